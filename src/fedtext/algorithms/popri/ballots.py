@@ -1,0 +1,130 @@
+"""A release every round: the asked units score the round's candidates, and the sum of their ballots is noised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.algorithms.popri.budget import CLIP_NORM
+from fedtext.algorithms.popri.features import written
+from fedtext.algorithms.popri.release import PrivateSamples, asked_units
+from fedtext.federation.secure_sum import digest, private_sum
+from fedtext.params.popri import Popri
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.voting.ballots import client_means, nearest_histogram_blocks, score_blocks
+from fedtext.voting.centring import Centre
+from fedtext.voting.projection import project_scores
+
+UNCLIPPED = float(np.finfo(np.float32).max)  # the mechanism clips the whole ballot; a class's part alone stays as it is
+
+
+def score_by_ballots(
+    samples: PrivateSamples,
+    candidate_embeddings: Float[np.ndarray, "candidate dim"],
+    candidate_label: Int[np.ndarray, " candidate"],
+    popri: Popri,
+    ledger: Ledger,
+    key: NoiseKey,
+    noise: float,
+    round_number: int,
+) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
+    """Algorithm 1 lines 15-20: the asked units score this round's candidates; one noised sum of clipped ballots.
+
+    Candidates are in prompt order, `popri.responses` successive ones a prompt. An empty one (a row of zeros) is not
+    voted on, takes no part of a ballot's clip norm, and scores zero.
+    """
+    asked = asked_units(samples, popri, ledger, key, round_number)
+    scores, charged = private_sum(
+        _ballots(samples.of_units(asked), candidate_embeddings, candidate_label, popri),
+        dim=len(candidate_embeddings),
+        clip_norm=CLIP_NORM,
+        noise_multiplier=noise,
+        name="popri.scores",
+        round=round_number,
+        ledger=ledger,
+        key=key,
+        input_digest=digest(
+            samples.features, samples.unit, samples.label, asked, candidate_embeddings, candidate_label
+        ),
+    )
+    if popri.projection:
+        scores = _projected(scores, candidate_embeddings, candidate_label, popri)
+    return np.where(written(candidate_embeddings), scores, 0.0), charged
+
+
+def _centre(popri: Popri) -> Centre:
+    """What is taken from a ballot before it is clipped: nothing in Algorithm 4, `popri.centre` in the centred mode."""
+    return popri.centre if popri.scoring == "mean_cosine_centred" else "none"
+
+
+def _projected(
+    scores: Float[np.ndarray, " candidate"],
+    candidates: Float[np.ndarray, "candidate dim"],
+    candidate_label: Int[np.ndarray, " candidate"],
+    popri: Popri,
+) -> Float[np.ndarray, " candidate"]:
+    """Noisy scores on the span that noiseless ones have, class by class: free of charge, and most of the noise gone."""
+    projected = np.empty_like(scores)
+    for c in np.unique(candidate_label):
+        own = candidate_label == c
+        rows = _blanks_at_the_centre(candidates[own], popri)
+        projected[own] = project_scores(scores[own], rows, centre=_centre(popri), responses_per_prompt=popri.responses)
+    return projected
+
+
+def _ballots(
+    samples: PrivateSamples,
+    candidates: Float[np.ndarray, "candidate dim"],
+    candidate_label: Int[np.ndarray, " candidate"],
+    popri: Popri,
+) -> Iterator[Float[np.ndarray, "unit candidate"]]:
+    """Blocks of ballots over all candidates; in conditional generation a sample scores its own class only.
+
+    Units without samples send nothing. A ballot is clipped once, as a whole, by the mechanism.
+    """
+    present, unit = np.unique(samples.unit, return_inverse=True)
+    by_class = {}
+    voted_on = written(candidates) if popri.scoring == "nearest_histogram" else np.ones(len(candidates), dtype=bool)
+    for c in np.unique(candidate_label[voted_on]):
+        kept, own = samples.label == c, np.flatnonzero((candidate_label == c) & voted_on)
+        by_class[c] = own, _class_ballots(samples.features[kept], unit[kept], len(present), candidates[own], popri)
+    columns = [own for own, _ in by_class.values()]
+    for blocks in zip(*(ballots for _, ballots in by_class.values()), strict=True):
+        joint = np.zeros((len(blocks[0]), len(candidates)))
+        for own, block in zip(columns, blocks, strict=True):
+            joint[:, own] = block
+        yield joint
+
+
+def _class_ballots(
+    features: Float[np.ndarray, "sample dim"],
+    unit: Int[np.ndarray, " sample"],
+    units: int,
+    candidates: Float[np.ndarray, "candidate dim"],
+    popri: Popri,
+) -> Iterator[Float[np.ndarray, "unit candidate"]]:
+    if popri.scoring == "nearest_histogram":
+        return nearest_histogram_blocks(features, unit, units, candidates, clip_norm=UNCLIPPED)
+    return score_blocks(
+        client_means(features, unit, units),
+        _blanks_at_the_centre(candidates, popri),
+        centre=_centre(popri),
+        responses_per_prompt=popri.responses,
+        clip_norm=UNCLIPPED,
+    )
+
+
+def _blanks_at_the_centre(
+    candidates: Float[np.ndarray, "candidate dim"], popri: Popri
+) -> Float[np.ndarray, "candidate dim"]:
+    """Candidates, the empty ones moved to the mean that centring subtracts: they score zero and move no mean."""
+    centre, full = _centre(popri), written(candidates)
+    if centre == "none" or full.all():
+        return candidates
+    group = len(candidates) if centre == "all" else popri.responses
+    sums = candidates.reshape(-1, group, candidates.shape[1]).sum(axis=1)  # the rows of empty texts are zeros
+    means = sums / np.maximum(full.reshape(-1, group).sum(axis=1), 1)[:, None]
+    return np.where(full[:, None], candidates, np.repeat(means, group, axis=0))

@@ -1,0 +1,122 @@
+"""Private samples as clients hold them, who of them is asked, and the one release that serves every round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.algorithms.popri.budget import CLIP_NORM, sampling_rate
+from fedtext.algorithms.popri.features import feature_map
+from fedtext.federation.participation import participants
+from fedtext.federation.secure_sum import digest, private_sum
+from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+
+
+@dataclass(frozen=True)
+class PrivateSamples:
+    """Private samples as the clients hold them: `unit[s]` and `label[s]` say whose sample s is and of which class.
+
+    `label` is -1 for a sample of no declared class; such a sample contributes nothing.
+    """
+
+    features: Float[np.ndarray, "sample dim"]
+    unit: Int[np.ndarray, " sample"]
+    label: Int[np.ndarray, " sample"]
+    units: int
+
+    @classmethod
+    def of(cls, embeddings: dict[str, np.ndarray], popri: Popri, privacy: Privacy) -> PrivateSamples:
+        """From the private arrays `features`, `client`, `label`; a unit is a client or, centrally, a record."""
+        client = embeddings["client"]
+        unit = np.arange(len(client)) if privacy.unit == "record" else client
+        return cls(embeddings["features"], unit, embeddings["label"], int(unit.max(initial=-1)) + 1)
+
+    def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
+        """The samples of the chosen units only, with every unit keeping its number."""
+        kept = np.isin(self.unit, chosen)
+        return PrivateSamples(self.features[kept], self.unit[kept], self.label[kept], self.units)
+
+
+def asked_units(
+    samples: PrivateSamples, popri: Popri, ledger: Ledger, key: NoiseKey, round_number: int
+) -> Int[np.ndarray, " unit"]:
+    """Numbers of the units that take part in a release, drawn among the whole population that the ledger prices.
+
+    The run's secret draws them: sampling amplifies privacy only as long as nobody knows who was asked.
+
+    Raises:
+        ValueError: there are more units than the ledger was opened for.
+    """
+    if samples.units > ledger.population:
+        raise ValueError(f"{samples.units} units hold samples, the ledger was opened for {ledger.population}: rerun it")
+    return participants(
+        ledger.population,
+        sampling=ledger.declaration.sampling,
+        clients_per_round=ledger.declaration.clients_per_round,
+        seed=popri.seed,
+        round=round_number,
+        key=key,
+    )
+
+
+def release_private_mean(
+    samples: PrivateSamples, popri: Popri, ledger: Ledger, key: NoiseKey, noise: float
+) -> tuple[Float[np.ndarray, "class feature"], Ledger]:
+    """One release that serves every round: each class's mean features, noised once.
+
+    A unit sends its mean of phi over its samples, each sample in the block of its class (norm <= 1 by convexity), so
+    the joint vector over classes has sensitivity 1. With declared classes phi carries one constant coordinate (and is
+    scaled by 1/sqrt 2): its released sum stands for the class size, which is never read exactly. Without, the sum is
+    divided by the public number of units that were to be expected.
+    """
+    asked = asked_units(samples, popri, ledger, key, 0)
+    classes = len(popri.classes)
+    dim = _sent_features(samples.features[:1], popri).shape[1]
+    total, charged = private_sum(
+        _mean_feature_blocks(samples, popri, asked),
+        dim=classes * dim,
+        clip_norm=CLIP_NORM,
+        noise_multiplier=noise,
+        name="popri.mean_features",
+        round=0,
+        ledger=ledger,
+        key=key,
+        input_digest=digest(samples.features, samples.unit, samples.label, asked),
+    )
+    sums = total.reshape(classes, dim)
+    if not popri.labels:
+        return sums / (ledger.population * sampling_rate(ledger.declaration, ledger.population)), charged
+    floor = charged.releases[-1].noise_stddev  # a class lost in the noise is not divided by next to nothing, or less
+    return sums[:, :-1] / np.maximum(sums[:, -1:], floor), charged
+
+
+def _sent_features(embeddings: Float[np.ndarray, "sample dim"], popri: Popri) -> Float[np.ndarray, "sample sent"]:
+    phi = feature_map(embeddings, popri)
+    if not popri.labels:
+        return phi
+    joined: np.ndarray = np.concatenate([phi, np.ones((len(phi), 1))], axis=1) / np.sqrt(2)
+    return joined
+
+
+def _mean_feature_blocks(
+    samples: PrivateSamples, popri: Popri, asked: Int[np.ndarray, " unit"], block: int = 256
+) -> Iterator[Float[np.ndarray, "unit feature"]]:
+    classes = len(popri.classes)
+    order = np.argsort(samples.unit, kind="stable")
+    starts = np.searchsorted(samples.unit[order], np.arange(asked.max(initial=-1) + 2))
+    for first in range(0, len(asked), block):
+        units = asked[first : first + block]
+        rows = np.concatenate([order[starts[u] : starts[u + 1]] for u in units])
+        owner = np.repeat(np.arange(len(units)), starts[units + 1] - starts[units])
+        counts = np.maximum(np.bincount(owner, minlength=len(units)), 1)
+        phi = _sent_features(samples.features[rows], popri)
+        sums = np.zeros((len(units), classes, phi.shape[1]))
+        known = samples.label[rows] >= 0
+        np.add.at(sums, (owner[known], samples.label[rows][known]), phi[known])
+        yield (sums / counts[:, None, None]).reshape(len(units), -1)

@@ -1,0 +1,111 @@
+"""The public steps of a round and of the final set: prompts, scores from the release, pairs, selection."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+
+from fedtext.algorithms.popri.features import feature_map, label_index, written
+from fedtext.generation.prompts import SHOTS, few_shot_prompt
+from fedtext.params.popri import Popri
+from fedtext.seeding import stream
+from fedtext.voting.choice import choose_pairs
+from fedtext.voting.herding import herd
+from fedtext.voting.witness import witness_scores
+
+
+def draw_prompts(
+    public: pd.DataFrame, pool: Int[np.ndarray, " pool"], popri: Popri, stage: str, count: int
+) -> pd.DataFrame:
+    """Algorithm 1 line 10: `count` prompts, each three distinct public samples drawn from `pool`, classes in turn.
+
+    Raises:
+        ValueError: fewer public samples than a prompt shows.
+    """
+    if len(pool) < SHOTS:
+        raise ValueError(f"{len(pool)} public samples to draw prompts from, {SHOTS} are shown in each: add public text")
+    rng = stream(popri.seed, "prompts", stage)
+    texts = public["text"].to_numpy()
+    classes = popri.classes
+    rows = []
+    for k in range(count):
+        label = classes[k % len(classes)]
+        shown = rng.choice(pool, size=SHOTS, replace=False)
+        rows.append((k, few_shot_prompt([texts[i] for i in shown], label), label))
+    return pd.DataFrame(rows, columns=["prompt_id", "prompt", "label"])
+
+
+def score_by_release(
+    candidate_embeddings: Float[np.ndarray, "candidate dim"],
+    candidate_label: Int[np.ndarray, " candidate"],
+    released: Float[np.ndarray, "class feature"],
+    popri: Popri,
+) -> Float[np.ndarray, " candidate"]:
+    """Score candidates from the one release, class by class: the witness function, or the plain inner product.
+
+    Empty candidates count in no mean and score zero, which nobody reads.
+    """
+    phi = feature_map(candidate_embeddings, popri)
+    full = written(candidate_embeddings)
+    scores = np.zeros(len(phi))
+    for c, mean in enumerate(released):
+        own = (candidate_label == c) & full
+        if own.any():
+            scores[own] = phi[own] @ mean if popri.scoring == "mean_embedding" else witness_scores(phi[own], mean)
+    return scores
+
+
+def preference_pairs(
+    prompts: pd.DataFrame, candidates: pd.DataFrame, scores: Float[np.ndarray, " candidate"], popri: Popri
+) -> pd.DataFrame:
+    """Algorithm 1 lines 21-26: per prompt the best response and the one of rank l; empty candidates are left out."""
+    texts = candidates["text"].to_numpy()
+    valid = texts != ""
+    chosen, rejected = choose_pairs(scores, popri.responses, popri.rejected_rank, valid=valid)
+    differ = texts[chosen] != texts[rejected]  # duplicates keep their own scores, but teach nothing about each other
+    chosen, rejected = chosen[differ], rejected[differ]
+    prompt = prompts.set_index("prompt_id")["prompt"].loc[candidates["prompt_id"].to_numpy()[chosen]].to_numpy()
+    return pd.DataFrame(
+        {
+            "prompt": prompt,
+            "chosen": texts[chosen],
+            "rejected": texts[rejected],
+            "chosen_score": scores[chosen],
+            "rejected_score": scores[rejected],
+        }
+    )
+
+
+def matched_pool(
+    public_embeddings: Float[np.ndarray, "sample dim"],
+    released: Float[np.ndarray, "class feature"],
+    popri: Popri,
+    size: int,
+) -> Int[np.ndarray, " pool"]:
+    """The `size` public samples whose mean features match the release best, all classes alike (kernel herding)."""
+    return herd(feature_map(public_embeddings, popri), released.mean(axis=0), min(size, len(public_embeddings)))
+
+
+def final_selection(
+    texts: pd.DataFrame,
+    embeddings: Float[np.ndarray, "text dim"],
+    released: Float[np.ndarray, "class feature"] | None,
+    popri: Popri,
+) -> Int[np.ndarray, " kept"]:
+    """Rows of the final texts that become the synthetic data, never an empty one.
+
+    With `oversample` they are those that, class by class, match the release best.
+    """
+    valid = (texts["text"] != "").to_numpy()
+    if released is None or popri.oversample == 1:
+        return np.flatnonzero(valid)[: popri.synthetic_texts]
+    label = label_index(texts["label"].tolist(), popri)
+    phi = feature_map(embeddings, popri)
+    classes = len(released)
+    kept = []
+    for c in range(classes):
+        own = np.flatnonzero(valid & (label == c))
+        wanted = popri.synthetic_texts // classes + (c < popri.synthetic_texts % classes)
+        kept.append(own[herd(phi[own], released[c], min(len(own), wanted))])
+    return np.sort(np.concatenate(kept))

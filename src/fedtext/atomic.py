@@ -1,0 +1,94 @@
+"""Writing so that nothing half-written is ever seen: a temporary name beside the target, fsync, rename.
+
+A process killed at any moment leaves either the old content or the new one. The temporary name is fixed per target, so
+the next write of the same target clears what a killed one left behind.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PARTIAL = ".partial-"
+REPLACED = ".replaced-"
+
+
+def partial_path(target: Path) -> Path:
+    """Temporary name of `target`: in the same directory, so that the rename is one step, and with the same suffix."""
+    return target.with_name(PARTIAL + target.name)
+
+
+@contextmanager
+def replacing_file(target: Path) -> Iterator[Path]:
+    """Yields a temporary path to write; on leaving it is synced to disk and renamed to `target`.
+
+    Raises:
+        OSError: the disk is full; the message names the target, which keeps its old content.
+    """
+    temporary = partial_path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield temporary
+        _sync(temporary)
+        os.replace(temporary, target)
+        _sync(target.parent)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        _name_full_disk(error, target)
+        raise
+
+
+@contextmanager
+def replacing_directory(target: Path) -> Iterator[Path]:
+    """Yields an empty temporary directory to fill; on leaving, its files are synced and it takes the name `target`.
+
+    Between the two renames `target` is missing for an instant: seen after a kill, it is simply made again.
+    """
+    temporary, replaced = partial_path(target), target.with_name(REPLACED + target.name)
+    try:
+        for leftover in (temporary, replaced):
+            shutil.rmtree(leftover, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        yield temporary
+        for path in sorted(temporary.rglob("*")):
+            _sync(path)
+        _sync(temporary)
+        if target.exists():
+            os.replace(target, replaced)
+        os.replace(temporary, target)
+        _sync(target.parent)
+        shutil.rmtree(replaced, ignore_errors=True)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        _name_full_disk(error, target)
+        raise
+
+
+def write_text(target: Path, text: str) -> None:
+    """Replaces `target` by `text` (UTF-8), all or nothing."""
+    with replacing_file(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _name_full_disk(error: BaseException | None, target: Path) -> None:
+    """Raises an error naming the target and the remedy if a full disk or quota is what lies behind `error`."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            raise OSError(
+                error.errno,
+                f"no space left to write {target}; nothing half-written was kept. Free some space or choose another "
+                "place with --params data_root=DIR, then run the same command again",
+            ) from error
+        error = error.__cause__

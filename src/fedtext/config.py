@@ -1,0 +1,108 @@
+"""Configuration: one loader per run, which pipelines ask for what must be known before a graph can be built.
+
+How many rounds an algorithm has decides its graph. `pipeline.py` files read that from `active_parameters()`, so that
+`kedro run --params popri.rounds=5`, `--env paper`, `kedro viz run --params ...` and `kedro registry list` all agree.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from kedro.config import OmegaConfigLoader
+from omegaconf import OmegaConf
+
+DEFAULT_DATA_ROOT = "data"
+SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
+
+
+class ProjectConfigLoader(OmegaConfigLoader):
+    """Kedro's loader with four additions.
+
+    - The newest loader is `active`, for `active_parameters()`.
+    - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file.
+    - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
+      global `data_root`; a relative path starts at the project.
+    - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
+    """
+
+    active: ClassVar[ProjectConfigLoader | None] = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["merge_strategy"] = {**SOFT, **(kwargs.get("merge_strategy") or {})}
+        super().__init__(*args, **kwargs)
+        register = getattr(OmegaConf, "register_resolver", OmegaConf.register_new_resolver)  # renamed in 2.4
+        register("data_root", lambda: str(self.data_root), replace=True)
+        ProjectConfigLoader.active = self
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        """As Kedro's, with the previews of private catalog entries switched off."""
+        config = super().__getitem__(key)
+        return _without_private_previews(config) if key == "catalog" else config
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters of the run, read once; not validated yet."""
+        return self["parameters"]
+
+    @property
+    def project_path(self) -> Path:
+        """The directory that holds `conf`."""
+        return Path(self.conf_source).resolve().parent
+
+    @cached_property
+    def data_root(self) -> Path:
+        """Absolute path below which the run reads and writes everything."""
+        chosen = (self.runtime_params or {}).get("data_root") or self["globals"].get("data_root", DEFAULT_DATA_ROOT)
+        return self.project_path / Path(str(chosen)).expanduser()
+
+
+def active_loader() -> ProjectConfigLoader:
+    """The loader of the newest session, or, where there is none, one like it for `conf` and `KEDRO_ENV`."""
+    # A loader is a dictionary that starts out empty, and so false.
+    return _loader_without_session() if ProjectConfigLoader.active is None else ProjectConfigLoader.active
+
+
+def active_parameters() -> dict[str, Any]:
+    """Parameters of the current run, or, where no session exists, those of `conf` and `KEDRO_ENV`."""
+    return active_loader().parameters
+
+
+def active_data_root() -> Path:
+    """Absolute data root of the current run, or, where no session exists, that of `conf` and `KEDRO_ENV`."""
+    return active_loader().data_root
+
+
+def privacy_class(name: str, entry: dict[str, Any]) -> str | None:
+    """`private`, `released` or `public` as the catalog entry says, `private` for names that begin so, else None."""
+    stated: str | None = ((entry.get("metadata") or {}).get("fedtext") or {}).get("privacy")
+    if stated is None and name.rpartition(".")[2].startswith("private_"):
+        return "private"
+    return stated
+
+
+def _loader_without_session() -> ProjectConfigLoader:
+    """The loader that a session would make: `kedro registry list` builds pipelines without one."""
+    from kedro.framework.project import PACKAGE_NAME, settings
+    from kedro.utils import find_kedro_project
+
+    package = Path(str(import_module(PACKAGE_NAME or "fedtext").__file__))
+    project = find_kedro_project(package.parent) or find_kedro_project(Path.cwd())
+    if project is None:
+        raise RuntimeError(f"{Path.cwd()} is not inside a Kedro project: change into the project's directory first")
+    return ProjectConfigLoader(
+        conf_source=str(Path(project) / settings.CONF_SOURCE),
+        env=os.environ.get("KEDRO_ENV"),
+        **settings.CONFIG_LOADER_ARGS,
+    )
+
+
+def _without_private_previews(catalog: dict[str, Any]) -> dict[str, Any]:
+    for name, entry in catalog.items():
+        if isinstance(entry, dict) and privacy_class(name, entry) == "private":
+            entry["metadata"] = metadata = dict(entry.get("metadata") or {})
+            metadata["kedro-viz"] = {"preview": False, **(metadata.get("kedro-viz") or {})}
+    return catalog

@@ -1,0 +1,148 @@
+"""The offline corpus: docstrings parsed (never imported) from installed Python packages.
+
+Private text is the standard library of the running interpreter; public text is the third-party packages beside it.
+Both are real prose written by many hands, present on every machine that can run this project.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sysconfig
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fedtext.progress import progress
+
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+# Not the library's own prose: its tests, its bundled installers, and the third-party packages installed under it.
+STDLIB_SKIPPED = frozenset({"site-packages", "dist-packages", "test", "idlelib", "lib2to3", "ensurepip", "__pycache__"})
+
+# Packages that ship copies or backports of standard-library modules. A public fact about the packages, so leaving them
+# out of the public text needs no look at the private text.
+STDLIB_COPIES = frozenset(
+    [
+        "setuptools",
+        "pip",
+        "_distutils_hack",
+        "pkg_resources",
+        "lxml",
+        "multiprocess",
+        "multiprocessing",
+        "debugpy",
+        "importlib_metadata",
+        "importlib_resources",
+        "distlib",
+        "zipp",
+        "typing_extensions",
+        "virtualenv",
+        "jedi",
+        "parso",
+        "docker",
+        "dill",
+        "cloudpickle",
+        "exceptiongroup",
+        "backports",
+        "fedtext",
+        "torchgen",
+        "typeshed",
+        "mypy",
+        "mypyc",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Docstring:
+    """One documented object: its dotted name, the top-level package or module it lives in, and its text."""
+
+    name: str
+    package: str
+    text: str
+
+
+def stdlib_root() -> Path:
+    """Directory of the running interpreter's standard library."""
+    return Path(sysconfig.get_path("stdlib"))
+
+
+def site_packages_root() -> Path:
+    """Directory of the installed third-party packages."""
+    return Path(sysconfig.get_path("purelib"))
+
+
+def private_docstrings(root: Path, *, min_chars: int) -> list[Docstring]:
+    """Distinct standard-library docstrings longer than `min_chars` characters, in path order."""
+    files = [p for p in sorted(root.rglob("*.py")) if not STDLIB_SKIPPED.intersection(p.relative_to(root).parts)]
+    seen: set[str] = set()
+    kept = []
+    for doc in _parse_all(files, root, "private docstrings"):
+        if len(doc.text) > min_chars and doc.text not in seen:
+            seen.add(doc.text)
+            kept.append(doc)
+    return kept
+
+
+def public_docstrings(
+    root: Path, *, min_chars: int, max_texts: int | None, max_chars_per_package: int
+) -> list[Docstring]:
+    """Distinct third-party docstrings, at most `max_texts` of them and `max_chars_per_package` characters a package.
+
+    Files are visited in the order of a digest of their path: any prefix of the result is a fair mixture of packages, so
+    a small `max_texts` parses only a few files.
+    """
+    files = sorted(_public_files(root), key=lambda p: hashlib.sha256(str(p.relative_to(root)).encode()).digest())
+    seen: set[str] = set()
+    spent: dict[str, int] = {}
+    kept: list[Docstring] = []
+    for doc in _parse_all(files, root, "public docstrings"):
+        if max_texts is not None and len(kept) >= max_texts:
+            break
+        if len(doc.text) <= min_chars or doc.text in seen or spent.get(doc.package, 0) >= max_chars_per_package:
+            continue
+        seen.add(doc.text)
+        spent[doc.package] = spent.get(doc.package, 0) + len(doc.text)
+        kept.append(doc)
+    return kept
+
+
+def _public_files(root: Path) -> Iterator[Path]:
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root).parts
+        if parts[0].removesuffix(".py") not in STDLIB_COPIES and not {"test", "tests", "_vendor"}.intersection(parts):
+            yield path
+
+
+def _parse_all(files: list[Path], root: Path, label: str) -> Iterator[Docstring]:
+    for path in progress(files, label, unit="file"):
+        yield from parse_file(path, root)
+
+
+def parse_file(path: Path, root: Path) -> Iterator[Docstring]:
+    """Docstrings of one source file, outermost first; a file that is not valid Python yields nothing."""
+    try:
+        source = path.read_text("utf-8")
+    except (UnicodeDecodeError, OSError):
+        return
+    if '"""' not in source and "'''" not in source:
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in other people's files are not our business
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    module = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+    yield from _walk(tree, module, module.partition(".")[0])
+
+
+def _walk(node: Documented, name: str, package: str) -> Iterator[Docstring]:
+    text = ast.get_docstring(node)
+    if text:
+        yield Docstring(name, package, text)
+    for child in node.body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _walk(child, f"{name}.{child.name}", package)

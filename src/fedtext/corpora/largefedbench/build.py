@@ -1,0 +1,150 @@
+"""Raw pages -> snapshot, streaming: shards first, then one merge, then the papers, then one rename.
+
+Same pages, parameters, code and library versions give the same bytes in any directory. A build killed anywhere goes
+on from its finished shards; nothing appears under the snapshot's name until everything is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+
+import fedtext
+from fedtext.corpora.largefedbench.counts import SourceCounts
+from fedtext.corpora.largefedbench.manifest import MANIFEST, SnapshotError, verify, write_manifest
+from fedtext.corpora.largefedbench.merge import Merge, shard_facts
+from fedtext.corpora.largefedbench.papers import write_papers
+from fedtext.corpora.largefedbench.shards import PageDigest, ShardTask, digest_pages, plan_shards, write_shard
+from fedtext.corpora.largefedbench.tokens import ChunkTokenizer
+from fedtext.params.largefedbench import LargeFedBench
+from fedtext.progress import progress
+
+# The files whose text decides a snapshot's bytes.
+CODE = ("corpora/largefedbench", "corpora/chunking.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
+LIBRARIES = ("pyarrow", "lxml", "tokenizers", "numpy")
+
+
+def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir: Path, out_dir: Path) -> Path:
+    """Build `out_dir/<params.snapshot>` from the pages below `raw_dir`, or verify and return it if it is already that.
+
+    Raises:
+        ValueError: no snapshot name, no raw pages, or nothing left of them.
+        RawPageError: a page cannot be read and `params.on_bad_page` is `stop`.
+        SnapshotError: a snapshot of that name exists and is another one.
+    """
+    if not params.snapshot:
+        raise ValueError("largefedbench.snapshot is not set: name the snapshot, for example 2025.1")
+    digests = digest_pages(raw_dir, params)
+    if not digests:
+        looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
+        raise ValueError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
+    identity = build_identity(params, tokenizer, digests)
+    target, working = out_dir / params.snapshot, out_dir / f".{params.snapshot}.building"
+    if target.exists():
+        return _existing(target, working, identity["inputs_sha256"])
+    shards = _write_shards(params, tokenizer, digests, identity["code_sha256"], working / "shards")
+    _merge(shards, working / "snapshot", params, tokenizer, identity, digests)
+    os.rename(working / "snapshot", target)
+    shutil.rmtree(working)
+    return target
+
+
+def build_identity(
+    params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]]
+) -> dict[str, str]:
+    """Hashes of the code and of everything that goes in, and the library versions that shape the bytes."""
+    code = code_sha256()
+    pages = [(page.name, page.superseded, digest) for group in digests.values() for page, digest, _ in group]
+    libraries = {name: version(name) for name in LIBRARIES}
+    facts = [code, tokenizer.sha256, params.bytes_matter(), pages, libraries]
+    total = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return {"inputs_sha256": total, "code_sha256": code} | {f"{name}_version": v for name, v in libraries.items()}
+
+
+def code_sha256() -> str:
+    """Hash of the source files that decide a snapshot's bytes: a revision that needs no repository."""
+    root = Path(fedtext.__path__[0])
+    files = sorted(
+        path for part in CODE for path in ([root / part] if part.endswith(".py") else (root / part).rglob("*.py"))
+    )
+    total = hashlib.sha256()
+    for path in files:
+        total.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+def _existing(target: Path, working: Path, inputs_sha256: str) -> Path:
+    """The snapshot that is already there, verified, if the same inputs made it."""
+    verify(target)
+    made_from = json.loads((target / "provenance.json").read_text("utf-8"))["inputs_sha256"]
+    if made_from != inputs_sha256:
+        raise SnapshotError(
+            f"{target} exists and was built from other pages, parameters or code: choose another "
+            "largefedbench.snapshot, or move the old one away"
+        )
+    if working.exists():
+        shutil.rmtree(working)
+    return target
+
+
+def _write_shards(
+    params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]], code: str, directory: Path
+) -> list[tuple[str, Path]]:
+    """All shards, written or found, as (source, path), in source and page order; shards of other builds are removed."""
+    tasks = [
+        task for name, pages in digests.items() for task in plan_shards(name, pages, params, tokenizer, code, directory)
+    ]
+    wanted = {task.path for task in tasks}
+    for stale in directory.rglob("*") if directory.exists() else ():
+        if stale.is_file() and stale not in wanted:
+            stale.unlink()
+    for _ in progress(_written(tasks, params.processes), "raw pages", unit="shard", total=len(tasks)):
+        pass
+    return [(task.source, task.path) for task in tasks]
+
+
+def _written(tasks: list[ShardTask], processes: int) -> Iterator[Path]:
+    if processes == 1:
+        yield from map(write_shard, tasks)
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield from pool.map(write_shard, tasks)
+
+
+def _merge(
+    shards: Iterable[tuple[str, Path]],
+    root: Path,
+    params: LargeFedBench,
+    tokenizer: ChunkTokenizer,
+    identity: dict[str, str],
+    digests: dict[str, list[PageDigest]],
+) -> None:
+    """Merge the shards into `root`, write the papers beside the tables, and the manifest last."""
+    if root.exists():
+        shutil.rmtree(root)  # of a merge that was killed
+    root.mkdir(parents=True)
+    counts: dict[str, SourceCounts] = {}
+    bad_pages: list[tuple[str, str]] = []
+    fronts: list[tuple[str, Path]] = []
+    for source, path in shards:
+        facts = shard_facts(path)
+        counts.setdefault(source, SourceCounts()).add(facts.counts)
+        bad_pages += facts.bad_pages
+        fronts.append((facts.first_id, path))
+    merge = Merge(root, params)
+    merge.run(fronts, counts)
+    if not merge.sizes:
+        reasons = {name: one.as_dict()["left_out"] for name, one in counts.items()}
+        raise ValueError(
+            f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}"
+        )
+    write_papers(root, params, tokenizer, identity, digests, merge, counts, bad_pages)
+    write_manifest(root)
+    assert (root / MANIFEST).is_file()

@@ -1,0 +1,83 @@
+"""Bookkeeping: every turn and every word that was read is either kept or counted under the rule that took it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+Tally = defaultdict[str, list[int]]
+
+
+def _tally() -> Tally:
+    return defaultdict(lambda: [0, 0])
+
+
+@dataclass
+class SourceCounts:
+    """One source: turns and words read, clients and words kept, and [times, words] by rule for what was not.
+
+    `left_out` are whole turns; `removed` are pieces taken out of turns that were cleaned. Words read are words kept
+    plus both; `notes` are plain counts of things worth knowing that take no words.
+    """
+
+    pages: int = 0
+    turns: int = 0
+    words: int = 0
+    clients: int = 0
+    words_kept: int = 0
+    left_out: Tally = field(default_factory=_tally)
+    removed: Tally = field(default_factory=_tally)
+    notes: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, rule: str, words: int, turns: int = 1) -> None:
+        """Count whole turns left out under `rule`."""
+        self.left_out[rule][0] += turns
+        self.left_out[rule][1] += words
+
+    def remove(self, rule: str, words: int, times: int = 1) -> None:
+        """Count pieces taken out of cleaned turns under `rule`."""
+        self.removed[rule][0] += times
+        self.removed[rule][1] += words
+
+    def note(self, name: str, number: int = 1) -> None:
+        """Count something that takes no words."""
+        self.notes[name] = self.notes.get(name, 0) + number
+
+    def add(self, other: SourceCounts) -> None:
+        """Add the counts of another part of the same source."""
+        self.pages += other.pages
+        self.turns += other.turns
+        self.words += other.words
+        self.clients += other.clients
+        self.words_kept += other.words_kept
+        for rule, (turns, words) in other.left_out.items():
+            self.leave_out(rule, words, turns)
+        for rule, (times, words) in other.removed.items():
+            self.remove(rule, words, times)
+        for name, number in other.notes.items():
+            self.note(name, number)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON, rules in alphabetical order."""
+        return {
+            "pages": self.pages,
+            "turns": self.turns,
+            "words": self.words,
+            "clients": self.clients,
+            "words_kept": self.words_kept,
+            "left_out": {rule: {"turns": t, "words": w} for rule, (t, w) in sorted(self.left_out.items())},
+            "removed": {rule: {"times": t, "words": w} for rule, (t, w) in sorted(self.removed.items())},
+            "notes": dict(sorted(self.notes.items())),
+        }
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> SourceCounts:
+        """The counts that `as_dict` wrote."""
+        counts = cls(*(value[name] for name in ("pages", "turns", "words", "clients", "words_kept")))
+        for rule, tally in value["left_out"].items():
+            counts.leave_out(rule, tally["words"], tally["turns"])
+        for rule, tally in value["removed"].items():
+            counts.remove(rule, tally["words"], tally["times"])
+        counts.notes.update(value["notes"])
+        return counts

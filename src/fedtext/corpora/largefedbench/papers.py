@@ -1,0 +1,80 @@
+"""What lies beside a snapshot's tables: provenance, raw page hashes, licences, data card, Croissant description."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fedtext.corpora.largefedbench.card import render_card
+from fedtext.corpora.largefedbench.counts import SourceCounts
+from fedtext.corpora.largefedbench.croissant import describe
+from fedtext.corpora.largefedbench.licenses import license_text
+from fedtext.corpora.largefedbench.merge import Merge
+from fedtext.corpora.largefedbench.raw_pages import RawPage
+from fedtext.corpora.largefedbench.shards import PageDigest
+from fedtext.corpora.largefedbench.tokens import ChunkTokenizer
+from fedtext.params.largefedbench import LargeFedBench
+
+FORMAT = 1
+
+
+def write_papers(
+    root: Path,
+    params: LargeFedBench,
+    tokenizer: ChunkTokenizer,
+    identity: dict[str, str],
+    digests: dict[str, list[PageDigest]],
+    merge: Merge,
+    counts: dict[str, SourceCounts],
+    bad_pages: list[tuple[str, str]],
+) -> None:
+    """Write everything but the tables and the manifest into `root`."""
+    provenance = {
+        "snapshot": params.snapshot,
+        "format": FORMAT,
+        **identity,
+        "parameters": params.bytes_matter(),
+        "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
+        "queries": _queries(digests),
+        "dates": dict(sorted(merge.dates.items())),
+        "configs": {config: dict(sorted(splits.items())) for config, splits in sorted(merge.sizes.items())},
+        "licenses": dict(sorted(merge.licenses.items())),
+        "near_duplicates": merge.duplicates,
+        "sources": {name: one.as_dict() for name, one in sorted(counts.items())},
+        "bad_pages": [{"page": page, "reason": reason} for page, reason in sorted(bad_pages)],
+    }
+    _write_json(root / "provenance.json", provenance)
+    lines = [f"{digest}  {page.name}\n" for pages in digests.values() for page, digest, _ in pages]
+    (root / "raw_pages.sha256").write_text("".join(sorted(lines, key=lambda line: line[66:])), "utf-8")
+    (root / "licenses").mkdir()
+    for license_id in sorted(merge.licenses):
+        (root / "licenses" / f"{license_id or 'none_given'}.txt").write_text(license_text(license_id), "utf-8")
+    (root / "README.md").write_text(render_card(provenance), "utf-8")
+    _write_json(root / "croissant.json", describe(root, provenance))
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _queries(digests: dict[str, list[PageDigest]]) -> list[Any]:
+    """What the ingest asked for, from the `query` of the `_done.json` notes beside the pages, where there are any."""
+    queries = []
+    for directory, page in sorted(
+        {(page.path.parent, page.name) for pages in digests.values() for page, _, _ in pages}
+    ):
+        queries += _noted(directory, page)
+    return [json.loads(text) for text in sorted(set(queries))]
+
+
+def _noted(directory: Path, page: str) -> list[str]:
+    note = directory / "_done.json"
+    if not note.is_file():
+        return []
+    try:
+        query = json.loads(note.read_text("utf-8")).get("query")
+    except (ValueError, AttributeError):
+        return []
+    window = RawPage(page, note).name.rpartition("/")[0]
+    return [json.dumps({"window": window, "query": query}, sort_keys=True)] if query is not None else []

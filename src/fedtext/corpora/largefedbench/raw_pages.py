@@ -1,0 +1,136 @@
+"""Raw pages as the ingest left them: immutable files read into bytes, XML, HTML or JSON, or one named error.
+
+Nothing a public source sends is trusted: entity declarations that expand, documents nested too deep, truncated gzip and
+text that is not UTF-8 all end as a `RawPageError` that names the file and the reason.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+from lxml import html as lxml_html
+
+BOM = b"\xef\xbb\xbf"
+MAX_BYTES = 256 * 2**20  # no page of these sources comes near it; a gzip bomb does
+MAX_NUL_SHARE = 0.25  # UTF-16 read as UTF-8 is half NULs; the US record pads some pages with a tenth
+MAX_ENTITY_CHARS = 8  # UK pages declare entities for single characters; anything longer is not one
+
+# What reading hostile bytes can raise, in lxml, in zlib and in our own indexing of what they decode to.
+READING_FAULTS = (
+    etree.LxmlError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, EOFError, OSError,
+    zlib.error, RecursionError,
+)  # fmt: skip
+
+
+class RawPageError(Exception):
+    """A raw page that cannot be read: its name under the raw directory, and why."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.name = name
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"raw page {self.name}: {self.reason}; fetch it again, or build with largefedbench.on_bad_page=continue "
+            "to leave it out and have it listed"
+        )
+
+
+@dataclass(frozen=True, order=True)
+class RawPage:
+    """One file (or one day's directory, for the US) of raw material; `name` is its path under the raw directory."""
+
+    name: str
+    path: Path
+    superseded: bool = False
+
+    def read(self) -> bytes:
+        """The page's bytes, decompressed if the file is gzip, without a byte order mark."""
+        with reading(self.name):
+            return read_bytes(self.path)
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn whatever reading hostile bytes raises into a `RawPageError` that names the page."""
+    try:
+        yield
+    except RawPageError:
+        raise
+    except READING_FAULTS as fault:
+        text = " ".join(str(fault).split())[:200]
+        raise RawPageError(name, f"{type(fault).__name__}: {text}" if text else type(fault).__name__) from fault
+
+
+def read_bytes(path: Path) -> bytes:
+    """Bytes of a plain or gzip file (told by its first two bytes), at most `MAX_BYTES`."""
+    data = path.read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        with gzip.open(path) as file:
+            data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"larger than {MAX_BYTES} bytes")
+    return data.removeprefix(BOM)
+
+
+def parse_xml(name: str, data: bytes, *, root: str) -> Any:
+    """Root element of an XML page, which must be named `root`; entities that expand are refused."""
+    with reading(name):
+        element = etree.fromstring(data, _xml_parser(resolve=False))
+        declared = element.getroottree().docinfo.internalDTD
+        if declared is not None and any(True for _ in declared.iterentities()):
+            _refuse_expanding(declared)
+            element = etree.fromstring(data, _xml_parser(resolve=True))
+        if etree.QName(element).localname != root:
+            raise ValueError(f"root element is <{etree.QName(element).localname}>, expected <{root}>")
+        return element
+
+
+def _xml_parser(*, resolve: bool) -> Any:
+    return etree.XMLParser(
+        resolve_entities="internal" if resolve else False, no_network=True, load_dtd=False, huge_tree=False,
+        remove_comments=True, remove_pis=True,
+    )  # fmt: skip
+
+
+def _refuse_expanding(declared: Any) -> None:
+    """Only entities that stand for a few literal characters are let through: no nesting, nothing external."""
+    for entity in declared.iterentities():
+        content = entity.content or ""
+        if entity.system_url or "&" in content or "<" in content or len(content) > MAX_ENTITY_CHARS:
+            raise ValueError(
+                f"declares the entity {entity.name!r}, which stands for more than a few plain characters: refused"
+            )
+
+
+def parse_html(name: str, data: bytes) -> Any:
+    """Root element of an HTML page, decoded as UTF-8."""
+    with reading(name):
+        text = decode(data)
+        if not text.strip():
+            raise ValueError("empty")
+        return lxml_html.document_fromstring(text, parser=lxml_html.HTMLParser(huge_tree=False, remove_comments=True))
+
+
+def parse_json(name: str, data: bytes) -> Any:
+    """The JSON value of a page."""
+    with reading(name):
+        return json.loads(decode(data))
+
+
+def decode(data: bytes) -> str:
+    """UTF-8 text. A stray NUL is dropped (real pages of the US record hold some); many mean another encoding."""
+    text = data.decode("utf-8")
+    nuls = text.count("\x00")
+    if nuls > len(text) * MAX_NUL_SHARE:
+        raise ValueError(f"{nuls} of {len(text)} characters are NUL: not UTF-8 text")
+    return text.replace("\x00", "")

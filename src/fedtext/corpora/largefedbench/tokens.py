@@ -1,0 +1,83 @@
+"""Chunk spans of many texts at once: the rule of `fedtext.corpora.chunking`, on the tokenizer's fast side only.
+
+Only the offsets at chunk boundaries are ever asked for, and the whole batch is encoded in one call; a test holds the
+result equal to `chunk_texts`. A tokenizer is known by the sha256 of its definition, which goes into the provenance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fedtext.corpora.chunking import Chunk
+from fedtext.corpora.largefedbench.pieces import PieceTokens, piece_tokens
+from fedtext.params.corpus import Chunking
+
+
+@dataclass(frozen=True)
+class ChunkTokenizer:
+    """A fast tokenizer: the name it was asked for by, and its definition (the text of tokenizer.json)."""
+
+    name: str
+    definition: str
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the definition: equal hashes cut equal chunks."""
+        return hashlib.sha256(self.definition.encode()).hexdigest()
+
+    @cached_property
+    def backend(self) -> Any:
+        """The tokenizer, with truncation and padding off."""
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_str(self.definition)
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    @cached_property
+    def pieces(self) -> PieceTokens | None:
+        """The tokens of words met before, where the tokenizer is plain byte-level BPE."""
+        return piece_tokens(self.backend, self.definition)
+
+    def chunks(self, texts: Sequence[str], chunking: Chunking) -> list[tuple[int, list[Chunk]]]:
+        """Number of tokens and chunks of every text, in order."""
+        found = [self.pieces.chunks(text, chunking) if self.pieces else None for text in texts]
+        rest = [text for text, known in zip(texts, found, strict=True) if known is None]
+        encodings = iter(self.backend.encode_batch(rest, add_special_tokens=False))
+        return [known if known is not None else _encoded(next(encodings), chunking) for known in found]
+
+
+def _encoded(encoding: Any, chunking: Chunking) -> tuple[int, list[Chunk]]:
+    total, spans = len(encoding), []
+    for first in range(0, total, chunking.length):
+        last = min(first + chunking.length, total)
+        if first == 0 or last - first >= chunking.min_tokens:
+            start, end = encoding.token_to_chars(first)[0], encoding.token_to_chars(last - 1)[1]
+            spans.append(Chunk(start, end, last - first))
+    return total, spans
+
+
+def load_tokenizer(source: str, *, name: str | None = None) -> ChunkTokenizer:
+    """The tokenizer in directory or file `source` (a tokenizer.json), else the Hugging Face tokenizer of that id.
+
+    Raises:
+        ValueError: the tokenizer has no fast implementation, so it knows no character offsets.
+    """
+    path = Path(source)
+    file = path / "tokenizer.json" if path.is_dir() else path
+    if file.is_file():
+        return ChunkTokenizer(name or source, file.read_text("utf-8"))
+    from transformers import AutoTokenizer
+
+    backend = getattr(AutoTokenizer.from_pretrained(source), "backend_tokenizer", None)
+    if backend is None:
+        raise ValueError(
+            f"tokenizer {source} has no fast implementation: chunks need character offsets; choose another"
+        )
+    return ChunkTokenizer(name or source, backend.to_str())

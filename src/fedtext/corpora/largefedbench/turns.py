@@ -1,0 +1,58 @@
+"""What a page holds, before any decision: turns made of paragraphs, each with the kind of matter it is.
+
+Parsers only read structure. Whether a chair's turn or an inserted letter becomes benchmark text is decided later
+(`clients`), so the published reading and the clean one share one parser, and everything left out is counted by kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+SPOKEN = "spoken"  # a paragraph said (or, for abstracts, written) by the turn's own speaker
+SPEECH = "speech"  # a turn of an ordinary speaker; every other kind is left out of the clean benchmark
+
+# Kinds of turn that an ordinary reader would call an intervention: somebody has the floor.
+INTERVENTIONS = frozenset({SPEECH, "chair", "collective", "not_spoken"})
+
+
+class Paragraph(NamedTuple):
+    """One paragraph and what it is: `spoken`, or a structural kind such as `motion_text`, `inserted` or `time_mark`."""
+
+    text: str
+    kind: str = SPOKEN
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One speaker's uninterrupted turn, one abstract, or one piece of a page that nobody speaks (`kind`).
+
+    `client_id` starts with the date; `number` tells turns of one page part; `labelled` marks a Canadian
+    intervention that holds other speakers' labels (the published reading skips those whole).
+    """
+
+    client_id: str
+    source: str
+    kind: str
+    date: str
+    paragraphs: tuple[Paragraph, ...]
+    country: str = ""
+    chamber: str = ""
+    speaker: str = ""
+    speaker_id: str = ""
+    title: str = ""
+    url: str = ""
+    license: str = ""
+    floor_language: str = ""
+    label: str = ""
+    labelled: bool = False
+
+
+def n_words(text: str) -> int:
+    """Number of runs of non-space characters."""
+    return len(text.split())
+
+
+def joined(*parts: str | None) -> str:
+    """The parts' words, single-spaced."""
+    return " ".join(" ".join(part for part in parts if part).split())

@@ -1,0 +1,38 @@
+"""Public text: the docstrings of the installed packages, or a table of the user's own."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fedtext.corpora.docstrings import Docstring, private_docstrings, public_docstrings, site_packages_root, stdlib_root
+from fedtext.params.corpus import Corpus
+from fedtext.records import RECORD_COLUMNS
+
+
+def docstring_records(docstrings: list[Docstring]) -> pd.DataFrame:
+    """One record an object: the object is the client, its top-level package the label; docstrings carry no date."""
+    rows = [(doc.name, doc.text, doc.package, None) for doc in docstrings]
+    return pd.DataFrame(rows, columns=list(RECORD_COLUMNS))
+
+
+def stdlib_records(corpus: Corpus) -> pd.DataFrame:
+    """Records of the running interpreter's standard library: the private text of the offline corpus."""
+    records = docstring_records(private_docstrings(stdlib_root(), min_chars=corpus.min_chars))
+    return records.drop_duplicates("client_id", ignore_index=True)
+
+
+def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFrame:
+    """Public records: `corpus.public_path` if given, else third-party docstrings; at most `max_texts` of them."""
+    if corpus.public_path is not None:
+        from fedtext.corpora.table import read_table
+
+        # whose a public text is does not matter: only the private table's own column names may be asked for
+        table = read_table(Corpus(source="table", path=corpus.public_path, text_column=corpus.text_column))
+        return table if max_texts is None else table.head(max_texts)
+    found = public_docstrings(
+        site_packages_root(),
+        min_chars=corpus.min_chars,
+        max_texts=max_texts,
+        max_chars_per_package=corpus.public_chars_per_package,
+    )
+    return docstring_records(found)

@@ -1,0 +1,36 @@
+"""One mixin that makes a Kedro dataset's save all-or-nothing: kedro-datasets writes straight into the final file."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from kedro.io import DatasetError
+
+from fedtext.atomic import replacing_file
+
+
+class AtomicSave:
+    """Put before a file-based Kedro dataset: `class ParquetDataset(AtomicSave, pandas.ParquetDataset)`.
+
+    Saving happens on an unversioned copy of the dataset that points at a temporary file beside the target; the file is
+    synced and renamed, so a kill or a full disk leaves the previous content. Loading, versions, metadata and previews
+    are the wrapped dataset's own.
+    """
+
+    _filepath: PurePosixPath
+    _version: Any
+    _protocol: str
+
+    def save(self, data: Any) -> None:
+        """Saves `data` all-or-nothing; only local files can be renamed, so a remote protocol is refused."""
+        if self._protocol != "file":
+            raise DatasetError(
+                f"{type(self).__name__} saves to local files only, not to '{self._protocol}://' "
+                f"({self._filepath}): use the kedro_datasets type for remote storage"
+            )
+        with replacing_file(Path(self._get_save_path())) as temporary:  # type: ignore[attr-defined]
+            writer = copy.copy(self)
+            writer._filepath, writer._version = PurePosixPath(temporary), None
+            super(AtomicSave, writer).save(data)  # type: ignore[misc]

@@ -1,0 +1,41 @@
+"""The releases that a data root has ever made, for a privacy report to read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kedro.io import AbstractDataset, DatasetError
+
+from fedtext.provenance import ReleaseEntry, release_history
+
+
+class ReleaseHistoryDataset(AbstractDataset[Any, tuple[ReleaseEntry, ...]]):
+    """Every different release of the private data below `filepath`, whichever run and parameters made it; read only.
+
+    Args:
+        filepath: The data root: `${data_root:}`.
+        metadata: Ignored by Kedro.
+    """
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._filepath = Path(filepath)
+        self.metadata = metadata
+
+    def load(self) -> tuple[ReleaseEntry, ...]:
+        """In the order in which they were first begun; one that was cut short has no result."""
+        return release_history(self._filepath)
+
+    def save(self, data: Any) -> NoReturn:
+        """Refused: the runner writes the history."""
+        raise DatasetError(f"the release history of {self._filepath} is written by the runner, not by a node")
+
+    def identity(self) -> str:
+        """The history itself: a report is written again when it has grown."""
+        return "\n".join(entry.model_dump_json() for entry in self.load())
+
+    def _exists(self) -> bool:
+        return True
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._filepath)}

@@ -1,0 +1,137 @@
+"""The table of conditions: what the on-device model reaches after each kind of training text, and what that is worth.
+
+A private method earns its privacy only if it beats both controls that spend none: as many public texts, and as many
+texts of the untuned generator. A generator is worth having only if it beats, at the same epsilon, the public texts that
+match the release. All conditions are scored on the same held-out texts, so differences are paired by client; their
+intervals cover the draw of the held-out clients, not the randomness of training (use seeds for that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.evaluation.next_token import NextTokenCounts, fine_tune_and_count
+from fedtext.evaluation.published_metric import fine_tune_and_score_as_published
+from fedtext.evaluation.ratios import Ratio, clustered_ratio
+from fedtext.params.evaluation import Evaluation
+from fedtext.seeding import stream
+
+if TYPE_CHECKING:
+    from fedtext.generation.language_model import LanguageModel
+
+PUBLIC, PRIVATE = "eps0", "private"
+CONTROLS = ("public_control", "untuned_control", "matched_control")
+CONDITIONS = {
+    "eps0": "public model, no fine-tuning (ε = 0)",
+    "public_control": "the same number of public texts",
+    "untuned_control": "samples of the untuned generator",
+    "matched_control": "public texts that match the release (same ε)",
+    "synthetic": "the private synthetic texts",
+    "private": "the private text itself (ε = ∞)",
+}
+
+
+def held_out_sample(count: int, params: Evaluation) -> Int[np.ndarray, " sample"]:
+    """Sorted positions of the held-out samples to evaluate on: all, or `params.max_eval_samples` drawn once a run."""
+    if count <= params.max_eval_samples:
+        return np.arange(count)
+    drawn = stream(params.seed, "held-out samples").choice(count, params.max_eval_samples, replace=False)
+    return np.sort(drawn)
+
+
+def score_conditions(
+    on_device: LanguageModel,
+    conditions: Mapping[str, Sequence[str]],
+    eval_texts: Sequence[str],
+    params: Evaluation,
+    *,
+    length: int,
+    seed: int,
+    clients: Int[np.ndarray, " text"] | None = None,
+) -> dict[str, Any]:
+    """Train on each condition's texts (none leaves the public model untouched), score, and compare.
+
+    Args:
+        on_device: The public on-device model every condition starts from.
+        conditions: Training texts by name; `CONDITIONS` names those of the report.
+        eval_texts: Held-out private texts.
+        params: Training recipe and ranks; `params.published_metric` adds the released code's figures.
+        length: Tokens a text is cut to.
+        seed: Of every condition's training alike.
+        clients: Whose each held-out text is; by default each is its own client.
+
+    Returns:
+        `conditions` (name -> accuracies and facts), `gains` and `gap_closed` (see `compare_conditions`).
+    """
+    counts: dict[str, NextTokenCounts] = {}
+    table: dict[str, dict[str, Any]] = {}
+    recipe: dict[str, Any] = {"length": length, "seed": seed}
+    for name, texts in conditions.items():
+        counts[name], facts = fine_tune_and_count(on_device, texts, eval_texts, params, **recipe, label=name)
+        table[name] = {**counts[name].summary(clients), **facts}
+        if params.published_metric:
+            table[name] |= fine_tune_and_score_as_published(on_device, texts, eval_texts, params, **recipe, label=name)
+    return {"conditions": table, **compare_conditions(counts, clients)}
+
+
+def compare_conditions(
+    counts: Mapping[str, NextTokenCounts], clients: Int[np.ndarray, " text"] | None = None
+) -> dict[str, Any]:
+    """Paired differences in the first accuracy, and the share of the gap each condition closes.
+
+    Returns:
+        `gains`: name -> reference -> `{estimate, low, high, measurable}`, against eps0 and the controls where scored;
+        measurable means that the 95% interval excludes 0. `gap_closed`: name -> `{share, low, high, reason}`.
+    """
+    references = [name for name in (PUBLIC, *CONTROLS) if name in counts]
+    gains = {
+        name: {
+            reference: _described(_difference(counts[name], counts[reference], clients))
+            for reference in references
+            if reference != name
+        }
+        for name in counts
+        if name != PUBLIC
+    }
+    closed = {}
+    if PUBLIC in counts and PRIVATE in counts:
+        closed = {
+            name: gap_closed(counts[name], counts[PUBLIC], counts[PRIVATE], clients)
+            for name in counts
+            if name not in (PUBLIC, PRIVATE)
+        }
+    return {"gains": gains, "gap_closed": closed}
+
+
+def gap_closed(
+    counts: NextTokenCounts,
+    public: NextTokenCounts,
+    private: NextTokenCounts,
+    clients: Int[np.ndarray, " text"] | None = None,
+) -> dict[str, Any]:
+    """Share (acc - acc_0) / (acc_inf - acc_0) of the gap, with its 95% interval; None, and why, if there is no gap."""
+    gap = _difference(private, public, clients)
+    if gap.low <= 0:
+        reason = (
+            f"no gap to close: training on the private text itself changes accuracy by {100 * gap.estimate:+.1f} "
+            f"points (95% interval {100 * gap.low:+.1f} to {100 * gap.high:+.1f}), which is within noise or a loss"
+        )
+        return {"share": None, "low": None, "high": None, "reason": reason}
+    gained = counts.correct[:, 0] - public.correct[:, 0]
+    share = clustered_ratio(gained, private.correct[:, 0] - public.correct[:, 0], clients)
+    return {"share": share.estimate, "low": share.low, "high": share.high, "reason": None}
+
+
+def _difference(a: NextTokenCounts, b: NextTokenCounts, clients: Int[np.ndarray, " text"] | None) -> Ratio:
+    if not np.array_equal(a.tokens, b.tokens) or a.top[0] != b.top[0]:
+        raise ValueError("two conditions were scored on different held-out texts or ranks; score them on the same")
+    return clustered_ratio(a.correct[:, 0] - b.correct[:, 0], a.tokens, clients)
+
+
+def _described(ratio: Ratio) -> dict[str, Any]:
+    measurable = ratio.low > 0 or ratio.high < 0
+    return {"estimate": ratio.estimate, "low": ratio.low, "high": ratio.high, "measurable": measurable}

@@ -1,0 +1,178 @@
+"""How far synthetic text is from held-out text, as embeddings: Frechet distance (FID), mean gap, MMD, spread, PCA.
+
+Everything is computed in float64. FID is biased upwards at finite size: two samples of the SAME text are not at
+distance 0, and `frechet_bias` measures by how much, so that a report never reads a distance without it. The bias falls
+with size, so distances compare only at equal sizes: `HeldOut` holds a report to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.seeding import stream
+
+ROWS_AT_ONCE = 2048  # blocks of pairwise distances: 2048 x 10,000 doubles are 160 MB
+
+
+class Bias(NamedTuple):
+    """FID between two disjoint samples of the same text, `size` texts each: mean and deviation over the draws."""
+
+    mean: float
+    stddev: float
+    size: int
+
+
+def frechet_distance(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other width"]) -> float:
+    """Frechet distance |mu_a - mu_b|^2 + tr(C_a + C_b - 2 (C_a C_b)^(1/2)) of two Gaussians fitted to the rows.
+
+    With triangular factors C = R'R the trace of the root is the sum of the singular values of R_a R_b', the roots of
+    the eigenvalues of the symmetric product R_a C_b R_a': real and not negative whatever the rank.
+
+    Raises:
+        ValueError: a side has fewer than two rows, widths differ, or a value is not finite.
+    """
+    a, b = _checked(a, "first"), _checked(b, "second")
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(f"embeddings of {a.shape[1]} and {b.shape[1]} dimensions: use one encoder for both sides")
+    root_a, root_b = _covariance_root(a), _covariance_root(b)
+    overlap = np.linalg.svd(root_a @ root_b.T, compute_uv=False).sum()
+    spread = np.sum(root_a**2) + np.sum(root_b**2) - 2 * overlap
+    return float(max(mean_gap(a, b) + spread, 0.0))
+
+
+def frechet_bias(x: Float[np.ndarray, "text dim"], n: int, repeats: int, rng: np.random.Generator) -> Bias:
+    """FID between two disjoint random samples of `x`, of `n` rows each or half of `x` where that is less.
+
+    The distance that a perfect synthetic data set of that size would show. It shrinks about as 1/n.
+    """
+    size = min(n, len(x) // 2)
+    if size < 2 or repeats < 1:
+        raise ValueError(f"FID's bias needs two disjoint samples of 2 or more texts, got {len(x)} texts: add texts")
+    draws = []
+    for _ in range(repeats):
+        order = rng.permutation(len(x))
+        draws.append(frechet_distance(x[order[:size]], x[order[size : 2 * size]]))
+    return Bias(float(np.mean(draws)), float(np.std(draws)), size)
+
+
+def mean_gap(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other dim"]) -> float:
+    """Squared Euclidean distance of the two mean embeddings, FID's first term."""
+    gap = a.mean(axis=0, dtype=np.float64) - b.mean(axis=0, dtype=np.float64)
+    return float(gap @ gap)
+
+
+def mmd_squared(
+    a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other dim"], *, bandwidth: float = 1.0
+) -> float:
+    """Unbiased estimate of MMD^2 under exp(-|x - y|^2 / (2 bandwidth^2)); for equals about 0, possibly below."""
+    a, b = _checked(a, "first"), _checked(b, "second")
+
+    def total(x: Float[np.ndarray, "text dim"], y: Float[np.ndarray, "other dim"]) -> float:
+        return sum(float(np.exp(-d / (2 * bandwidth**2)).sum()) for d in _squared_distance_blocks(x, y))
+
+    m, n = len(a), len(b)
+    within = (total(a, a) - m) / (m * (m - 1)) + (total(b, b) - n) / (n * (n - 1))
+    return within - 2 * total(a, b) / (m * n)
+
+
+def median_distance_to_medoid(x: Float[np.ndarray, "text dim"]) -> float:
+    """Median Euclidean distance of the rows to their medoid, the row nearest to all others: small means clustered."""
+    x = np.asarray(x, dtype=np.float64)
+    if len(x) == 0:
+        raise ValueError("no embeddings: a medoid needs at least one text")
+    reach = np.concatenate([np.sqrt(block).sum(axis=1) for block in _squared_distance_blocks(x, x)])
+    return float(np.median(np.linalg.norm(x - x[reach.argmin()], axis=1)))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Held-out embeddings, and the one size at which every FID of a report is taken, so that all share one bias.
+
+    `size` is at most half of the held-out texts, for the floor, and at most the smallest set to be compared. Each FID
+    is a mean over `repeats` draws of `size` texts a side; all sets meet the same held-out draws.
+    """
+
+    embeddings: Float[np.ndarray, "text dim"]
+    size: int
+    repeats: int = 4
+    seed: int = 0
+
+    @classmethod
+    def of(cls, embeddings: Float[np.ndarray, "text dim"], *, smallest_set: int, seed: int = 0) -> HeldOut:
+        """Reference at the largest size that the held-out texts and the smallest set allow."""
+        return cls(embeddings, min(len(embeddings) // 2, smallest_set), seed=seed)
+
+    def floor(self) -> Bias:
+        """FID of held-out text against itself at this size."""
+        return frechet_bias(self.embeddings, self.size, self.repeats, stream(self.seed, "fid floor"))
+
+    def compare(self, texts: Float[np.ndarray, "text dim"]) -> dict[str, float]:
+        """One row: `fid` at this size, `mean_gap` and `mmd_squared` of all texts, `median_distance`, `texts`."""
+        if len(texts) < self.size:
+            raise ValueError(f"{len(texts)} texts to compare at size {self.size}: set smallest_set to {len(texts)}")
+        draws = []
+        for repeat in range(self.repeats):
+            ours = stream(self.seed, "fid texts", repeat).permutation(len(texts))[: self.size]
+            theirs = stream(self.seed, "fid held out", repeat).permutation(len(self.embeddings))[: self.size]
+            draws.append(frechet_distance(texts[ours], self.embeddings[theirs]))
+        return {
+            "fid": float(np.mean(draws)),
+            "mean_gap": mean_gap(texts, self.embeddings),
+            "mmd_squared": mmd_squared(texts, self.embeddings),
+            "median_distance": median_distance_to_medoid(texts),
+            "texts": len(texts),
+        }
+
+
+class Pca(NamedTuple):
+    """A plane fitted to embeddings: `mean`, two orthonormal `axes`, and the share of variance on each."""
+
+    mean: Float[np.ndarray, " dim"]
+    axes: Float[np.ndarray, "axis dim"]
+    explained: Float[np.ndarray, " axis"]
+
+    def project(self, x: Float[np.ndarray, "text dim"]) -> Float[np.ndarray, "text axis"]:
+        """Coordinates of embeddings on the plane."""
+        coordinates: np.ndarray = (np.asarray(x, dtype=np.float64) - self.mean) @ self.axes.T
+        return coordinates
+
+
+def fit_pca(x: Float[np.ndarray, "text dim"], axes: int = 2) -> Pca:
+    """Principal axes of the rows, the largest loading of each positive: a repeated run draws the same figure."""
+    x = _checked(x, "only")
+    mean = x.mean(axis=0)
+    _, singular, rows = np.linalg.svd(x - mean, full_matrices=False)
+    rows = rows[:axes]
+    signs = np.sign(rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)])
+    variance = singular**2
+    return Pca(mean, rows * signs[:, None], variance[:axes] / max(variance.sum(), np.finfo(float).tiny))
+
+
+def _checked(x: Float[np.ndarray, "text dim"], side: str) -> Float[np.ndarray, "text dim"]:
+    x = np.asarray(x, dtype=np.float64)
+    if len(x) < 2:
+        raise ValueError(f"the {side} set has {len(x)} texts: a distribution needs at least 2")
+    if not np.isfinite(x).all():
+        bad = int((~np.isfinite(x).all(axis=1)).sum())
+        raise ValueError(f"{bad} of the {side} set's {len(x)} embeddings are not finite: embed the texts again")
+    return x
+
+
+def _covariance_root(x: Float[np.ndarray, "text dim"]) -> Float[np.ndarray, "rank dim"]:
+    """Triangular R with R'R the unbiased covariance of the rows."""
+    root: np.ndarray = np.linalg.qr(x - x.mean(axis=0), mode="r") / np.sqrt(len(x) - 1)
+    return root
+
+
+def _squared_distance_blocks(
+    x: Float[np.ndarray, "text dim"], y: Float[np.ndarray, "other dim"]
+) -> Iterator[Float[np.ndarray, "block other"]]:
+    norms = np.sum(y**2, axis=1)
+    for first in range(0, len(x), ROWS_AT_ONCE):
+        block = x[first : first + ROWS_AT_ONCE]
+        yield np.maximum(np.sum(block**2, axis=1)[:, None] + norms - 2 * block @ y.T, 0.0)

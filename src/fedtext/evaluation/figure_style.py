@@ -1,0 +1,70 @@
+"""One look for every figure: white paper, few lines, one strong colour for what the run made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+INK, MUTED, RULE = "#1f2933", "#66727f", "#e3e8ee"
+SYNTHETIC, CONTROL, PUBLIC, PRIVATE = "#0b66c3", "#9aa7b4", "#c9d1d9", "#3a4653"
+WARNING = "#c2410c"
+HELD_OUT_SHADES = ["rgba(58,70,83,0.12)", "rgba(58,70,83,0.50)"]
+FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+
+
+def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = False) -> Figure:
+    """`figure` with the project's template, a left-aligned title and, where asked, a legend above the plot."""
+    from plotly.graph_objects import Layout, layout
+
+    axis = {
+        "gridcolor": RULE,
+        "linecolor": RULE,
+        "zeroline": False,
+        "ticks": "outside",
+        "ticklen": 6,
+        "tickcolor": "rgba(0,0,0,0)",
+        "title": {"font": {"size": 12, "color": MUTED}, "standoff": 8},
+        "tickfont": {"size": 11, "color": MUTED},
+        "automargin": True,
+    }
+    template = layout.Template(
+        layout=Layout(
+            font={"family": FONT, "size": 13, "color": INK},
+            paper_bgcolor="white",
+            plot_bgcolor="white",
+            xaxis=axis,
+            yaxis=axis,
+            hoverlabel={"font": {"family": FONT}},
+        )
+    )
+    figure.update_layout(
+        template=template,
+        title={"text": title, "x": 0, "xref": "container", "pad": {"l": 16}, "font": {"size": 16}},
+        height=height,
+        margin={"l": 64, "r": 24, "t": 72, "b": 56},
+        showlegend=legend,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        bargap=0.35,
+    )
+    figure.update_annotations(font={"size": 13, "color": INK})
+    return figure
+
+
+def note(figure: Figure, text: str) -> Figure:
+    """`figure` with one muted line under the plot, for what a reader must know without the report."""
+    figure.add_annotation(
+        text=text,
+        x=0,
+        y=0,
+        yshift=-52,
+        xref="paper",
+        yref="paper",
+        xanchor="left",
+        yanchor="top",
+        showarrow=False,
+        align="left",
+        font={"size": 11, "color": MUTED},
+    )
+    return figure.update_layout(margin={"b": 92})

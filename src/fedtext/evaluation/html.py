@@ -1,0 +1,135 @@
+"""`report.html`: one file that works offline and asks nothing of any network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fedtext.evaluation.stylesheet import STYLESHEET
+from fedtext.evaluation.tables import (
+    accuracy_table,
+    cost_table_html,
+    distance_table,
+    protection_table,
+    published_table,
+)
+from fedtext.evaluation.wording import count, seconds
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+# Nothing is fetched, whatever a text or a script library says.
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+SAMPLES = 12
+
+# name of the figure -> (section, what to see in it)
+FIGURES = {
+    "accuracy": ("accuracy", "Bars are top-1 accuracies, whiskers 95% intervals over held-out clients."),
+    "pca_sets": ("distribution", "Where texts fall on the plane of the two largest variances of held-out text."),
+    "rounds": ("rounds", "What preference training did, round by round."),
+    "pca_rounds": (
+        "rounds",
+        "The same plane over the rounds: clusters that tighten warn of overfitting to the scores.",
+    ),
+    "privacy": ("privacy", "ε after each release, against the declared budget."),
+    "tokens": ("data", "How much text a held-out client has."),
+}
+
+
+def render_report(
+    card: Mapping[str, Any], figures: Mapping[str, Figure], samples: Sequence[str], *, title: str | None = None
+) -> str:
+    """The report of a `scorecard`: three sentences first, then tables and figures, samples of synthetic text, limits.
+
+    Args:
+        card: What `fedtext.evaluation.scorecard.scorecard` returned.
+        figures: By the names of `FIGURES`; one that is missing is left out, an unknown name is refused.
+        samples: Released synthetic texts; the first few are shown.
+        title: Heading of the page.
+    """
+    unknown = sorted(figures.keys() - FIGURES.keys())
+    if unknown:
+        raise ValueError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
+    heading = title or f"Synthetic text by {card['algorithm']} from {card['corpus']}"
+    drawn = {name: _figure(name, figures[name]) for name in FIGURES if name in figures}
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(heading)}</title><style>{STYLESHEET}</style>{_library() if drawn else ''}</head>"
+        f"<body><main><h1>{escape(heading)}</h1>{_lead(card['headline'])}{_sections(card, drawn, samples)}</main>"
+        "</body></html>\n"
+    )
+
+
+def _lead(headline: Sequence[str]) -> str:
+    return f'<div class="lead">{"".join(f"<p>{escape(sentence)}</p>" for sentence in headline)}</div>'
+
+
+def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[str]) -> str:
+    tables = {
+        "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]),
+        "distribution": distance_table(card["distribution"]),
+        "privacy": protection_table(card["protection"]) + _assumptions(card["protection"]["assumptions"]),
+        "cost": cost_table_html(card["cost"]) + _stages(card["seconds"]),
+    }
+    titles = {
+        "accuracy": "What the synthetic text is worth",
+        "distribution": "How near it is to the private text",
+        "rounds": "Rounds",
+        "samples": "Samples",
+        "privacy": "Privacy",
+        "cost": "Cost",
+        "data": "Held-out data",
+        "limits": "Limits",
+    }
+    figures = {
+        name: "".join(drawn[f] for f, (home, _) in FIGURES.items() if home == name and f in drawn) for name in titles
+    }
+    bodies = {name: tables.get(name, "") + figures[name] for name in titles}
+    bodies["samples"] = _samples(samples, card["synthetic_texts"])
+    bodies["limits"] = _list(card["limits"])
+    return "".join(
+        f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(titles[name])}</h2>{body}</section>'
+        for name, body in bodies.items()
+        if body
+    )
+
+
+def _figure(name: str, figure: Figure) -> str:
+    from plotly.io import to_html
+
+    config = {"displaylogo": False, "displayModeBar": False, "responsive": True}
+    drawing = to_html(figure, full_html=False, include_plotlyjs=False, config=config, div_id=f"figure-{name}")
+    return f'<figure><div class="scroll">{drawing}</div><figcaption>{escape(FIGURES[name][1])}</figcaption></figure>'
+
+
+def _library() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return f"<script>{get_plotlyjs()}</script>"
+
+
+def _samples(samples: Sequence[str], total: int) -> str:
+    shown = [text for text in samples if text.strip()][:SAMPLES]
+    if not shown:
+        return ""
+    quotes = "".join(f"<li><blockquote>{escape(text)}</blockquote></li>" for text in shown)
+    intro = f"{len(shown)} of the {count(total)} synthetic texts. They are written by the generator and released."
+    return f'<p>{escape(intro)}</p><ol class="samples">{quotes}</ol>'
+
+
+def _list(items: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+
+
+def _assumptions(assumptions: Sequence[str]) -> str:
+    return f"<p>The guarantee assumes:</p>{_list(assumptions)}" if assumptions else ""
+
+
+def _stages(stages: Mapping[str, float]) -> str:
+    if not stages:
+        return ""
+    listed = ", ".join(f"{name} {seconds(duration)}" for name, duration in stages.items())
+    return f"<p>Wall time by stage: {escape(listed)}.</p>"

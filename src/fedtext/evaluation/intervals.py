@@ -1,0 +1,49 @@
+"""Means over seeds with Student's t intervals: few runs, unknown spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Interval(NamedTuple):
+    """A mean over `runs` runs and its interval; the ends are None when one run cannot say how runs differ."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    runs: int
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the whole interval lies on one side of 0; never for a single run."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Mean of independent runs and the t interval mean -+ t(n - 1) s / sqrt(n).
+
+    Raises:
+        ValueError: no value, a value that is not finite, or a confidence outside (0, 1).
+    """
+    from scipy import stats
+
+    x = np.asarray(values, dtype=np.float64)
+    if x.size == 0 or not np.isfinite(x).all():
+        raise ValueError(f"an interval over seeds needs finite values, got {x.tolist()}: leave failed runs out")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; give a share between 0 and 1, such as 0.95")
+    mean = float(x.mean())
+    if x.size == 1:
+        return Interval(mean, None, None, 1)
+    half = float(stats.t.ppf((1 + confidence) / 2, x.size - 1) * x.std(ddof=1) / np.sqrt(x.size))
+    return Interval(mean, mean - half, mean + half, int(x.size))
+
+
+def paired_difference(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Interval of the mean of a_i - b_i, where run i of both had the same seed: what the seeds share cancels."""
+    if len(a) != len(b):
+        raise ValueError(f"{len(a)} runs against {len(b)}: a paired difference needs the same seeds on both sides")
+    return mean_interval([x - y for x, y in zip(a, b, strict=True)], confidence)

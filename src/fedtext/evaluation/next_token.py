@@ -1,0 +1,198 @@
+"""Next-token accuracy of an on-device model: the number that says whether synthetic text was worth its privacy.
+
+The rule, the same for every condition: a text is tokenised once and cut to `length` tokens; one start token (<bos>, or
+<eos> where a tokenizer has no other, as GPT-2's) is put before it; each real token is predicted from those before it.
+Padding is neither attended to nor scored, and the end of a text is never scored, since a chunk ends where it was cut.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from fedtext.evaluation.ratios import clustered_ratio
+from fedtext.params.evaluation import Evaluation
+from fedtext.progress import progress
+from fedtext.training.causal_lm import train_causal_lm
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from fedtext.generation.language_model import LanguageModel
+
+PADDING = -1  # no token of any tokenizer: GPT-2's usual padding is its start token too
+PROGRESS_FROM = 50  # batches; fewer are done in seconds
+
+
+@dataclass(frozen=True)
+class NextTokenCounts:
+    """What a model got right in each text: as private as the texts; `summary` is the aggregate.
+
+    `correct[i, j]` counts text i's tokens among the model's first `top[j]` guesses; `nats` is its summed cross-entropy.
+    """
+
+    top: tuple[int, ...]
+    correct: Int[np.ndarray, "text rank"]
+    tokens: Int[np.ndarray, " text"]
+    nats: Float[np.ndarray, " text"]
+
+    def summary(self, clusters: Int[np.ndarray, " text"] | None = None) -> dict[str, float]:
+        """Accuracies as fractions, `tokens`, `cross_entropy` (nats a token), `standard_error` of the first accuracy.
+
+        The error treats `clusters` (the text's client; by default each text) as what was sampled, not single tokens.
+        """
+        scored = int(self.tokens.sum())
+        if scored == 0:
+            raise ValueError("next-token accuracy: no token to score; every text is empty")
+        error = clustered_ratio(self.correct[:, 0], self.tokens, clusters).standard_error
+        return {
+            **{f"top_{k}": float(c / scored) for k, c in zip(self.top, self.correct.sum(axis=0), strict=True)},
+            "tokens": scored,
+            "cross_entropy": float(self.nats.sum() / scored),
+            "standard_error": error,
+        }
+
+
+def next_token_accuracy(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[str],
+    *,
+    length: int,
+    top: Sequence[int] = (1, 3, 5),
+    batch_size: int = 32,
+) -> dict[str, float]:
+    """Accuracy of `model` on `texts` by this module's rule: `top_1`, ..., `tokens`, `cross_entropy`, `standard_error`.
+
+    Raises:
+        ValueError: no text holds a token, or the tokenizer has neither a <bos> nor an <eos>.
+    """
+    return count_next_tokens(model, token_rows(tokenizer, texts, length), top=top, batch_size=batch_size).summary()
+
+
+def token_rows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int) -> list[list[int]]:
+    """One row a text: the start token and at most `length` tokens; an empty text is the start token alone."""
+    start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+    if start is None:
+        raise ValueError("the tokenizer has neither a <bos> nor an <eos> to start a text with: set its bos_token")
+    if not texts:
+        return []
+    encoded = tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=length)["input_ids"]
+    return [[start, *ids] for ids in encoded]
+
+
+def padded(rows: Sequence[Sequence[int]]) -> Int[np.ndarray, "row length"]:
+    """Rows as one matrix, filled on the right with `PADDING`."""
+    matrix = np.full((len(rows), max(map(len, rows), default=0)), PADDING, dtype=np.int64)
+    for filled, row in zip(matrix, rows, strict=True):
+        filled[: len(row)] = row
+    return matrix
+
+
+def count_next_tokens(
+    model: PreTrainedModel,
+    rows: Sequence[Sequence[int]],
+    *,
+    top: Sequence[int] = (1, 3, 5),
+    batch_size: int = 32,
+    label: str = "next-token accuracy",
+) -> NextTokenCounts:
+    """Predict every token of every row but its first. Rows of like length share a batch; the order does not matter."""
+    import torch
+
+    counts = NextTokenCounts(
+        top=tuple(top),
+        correct=np.zeros((len(rows), len(top)), dtype=np.int64),
+        tokens=np.array([max(len(row) - 1, 0) for row in rows], dtype=np.int64),
+        nats=np.zeros(len(rows)),
+    )
+    order = sorted(np.flatnonzero(counts.tokens).tolist(), key=lambda i: len(rows[i]))
+    batches = [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
+    was_training = model.training
+    model.eval()
+    with torch.inference_mode():
+        for batch in progress(batches, label, unit="batch") if len(batches) >= PROGRESS_FROM else batches:
+            rank, nats, real = _predict(model, padded([rows[i] for i in batch]))
+            counts.correct[batch] = np.stack([((rank < k) & real).sum(axis=1) for k in top], axis=1)
+            counts.nats[batch] = (nats * real).sum(axis=1)
+    model.train(was_training)
+    return counts
+
+
+def _predict(
+    model: PreTrainedModel, matrix: Int[np.ndarray, "row length"]
+) -> tuple[Int[np.ndarray, "row label"], Float[np.ndarray, "row label"], Bool[np.ndarray, "row label"]]:
+    """Rank (0 is the first guess) and cross-entropy of each label, and which labels are real.
+
+    Among equal logits the smaller token id ranks first, so a model that knows nothing is not called right.
+    """
+    import torch
+
+    ids = torch.from_numpy(matrix).to(next(model.parameters()).device)
+    real = ids != PADDING
+    ids = torch.where(real, ids, 0)
+    logits = model(input_ids=ids, attention_mask=real.long()).logits[:, :-1].float()
+    labels = ids[:, 1:, None]
+    truth = logits.gather(-1, labels)
+    before = torch.arange(logits.shape[-1], device=logits.device) < labels
+    rank = ((logits > truth) | ((logits == truth) & before)).sum(-1)
+    nats = torch.logsumexp(logits, -1) - truth[..., 0]
+    return rank.cpu().numpy(), nats.double().cpu().numpy(), real[:, 1:].cpu().numpy()
+
+
+def fine_tune(
+    on_device: LanguageModel, rows: Sequence[Sequence[int]], params: Evaluation, *, seed: int, label: str
+) -> tuple[PreTrainedModel, dict[str, Any]]:
+    """A fresh copy of the on-device model trained on `rows`, and the facts: texts, loss, seconds."""
+    started = time.perf_counter()
+    model, _ = on_device.load()
+    usable = [row for row in rows if len(row) > 1]
+    history = train_causal_lm(model, padded(usable), params.training, seed=seed, pad_token_id=PADDING, label=label)
+    loss = history[-1]["loss"] if history else None
+    return model, {"texts": len(usable), "training_loss": loss, "seconds": time.perf_counter() - started}
+
+
+def fine_tune_and_score(
+    on_device: LanguageModel,
+    train_texts: Sequence[str],
+    eval_texts: Sequence[str],
+    params: Evaluation,
+    *,
+    length: int,
+    seed: int,
+    label: str,
+) -> dict[str, Any]:
+    """Accuracy on `eval_texts` after training the on-device model on `train_texts`; no texts leaves it as it is.
+
+    Returns `next_token_accuracy`'s keys and `texts`, `training_loss`, `seconds`.
+    """
+    counts, facts = fine_tune_and_count(
+        on_device, train_texts, eval_texts, params, length=length, seed=seed, label=label
+    )
+    return {**counts.summary(), **facts}
+
+
+def fine_tune_and_count(
+    on_device: LanguageModel,
+    train_texts: Sequence[str],
+    eval_texts: Sequence[str],
+    params: Evaluation,
+    *,
+    length: int,
+    seed: int,
+    label: str,
+) -> tuple[NextTokenCounts, dict[str, Any]]:
+    """As `fine_tune_and_score`, with the counts of every text for paired comparisons (conditions.py)."""
+    tokenizer = on_device.tokenizer()
+    rows = token_rows(tokenizer, train_texts, length)
+    if rows:
+        model, facts = fine_tune(on_device, rows, params, seed=seed, label=f"on-device model, {label}")
+    else:
+        model, facts = on_device.load()[0].float(), {"texts": 0, "training_loss": None, "seconds": 0.0}
+    evaluated = token_rows(tokenizer, eval_texts, length)
+    return count_next_tokens(model, evaluated, top=params.top, label=f"accuracy, {label}"), facts

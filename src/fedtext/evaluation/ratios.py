@@ -1,0 +1,56 @@
+"""Ratios of sums, such as tokens right over tokens seen, with the error of sampling whole clients."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+TWO_SIDED_95 = 1.959963984540054  # normal quantile: there are hundreds of texts, unlike seeds (intervals.py)
+
+
+class Ratio(NamedTuple):
+    """An estimate and its standard error."""
+
+    estimate: float
+    standard_error: float
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 95% interval."""
+        return self.estimate - TWO_SIDED_95 * self.standard_error
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 95% interval."""
+        return self.estimate + TWO_SIDED_95 * self.standard_error
+
+
+def clustered_ratio(
+    numerator: Shaped[np.ndarray, " text"],
+    denominator: Shaped[np.ndarray, " text"],
+    clusters: Int[np.ndarray, " text"] | None = None,
+) -> Ratio:
+    """`sum(numerator) / sum(denominator)` with its linearised standard error over `clusters` (by default, over texts).
+
+    With residuals r_c = sum over c of (numerator - ratio * denominator) and C clusters, the error is
+    sqrt(C / (C - 1) * sum r_c^2) / |sum(denominator)|; it is infinite for one cluster, which tells nothing of others.
+    """
+    total = float(denominator.sum())
+    if total == 0:
+        raise ValueError("a ratio over nothing: the denominators sum to 0")
+    estimate = float(numerator.sum()) / total
+    residuals = _by_cluster(numerator - estimate * denominator, clusters)
+    count = len(residuals)
+    spread = np.sqrt(count / (count - 1) * np.sum(residuals**2)) if count > 1 else np.inf
+    return Ratio(estimate, float(spread / abs(total)))
+
+
+def _by_cluster(
+    values: Float[np.ndarray, " text"], clusters: Int[np.ndarray, " text"] | None
+) -> Float[np.ndarray, " cluster"]:
+    if clusters is None:
+        return values
+    _, position = np.unique(clusters, return_inverse=True)
+    return np.bincount(position, weights=values)

@@ -1,0 +1,152 @@
+"""`scorecard.json`: one dictionary for any synthetic data set, whatever made it, and the input of the report.
+
+All values are aggregates or public; it is written by a node declared a held-out evaluation, and steers nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fedtext.evaluation.cost import PUBLISHED, Cost
+from fedtext.evaluation.distribution import Bias
+from fedtext.evaluation.wording import accuracy_sentence, epsilon_sentence, protection_sentence
+from fedtext.params.privacy import Adjacency
+from fedtext.privacy.assumptions import SIMULATED
+
+
+class Protection(BaseModel):
+    """What the privacy report says in short; `epsilon` is infinite when something was read without a mechanism."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    unit: str
+    units: int = Field(ge=1)
+    adjacency: Adjacency
+    epsilon: float = Field(ge=0)
+    delta: float = Field(gt=0, lt=1)
+    simulated: bool = False
+    unaccounted: tuple[str, ...] = ()
+    aggregation: str | None = None
+    epsilon_by_adjacency: dict[str, float | str] = {}
+    assumptions: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Protection:
+        """From the dictionary that `fedtext.privacy.report.privacy_report` returns."""
+        return cls(
+            unit=report["unit"],
+            units=report["population"],
+            adjacency=report["adjacency"],
+            epsilon=float(report["epsilon"]),  # "infinity" too
+            delta=report["delta"],
+            simulated=report["noise"] == SIMULATED,
+            unaccounted=tuple(entry["reason"] for entry in report["unaccounted"]),
+            epsilon_by_adjacency=report["epsilon_by_adjacency"],
+            assumptions=tuple(report["assumptions"]),
+        )
+
+
+def epsilon_after(report: Mapping[str, Any]) -> dict[str, float]:
+    """Epsilon of a privacy report's releases so far, after each of them: what `figures.privacy_price` draws."""
+    return {f"{r['name']}, round {r['round']}": float(r["epsilon_cumulative"]) for r in report["releases"]}
+
+
+class Distribution(BaseModel):
+    """Distances to held-out text.
+
+    `rounds` has one row of `HeldOut.compare` for each generator with its `adapter` and `released_score`; `sets` one
+    for each data set (`synthetic`, `untuned_control`, `public_control`); `held_out_distance` is the held-out text's own
+    median distance to its medoid.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rounds: tuple[dict[str, float | int | None], ...] = ()
+    sets: dict[str, dict[str, float | int | None]] = {}
+    bias: Bias
+    held_out_texts: int
+    held_out_distance: float
+
+
+def scorecard(
+    *,
+    algorithm: str,
+    corpus: str,
+    protection: Protection,
+    accuracy: Mapping[str, Any],
+    distribution: Distribution,
+    costs: Sequence[Cost],
+    synthetic_texts: int,
+    seconds: Mapping[str, float] | None = None,
+    seeds: int = 1,
+    limits: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The whole scorecard, strict JSON: numbers that are not finite become null.
+
+    Args:
+        algorithm: Name of what made the data set.
+        corpus: What the private text is, in a few words.
+        protection: What was protected and at which price.
+        accuracy: What `fedtext.evaluation.conditions.score_conditions` returned.
+        distribution: Distances to held-out text.
+        costs: This run's rows of the cost table; the published ones are added.
+        synthetic_texts: Size of the data set.
+        seconds: Wall time by stage.
+        seeds: How many runs the figures rest on.
+        limits: What a reader must know of this run, beside what is true of every run.
+    """
+    guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
+    card = {
+        "headline": [protection_sentence(guarded), epsilon_sentence(guarded), accuracy_sentence(accuracy)],
+        "algorithm": algorithm,
+        "corpus": corpus,
+        "protection": guarded,
+        "synthetic_texts": synthetic_texts,
+        "accuracy": accuracy,
+        "distribution": {**distribution.model_dump(), "bias": distribution.bias._asdict()},
+        "cost": [_cost_row(row) for row in (*costs, *PUBLISHED)],
+        "seconds": dict(seconds or {}),
+        "limits": [*limits, *_standing_limits(accuracy, distribution, seeds)],
+    }
+    return _strict(card)  # type: ignore[no-any-return]
+
+
+def _reasons(protection: Protection) -> tuple[str, ...]:
+    if protection.unaccounted or math.isfinite(protection.epsilon):
+        return protection.unaccounted
+    return ("its accountant found none",)
+
+
+def _standing_limits(accuracy: Mapping[str, Any], distribution: Distribution, seeds: int) -> list[str]:
+    table = accuracy["conditions"]
+    bias = distribution.bias
+    said = [
+        f"FID is biased upwards at finite size: two samples of {bias.size:,} held-out texts each are already "
+        f"{bias.mean:.3f} apart. Every FID here is taken at that size, so compare it with that floor, not with 0.",
+        "Intervals cover the draw of the held-out clients. They do not cover the randomness of training"
+        + (f"; these are the figures of one of {seeds} runs." if seeds > 1 else " and sampling: this is one run."),
+        "FID and accuracy are measured on held-out private text for the evaluation alone; nothing in the run saw them.",
+    ]
+    sizes = {name: table[name]["texts"] for name in ("synthetic", "public_control", "untuned_control") if name in table}
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name} {texts:,}" for name, texts in sizes.items())
+        said.append(f"The conditions were trained on different numbers of texts ({listed}): compare them with care.")
+    return said
+
+
+def _cost_row(cost: Cost) -> dict[str, Any]:
+    return {**cost.model_dump(), "down_bytes": cost.down_bytes, "up_bytes": cost.up_bytes}
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _strict(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

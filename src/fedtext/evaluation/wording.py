@@ -1,0 +1,161 @@
+"""Numbers and sentences as the report prints them: no more digits than the noise supports, no claim unbacked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fedtext.evaluation.conditions import CONTROLS, PUBLIC
+
+MEASURED = "95% interval"
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+CONTROL_TEXTS = {
+    "public_control": ("as many public texts", "no privacy cost"),
+    "untuned_control": ("the untuned generator's texts", "no privacy cost"),
+    "matched_control": ("public texts that match the release", "the same ε"),
+}
+NEIGHBOURS = {
+    "zero_out": "had any one {unit} contributed nothing",
+    "add_remove": "had any one {unit} been left out or added",
+    "replace_one": "had any one {unit} held other text",
+}
+
+
+def percent(fraction: float | None, decimals: int = 1) -> str:
+    """`0.1234` as `12.3%`; None as a dash."""
+    return "–" if fraction is None else f"{100 * fraction:.{decimals}f}%"
+
+
+def points(gain: Mapping[str, Any]) -> str:
+    """A difference of accuracies in percentage points with its interval: `+1.2 (0.9 to 1.5)`."""
+    return f"{100 * gain['estimate']:+.1f} ({_ends(gain, 1)})"
+
+
+def share(closed: Mapping[str, Any] | None) -> str:
+    """Share of the gap closed in whole percent with its interval, or why there is none."""
+    if closed is None:
+        return "–"
+    if closed["share"] is None:
+        return "no gap"
+    return f"{100 * closed['share']:.0f}% ({_ends(closed, 0)})"
+
+
+def _ends(interval: Mapping[str, Any], decimals: int) -> str:
+    ends = [interval["low"], interval["high"]]
+    if any(end is None or not math.isfinite(end) for end in ends):
+        return "interval unknown: one client"
+    return " to ".join(f"{100 * end:.{decimals}f}" for end in ends)
+
+
+def rounded(value: float, error: float | None, most: int = 3) -> str:
+    """`value` down to the leading digit of `error`, at most `most` decimals: 0.3561 -+ 0.02 is `0.36`."""
+    if error is None or not math.isfinite(error) or error <= 0:
+        return f"{value:.{most}f}"
+    decimals = min(max(-math.floor(math.log10(error)), 0), most)
+    return f"{value:.{decimals}f}"
+
+
+def count(number: int | float) -> str:
+    """`1234567` as `1,234,567`."""
+    return f"{number:,.0f}"
+
+
+def compact(number: int | float) -> str:
+    """`82000000` as `82M`, `6912000` as `6.9M`, `18000` as `18,000`."""
+    return f"{number / 1e6:.2g}M" if number >= 1e6 else count(number)
+
+
+def spent(epsilon: float, decimals: int = 2) -> str:
+    """An epsilon, rounded up: a guarantee is never printed stronger than it is."""
+    scale = 10.0**decimals
+    return f"{math.ceil(epsilon * scale - 1e-6) / scale:.{decimals}f}"
+
+
+def scientific(number: float) -> str:
+    """`3e-06` as `3 × 10⁻⁶`, `1e-05` as `10⁻⁵`."""
+    digits, _, exponent = f"{number:.1e}".partition("e")
+    power = "10" + str(int(exponent)).translate(SUPERSCRIPT)
+    return power if digits == "1.0" else f"{digits.removesuffix('.0')} × {power}"
+
+
+def seconds(duration: int | float | None) -> str:
+    """A duration with two significant digits; None as a dash."""
+    if duration is None or not math.isfinite(duration):
+        return "–"
+    if duration == 0:
+        return "0 s"
+    decimals = max(1 - math.floor(math.log10(abs(duration))), 0)
+    return f"{duration:,.{decimals}f} s"
+
+
+def size(number_of_bytes: int | float) -> str:
+    """`8192` as `8.2 kB`."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number_of_bytes >= scale:
+            return f"{number_of_bytes / scale:.1f} {unit}"
+    return f"{number_of_bytes:.0f} B"
+
+
+def protection_sentence(protection: Mapping[str, Any]) -> str:
+    """First sentence of the report: what was protected."""
+    unit = protection["unit"]
+    neighbours = NEIGHBOURS[protection["adjacency"]].format(unit=unit)
+    protects = "protects"
+    if protection["simulated"] or protection["unaccounted"]:
+        protects = "simulates protecting" if protection["simulated"] else "was meant to protect"
+    return (
+        f"This run {protects} each of {count(protection['units'])} {unit}s with all of its text: what was released "
+        f"would be nearly as likely {neighbours}."
+    )
+
+
+def epsilon_sentence(protection: Mapping[str, Any]) -> str:
+    """Second sentence: at which epsilon, and what voids it."""
+    if protection["unaccounted"]:
+        return f"The run has no finite ε, because {'; '.join(protection['unaccounted'])}."
+    price = f"ε = {spent(protection['epsilon'])} at δ = {scientific(protection['delta'])}"
+    if protection["simulated"]:
+        return f"The guarantee would be {price}, but the noise came from a public seed, so this run protects nobody."
+    return f"The guarantee is {price} for the whole run, all releases together."
+
+
+def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
+    """Third sentence: how much better the on-device model became, and whether a control without cost does as well."""
+    ours, public = accuracy["conditions"]["synthetic"]["top_1"], accuracy["conditions"][PUBLIC]["top_1"]
+    gain = accuracy["gains"]["synthetic"][PUBLIC]
+    levels = f"from {percent(public)} to {percent(ours)}"
+    interval = f"{100 * gain['estimate']:+.1f} points, {MEASURED} {_ends(gain, 1)}"
+    if not gain["measurable"]:
+        return f"The on-device model's next-token accuracy did not measurably change ({levels}; {interval})."
+    if gain["estimate"] < 0:
+        return f"The on-device model became worse: its next-token accuracy fell {levels} ({interval})."
+    closed = accuracy["gap_closed"].get("synthetic", {}).get("share")
+    of_gap = "" if closed is None else f", {100 * closed:.0f}% of the gap to training on the private text itself"
+    return (
+        f"The on-device model's next-token accuracy rose {levels} ({interval}){of_gap}; {_against_controls(accuracy)}."
+    )
+
+
+def _against_controls(accuracy: Mapping[str, Any]) -> str:
+    gains = {name: accuracy["gains"]["synthetic"][name] for name in CONTROLS if name in accuracy["conditions"]}
+    if not gains:
+        return "no control was scored, so what the private text contributed is unknown"
+    named = {
+        name: f"{text} ({percent(accuracy['conditions'][name]['top_1'])}, {price})"
+        for name, (text, price) in CONTROL_TEXTS.items()
+        if name in gains
+    }
+    ahead = [named[n] for n, g in gains.items() if g["measurable"] and g["estimate"] > 0]
+    behind = [named[n] for n, g in gains.items() if g["measurable"] and g["estimate"] < 0]
+    if len(ahead) == len(gains):
+        return f"that is more than {_listed(ahead, 'or')} achieve"
+    if behind:
+        return f"but {_listed(behind, 'and')} do better"
+    equal = [text for text in named.values() if text not in ahead]
+    return f"but it is not measurably better than {_listed(equal, 'or')}"
+
+
+def _listed(items: Sequence[str], last: str) -> str:
+    *first, end = items
+    return f"{', '.join(first)} {last} {end}" if first else end

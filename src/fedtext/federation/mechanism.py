@@ -1,0 +1,128 @@
+"""The public facts of one noisy sum, fixed before a private value is read: grid, sensitivity, noise, message size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Release
+from fedtext.privacy.noise import covering_stddev, noise_bound
+from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
+
+
+@dataclass(frozen=True)
+class PlannedSum:
+    """One noisy sum. `release` is what the ledger will be charged; the rest is in grid points unless said otherwise.
+
+    `step` is the grid's (units of the sum), `stddev_on_grid` the deviation of one draw of noise, `draws` how many are
+    added (one, or one per client under local noise), `contributors` the most clients that may contribute.
+    """
+
+    release: Release
+    dim: int
+    step: float
+    stddev_on_grid: float
+    draws: int
+    contributors: int
+
+    @property
+    def message_bits(self) -> int:
+        """The smallest k with which no sum can wrap around modulo 2^k: the bits of one coordinate of a message.
+
+        It counts `contributors` messages of the largest legal coordinate and the largest noise that can be drawn.
+        """
+        largest = math.floor(self.release.sensitivity / self.step)
+        return (self.contributors * largest + self.draws * noise_bound(self.stddev_on_grid)).bit_length() + 1
+
+    def on_half_the_step(self) -> PlannedSum:
+        """The same release on a grid twice as fine: what is charged does not change."""
+        finer = covering_stddev(2 * self.release.noise_stddev / self.step)
+        return replace(self, step=self.step / 2, stddev_on_grid=finer)
+
+    def refuse_wrap(self, modulus_bits: int) -> None:
+        """Raise ValueError if a sum modulo 2^modulus_bits could wrap around, which would destroy it silently."""
+        if not self.message_bits <= modulus_bits <= 64:
+            raise ValueError(
+                f"{self.release.name}: the sum of n = {self.contributors} clients on a grid of step {self.step} with "
+                f"noise needs {self.message_bits} bits a coordinate, k = {modulus_bits} were given and 64 are the "
+                f"most: set modulus_bits to at least {self.message_bits}, or take a smaller noise multiplier"
+            )
+
+
+def planned_sum(
+    declaration: Privacy,
+    population: int,
+    *,
+    dim: int,
+    clip_norm: float,
+    noise_multiplier: float,
+    name: str,
+    round: int,
+) -> PlannedSum:
+    """What `private_sum` and `private_total` will do, and charge, with these arguments.
+
+    Sensitivity is the L2 norm one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
+    `noise_multiplier` times that, so the multiplier asked for is the multiplier kept. Under `secure` the noise drawn is
+    wider by 1 / sqrt(honest_fraction): what is priced is left when the other shares are missing. Under `local` the
+    server sees each message and who sent it, so a message is priced alone and client sampling amplifies nothing.
+
+    Raises:
+        ValueError: `noise_multiplier` is not positive and finite, or `clip_norm` or `dim` makes no grid.
+    """
+    if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
+        raise ValueError(f"noise_multiplier {noise_multiplier} of {name}: it must be positive and finite")
+    local = declaration.aggregation == "local"
+    sampling = "full" if local else declaration.sampling
+    per_round = population if declaration.sampling == "full" else declaration.clients_per_round or population
+    widening = 1 / math.sqrt(declaration.honest_fraction) if declaration.aggregation == "secure" else 1.0
+    step = grid_step(clip_norm, dim)
+    sensitivity = adjusted_sensitivity(clip_norm, step, dim)
+    release = Release(
+        name=name,
+        round=round,
+        mechanism=_described(declaration, step, widening),
+        sensitivity=sensitivity,
+        noise_stddev=noise_multiplier * sensitivity,
+        sampling=sampling,
+        rate=1.0 if sampling == "full" else per_round / population,
+        unit=declaration.unit,
+    )
+    return PlannedSum(
+        release=release,
+        dim=dim,
+        step=step,
+        stddev_on_grid=covering_stddev(release.noise_stddev / step * widening),
+        draws=population if local else 1,
+        contributors=per_round if declaration.sampling == "fixed_size" else population,
+    )
+
+
+def _described(declaration: Privacy, step: float, widening: float) -> str:
+    """The mechanism in words, for the ledger and the privacy report."""
+    words = f"exact discrete Gaussian, {declaration.aggregation} aggregation, grid step 2^{math.frexp(step)[1] - 1}"
+    if widening > 1:
+        words += f", noise {widening:.4g} times wider for an honest fraction of {declaration.honest_fraction}"
+    return words
+
+
+def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
+    """Largest log ratio, in nats, between a sum of noise shares and one discrete Gaussian of the same variance.
+
+    `shares` discrete Gaussians of variance s^2 = stddev_on_grid^2 / shares each, in `dim` coordinates: `dim` times
+    10 sum_{k < shares} exp(-2 pi^2 s^2 k / (k + 1)) (Kairouz, Liu and Steinke, ICML 2021). A deployment adds twice this
+    to epsilon. On the grid of `grid_step` it is far below 1e-300.
+
+    Raises:
+        ValueError: a share's deviation is below half a grid point, where the bound does not hold.
+    """
+    variance = stddev_on_grid**2 / shares
+    if variance < 0.25:
+        raise ValueError(
+            f"noise of {stddev_on_grid} grid points in {shares} shares: a share needs a deviation of at least 0.5; "
+            "take a smaller step or fewer shares"
+        )
+    k = np.arange(1, shares)
+    return float(dim * 10.0 * np.exp(-2.0 * math.pi**2 * variance * k / (k + 1)).sum())

@@ -1,0 +1,52 @@
+"""Who takes part in a round: everybody, each with the same probability, or a fixed number of clients."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.params.privacy import Sampling
+from fedtext.privacy.noise import NoiseKey, keyed_bytes
+from fedtext.seeding import stream
+
+
+def participants(
+    n: int,
+    *,
+    sampling: Sampling,
+    clients_per_round: int | None,
+    seed: int,
+    round: int,
+    key: NoiseKey | None = None,
+) -> Int[np.ndarray, " participant"]:
+    """Indices, ascending, of the clients of `n` that take part in `round`.
+
+    `poisson` takes each client on its own with probability clients_per_round / n, so that their number varies and may
+    be zero (the release is then pure noise); `fixed_size` takes exactly `clients_per_round` of them. They are different
+    mechanisms and are priced differently. Sampling helps privacy only as long as nobody knows who was drawn: with `key`
+    the draw comes from the run's secret; without it, from the public `seed`, which is a simulation of that.
+
+    Raises:
+        ValueError: no clients, or a `clients_per_round` that is missing or larger than `n` where sampling needs it.
+    """
+    if n < 1:
+        raise ValueError(f"participants of {n} clients: at least one is needed")
+    if sampling == "full":
+        return np.arange(n)
+    if clients_per_round is None or not 1 <= clients_per_round <= n:
+        raise ValueError(
+            f"clients_per_round {clients_per_round} with {sampling} sampling: give a number from 1 to {n}, "
+            "or set sampling to full"
+        )
+    lots = _lots(n, seed, round, key)
+    if sampling == "poisson":
+        return np.flatnonzero(lots < clients_per_round / n)
+    return np.sort(np.argsort(lots, kind="stable")[:clients_per_round])
+
+
+def _lots(n: int, seed: int, round: int, key: NoiseKey | None) -> Float[np.ndarray, " client"]:
+    """One uniform number in [0, 1) a client."""
+    if key is None:
+        return stream(seed, "participation", round).random(n)
+    words = np.frombuffer(keyed_bytes(key, 8 * n, ("participation", str(seed), str(round), str(n))), dtype="<u8")
+    return (words >> np.uint64(11)) * 2.0**-53

@@ -1,0 +1,120 @@
+"""What a result depends on, as digests: parameter values, file contents, library versions.
+
+Files are digested by content, never by name or time: a moved data root stays valid, a changed byte does not. A file
+whose inode, size and times are those of an earlier digest is not read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+MISSING = "missing"
+
+
+def canonical(value: Any) -> str:
+    """JSON of a parameter value, equal for equal values: sorted keys, models as their fields."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
+
+
+def text_digest(*parts: str) -> str:
+    """SHA-256 of the parts, each set off from the next."""
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+class FileDigests:
+    """SHA-256 of files and directories, remembered by what the file system says of them.
+
+    Args:
+        known: Remembered digests by stat key, from earlier runs.
+    """
+
+    def __init__(self, known: Mapping[str, str] | None = None) -> None:
+        self._known = dict(known or {})
+
+    def of(self, path: Path) -> str:
+        """Digest of a file's content or of a directory's relative paths and contents; `missing` for neither."""
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.is_file())
+            return text_digest("directory", *(f"{p.relative_to(path).as_posix()}\x1e{self.of(p)}" for p in inside))
+        if not path.is_file():
+            return MISSING
+        key = stat_key(path)
+        if key not in self._known:
+            with path.open("rb") as file:
+                self._known[key] = hashlib.file_digest(file, "sha256").hexdigest()
+        return self._known[key]
+
+    def remembered(self, path: Path) -> dict[str, str]:
+        """Stat keys and digests of the file, or of the files below the directory `path`."""
+        files = [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else [path]
+        return {stat_key(p): self.of(p) for p in files if p.is_file()}
+
+
+def stat_key(path: Path) -> str:
+    """What changes whenever a file is written or replaced: device, inode, size, both times in nanoseconds."""
+    stat = os.stat(path)
+    return f"{stat.st_dev}:{stat.st_ino}:{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
+
+
+def local_paths(value: Any) -> list[Path]:
+    """Existing local files and directories that a parameter's strings name: what they hold is an input too."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
+    if isinstance(value, Mapping):
+        return [path for inner in value.values() for path in local_paths(inner)]
+    if isinstance(value, list | tuple):
+        return [path for inner in value for path in local_paths(inner)]
+    if isinstance(value, str) and ("/" in value or "." in value):
+        path = Path(value).expanduser()
+        try:
+            # A directory around the working directory ("/", "..") is a coincidence, not an input.
+            return [path] if path.exists() and not Path.cwd().is_relative_to(path.resolve()) else []
+        except OSError:  # too long or unprintable to be a path
+            return []
+    return []
+
+
+@cache
+def library_digest(package: str) -> str:
+    """The interpreter's version and those of the distributions that `package` declares as dependencies."""
+    try:
+        required = metadata.requires(package) or []
+    except metadata.PackageNotFoundError:
+        required = []
+    versions = {sys.version}
+    for requirement in required:
+        name = requirement.split(";")[0].split("[")[0].strip(" ()<>=!~0123456789.,*")
+        try:
+            versions.add(f"{name}=={metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return text_digest(*sorted(versions))
+
+
+@cache
+def installed_packages_digest() -> str:
+    """Every distribution on the import path with its version: what a node that reads their docstrings depends on."""
+    found = {
+        entry.name for directory in map(Path, sys.path) if directory.is_dir() for entry in directory.glob("*.dist-info")
+    }
+    return text_digest(sys.version, *sorted(found))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, Path):
+        return value.as_posix()
+    raise TypeError(f"a parameter of type {type(value).__name__} has no fingerprint: use plain values or a model")

@@ -1,0 +1,29 @@
+"""From raw continuations to synthetic samples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fedtext.generation.prompts import cut_continuation
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+# Bytes that do not make a character decode to U+FFFD; control characters other than line end and tab are never text.
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufffd]")
+
+
+def clean_samples(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, length: int) -> list[str]:
+    """The sample in each raw continuation: up to the next heading, without unprintable characters, `length` tokens.
+
+    The cut is by character offsets, as in `corpora.chunking`, so no text is re-rendered. A continuation that holds no
+    sample is an empty string, so that positions stay; nothing empty may be scored.
+    """
+    if not texts:
+        return []
+    cut = [UNPRINTABLE.sub("", cut_continuation(text)) for text in texts]
+    offsets = tokenizer(cut, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
+    ends = [spans[:length][-1][1] if spans else 0 for spans in offsets]
+    return [text[:end].strip() for text, end in zip(cut, ends, strict=True)]

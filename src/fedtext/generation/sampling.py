@@ -1,0 +1,139 @@
+"""Responses to prompts: J continuations each, by temperature and top-p, up to a marker, the end of text or a limit.
+
+Every prompt has its own stream of uniforms from the seed, so a response depends on seed, prompt number and response
+number, not on what was drawn before, on the batch it shares or on when its neighbours end (up to the rounding of a
+matrix product, which differs with the batch's shape).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedtext.generation.decoding import CHECK_EVERY, decode
+from fedtext.generation.precision import decoding_copy
+from fedtext.params.popri import Sampler
+from fedtext.progress import progress
+from fedtext.seeding import stream
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def sample_responses(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Sequence[str],
+    *,
+    responses: int,
+    sampler: Sampler,
+    seed: int,
+    stop: str | None = None,
+    label: str = "responses",
+) -> list[list[str]]:
+    """`responses` continuations of every prompt, as raw text up to and including `stop` (POPri Algorithm 1, line 11).
+
+    Prompts are decoded in batches of about `sampler.batch_size` responses, those of similar length together; the
+    prompt is computed once for all its responses (generation/decoding.py).
+
+    Raises:
+        ValueError: No responses asked, an empty prompt, or a prompt that leaves no room for `sampler.max_new_tokens`.
+    """
+    import torch
+
+    if responses < 1:
+        raise ValueError(f"{responses} responses a prompt asked: ask for at least 1")
+    encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
+    order = sorted(range(len(prompts)), key=lambda i: len(encoded[i]))
+    per_batch = max(1, sampler.batch_size // responses)
+    batches = [order[first : first + per_batch] for first in range(0, len(order), per_batch)]
+    texts: list[list[str]] = [[] for _ in prompts]
+    model = decoding_copy(model)
+    is_complete = _completion(model, tokenizer, stop)
+    for batch in progress(batches, label, unit="batch"):
+        ids, real = _left_padded([encoded[i] for i in batch], tokenizer.pad_token_id, model.device)
+        draws = [stream(seed, "responses", i).random((responses, sampler.max_new_tokens), np.float32) for i in batch]
+        tokens = decode(
+            model,
+            ids,
+            real,
+            torch.from_numpy(np.concatenate(draws)).to(model.device),
+            temperature=sampler.temperature,
+            top_p=sampler.top_p,
+            is_complete=is_complete,
+        )
+        batch_texts = _texts(tokens, tokenizer, _ends(model, tokenizer), stop)
+        for n, i in enumerate(batch):
+            texts[i] = batch_texts[n * responses : (n + 1) * responses]
+    return texts
+
+
+def _encode(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: Sequence[str], new_tokens: int
+) -> list[list[int]]:
+    """Token ids of every prompt, checked against the model's longest text."""
+    if not prompts:
+        return []
+    encoded: list[list[int]] = tokenizer(list(prompts), verbose=False)["input_ids"]
+    longest = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "n_positions", None)
+    for number, ids in enumerate(encoded):
+        if not ids:
+            raise ValueError(f"prompt {number} is empty: a continuation needs at least one token to continue")
+        if longest is not None and len(ids) + new_tokens > longest:
+            raise ValueError(
+                f"prompt {number} has {len(ids)} tokens; with {new_tokens} new ones that is more than the model's "
+                f"{longest}: shorten the samples it lists or lower sampler.max_new_tokens"
+            )
+    return encoded
+
+
+def _left_padded(rows: Sequence[list[int]], pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Token ids padded on the left, and 1 where a token is real."""
+    import torch
+
+    length = max(map(len, rows))
+    ids = torch.tensor([[pad] * (length - len(row)) + row for row in rows])
+    real = torch.tensor([[0] * (length - len(row)) + [1] * len(row) for row in rows])
+    return ids.to(device), real.to(device)
+
+
+def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Ids that end a text: the model's own list (Llama 3 has several) and the tokenizer's."""
+    configured = model.generation_config.eos_token_id if model.generation_config is not None else None
+    listed = configured if isinstance(configured, list) else [configured]
+    return sorted({i for i in (*listed, tokenizer.eos_token_id) if i is not None})
+
+
+def _completion(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stop: str | None
+) -> Callable[[Tensor], Tensor]:
+    """Tells which rows of new tokens hold an end-of-text token or the text `stop`; asked every CHECK_EVERY steps."""
+    import torch
+
+    ends = torch.tensor(_ends(model, tokenizer), device=model.device)
+    window = CHECK_EVERY + len((stop or "").encode())  # a token is at least a byte of the marker
+
+    def is_complete(tokens: Tensor) -> Tensor:
+        ended = torch.isin(tokens, ends).any(1)
+        if stop is None:
+            return ended
+        texts = tokenizer.batch_decode(tokens[:, -window:], clean_up_tokenization_spaces=False)
+        return ended | torch.tensor([stop in text for text in texts], device=tokens.device)
+
+    return is_complete
+
+
+def _texts(tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[int], stop: str | None) -> list[str]:
+    """Decoded rows, each up to its first end-of-text token and up to and including `stop`."""
+    table = tokens.cpu().numpy()
+    ended = np.isin(table, list(ends))
+    lengths = np.where(ended.any(1), ended.argmax(1), table.shape[1])
+    rows = [row[:length].tolist() for row, length in zip(table, lengths, strict=True)]
+    texts = tokenizer.batch_decode(rows, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+    if stop is None:
+        return list(texts)
+    return [before + found for before, found, _ in (text.partition(stop) for text in texts)]

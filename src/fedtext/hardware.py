@@ -1,0 +1,26 @@
+"""Which device work runs on, and which precision pays there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+
+def compute_device(name: str = "auto") -> torch.device:
+    """The device `name`; `auto` is the GPU where there is one, else the CPU."""
+    import torch
+
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(name)
+
+
+def bfloat16_pays(device: torch.device) -> bool:
+    """Whether `device` multiplies bfloat16 matrices faster than float32: recent GPUs, CPUs with AVX512-BF16 or AMX."""
+    import torch
+
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())

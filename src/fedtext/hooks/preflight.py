@@ -1,0 +1,82 @@
+"""What can be known to fail is refused before any long work: the data root, the disk, missing inputs and models."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from kedro.framework.hooks import hook_impl
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+
+from fedtext.config import active_data_root, active_parameters
+from fedtext.refusal import RunRefusedError
+
+SMALLEST_FREE = 200 * 2**20
+COMFORTABLE_FREE = 2 * 2**30
+LOG = logging.getLogger(__name__)
+
+
+class PreflightHook:
+    """Runs after the privacy flow check and before MLflow opens a run."""
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+        """Raises RunRefusedError naming what is missing and the remedy."""
+        data_root = active_data_root()
+        check_data_root(data_root)
+        check_inputs(pipeline, catalog)
+        seed = (active_parameters().get("privacy") or {}).get("noise_seed")
+        if seed is not None:
+            LOG.warning("privacy.noise_seed is %s: this run is a simulation, its noise protects nobody", seed)
+
+
+def check_data_root(data_root: Path) -> None:
+    """The data root is a directory (made if need be) that can be written to, on a disk with some room.
+
+    Raises:
+        RunRefusedError: it is not.
+    """
+    try:
+        data_root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunRefusedError(
+            f"data_root {data_root} cannot be made ({error.strerror}): choose --params data_root=DIR"
+        ) from None
+    if not os.access(data_root, os.W_OK | os.X_OK):
+        raise RunRefusedError(
+            f"data_root {data_root} cannot be written to: change its rights or --params data_root=DIR"
+        )
+    free = shutil.disk_usage(data_root).free
+    if free < SMALLEST_FREE:
+        raise RunRefusedError(
+            f"data_root {data_root} has {free / 2**20:.0f} MiB of free disk, a run needs {SMALLEST_FREE // 2**20} at "
+            "least: free some space or choose --params data_root=DIR"
+        )
+    if free < COMFORTABLE_FREE:
+        LOG.warning("%s has only %.1f GiB of free disk", data_root, free / 2**30)
+
+
+def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Everything that the pipeline reads and does not make is there: files, directories, models.
+
+    Raises:
+        RunRefusedError: something is not; every missing input is named.
+    """
+    absent = []
+    for name in sorted(pipeline.inputs()):
+        if name == "parameters" or name.startswith("params:") or name not in catalog:
+            continue
+        dataset = catalog.get(name)
+        try:
+            found = dataset is None or getattr(dataset, "_EPHEMERAL", False) or dataset.exists()
+            reason = f"{name} does not exist: {dataset}"
+        except Exception as error:
+            found, reason = False, f"{name}: {error}"
+        if not found:
+            absent.append(reason)
+    if absent:
+        raise RunRefusedError("inputs are missing; run the pipelines that make them, or correct conf/:", absent)

@@ -1,0 +1,11 @@
+"""Frozen, typed parameters, one file a subject: every value of a run is public and checked before a node runs."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Parameters(BaseModel):
+    """Base of every parameter model: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,0 +1,59 @@
+"""Where text comes from, how it becomes clients, and how clients are split."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from fedtext.params import Parameters
+
+
+class Corpus(Parameters):
+    """Source of the private text and of the public text that prompts are made from."""
+
+    source: Literal["docstrings", "table", "snapshot"] = "docstrings"
+    path: str | None = None
+    text_column: str = "text"
+    client_column: str = "client_id"
+    label_column: str = "label"
+    date_column: str = "date"
+    min_chars: int = Field(120, ge=0)
+    max_clients: int | None = Field(None, ge=2)
+    public_texts: int = Field(4000, ge=10)
+    public_path: str | None = None
+    public_chars_per_package: int = Field(1_500_000, gt=0)
+    snapshot: str | None = None
+    config: str | None = None
+
+    @field_validator("snapshot", mode="before")
+    @classmethod
+    def _number_as_name(cls, value: object) -> object:
+        return str(value) if isinstance(value, int | float) else value  # 2025.1 on the command line is a number
+
+
+class Chunking(Parameters):
+    """A client's samples: successive spans of `length` tokens; a short last one goes unless alone."""
+
+    length: int = Field(64, ge=4)
+    min_tokens: int = Field(8, ge=1)
+
+    @model_validator(mode="after")
+    def _chunks_are_long_enough(self) -> Self:
+        if self.min_tokens > self.length:
+            raise ValueError(f"chunking.min_tokens is {self.min_tokens}, but chunking.length {self.length}: lower it")
+        return self
+
+
+class Partition(Parameters):
+    """How records become clients (docs/data.md) and how clients are split: by a hash of the client id."""
+
+    method: Literal["natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew"] = (
+        "natural"
+    )
+    clients: int | None = Field(None, ge=2)
+    alpha: float = Field(1.0, gt=0)
+    labels_per_client: int = Field(2, ge=1)
+    validation_share: float = Field(0.1, gt=0, lt=1)
+    test_share: float = Field(0.1, gt=0, lt=1)
+    seed: int = 0

@@ -1,0 +1,87 @@
+"""How a LargeFedBench snapshot is built from raw pages: what is read, cleaned, left out, cut and split."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from fedtext.params import Parameters
+from fedtext.params.corpus import Chunking
+
+Source = Literal["ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr"]
+ALL_SOURCES: tuple[Source, ...] = ("ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr")
+
+
+class Splitting(Parameters):
+    """`hash`: by the client id, so that appending moves nobody. `temporal`: by date, newest text for testing."""
+
+    method: Literal["hash", "temporal"] = "hash"
+    validation_share: float = Field(0.03, ge=0, lt=1)
+    test_share: float = Field(0.02, ge=0, lt=1)
+    seed: int = 0
+    validation_from: datetime.date | None = None
+    test_from: datetime.date | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.validation_share + self.test_share >= 1:
+            raise ValueError("validation_share and test_share leave nothing to train on: make their sum less than 1")
+        if self.method == "temporal" and self.test_from is None:
+            raise ValueError("a temporal split needs test_from, the first date of the test clients")
+        if self.validation_from and self.test_from and self.validation_from > self.test_from:
+            raise ValueError(f"validation_from {self.validation_from} is after test_from {self.test_from}: swap them")
+        return self
+
+
+class LargeFedBench(Parameters):
+    """One snapshot. Sources without raw pages are simply absent from it.
+
+    `model_cutoff` keeps only text dated after it; undated text goes whenever a date is asked for. `exclude_licenses`
+    names licence ids (docs/largefedbench.md). A spoken sentence with a smaller share of letters than
+    `min_letter_share` goes: the paper's rule, which also takes a few sentences full of figures; 0 keeps them.
+    `shard_bytes` and `processes` change how a build runs, never its bytes.
+    """
+
+    raw_dir: str = "data/01_raw"
+    out_dir: str = "data/03_primary/largefedbench"
+    snapshot: str | None = None
+    sources: tuple[Source, ...] = ALL_SOURCES
+    cleaning: Literal["clean", "published"] = "clean"
+    min_letter_share: float = Field(0.70, ge=0, le=1)
+    on_bad_page: Literal["continue", "stop"] = "continue"
+    from_date: datetime.date | None = None
+    to_date: datetime.date | None = None
+    model_cutoff: datetime.date | None = None
+    exclude_licenses: tuple[str, ...] = ()
+    tokenizer: str = "bundled:generator"
+    chunking: Chunking = Chunking()
+    split: Splitting = Splitting()
+    near_duplicates: bool = True
+    near_duplicate_similarity: float = Field(0.8, gt=0, le=1)
+    map_speeches: int = Field(1500, ge=0)
+    shard_bytes: int = Field(8_000_000, ge=1)
+    processes: int = Field(1, ge=1)
+
+    @field_validator("snapshot", mode="before")
+    @classmethod
+    def _number_as_name(cls, value: object) -> object:
+        return str(value) if isinstance(value, int | float) else value  # 2025.1 on the command line is a number
+
+    @field_validator("sources", "exclude_licenses", mode="before")
+    @classmethod
+    def _words_as_list(cls, value: object) -> object:
+        return tuple(value.split()) if isinstance(value, str) else value  # the command line takes no lists
+
+    @field_validator("snapshot")
+    @classmethod
+    def _plain_name(cls, value: str | None) -> str | None:
+        if value is not None and (not value or "/" in value or value.startswith(".")):
+            raise ValueError(f"snapshot name {value!r} is not a plain directory name: use one such as 2025.1")
+        return value
+
+    def bytes_matter(self) -> dict[str, object]:
+        """The parameters a snapshot's bytes depend on, for its provenance; where and how it was built is left out."""
+        left_out = {"raw_dir", "out_dir", "shard_bytes", "processes", "map_speeches"}
+        return self.model_dump(mode="json", exclude=left_out)

@@ -1,0 +1,115 @@
+"""POPri's parameters (Algorithms 1-5); the paper's values and words stand in conf/paper/parameters_popri.yml."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from fedtext.params import Parameters
+from fedtext.params.training import PreferenceTraining
+
+Scoring = Literal[
+    "mean_cosine", "mean_cosine_centred", "nearest_histogram", "mean_embedding", "witness_linear", "witness_rff"
+]
+SINGLE_RELEASE: frozenset[str] = frozenset({"mean_embedding", "witness_linear", "witness_rff"})
+
+
+class Sampler(Parameters):
+    """How text is drawn from the generator: at most `max_new_tokens`, then cut to the chunk length.
+
+    `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
+    """
+
+    temperature: float = Field(1.0, gt=0)
+    top_p: float = Field(1.0, gt=0, le=1)
+    max_new_tokens: int = Field(85, ge=4)
+    batch_size: int = Field(256, ge=1)
+
+
+class Popri(Parameters):
+    """One POPri run: K `prompts` with J `responses` each, for `rounds` rounds.
+
+    `labels` are the classes of conditional generation (Algorithm 3), public and declared, never read from private data;
+    none means unconditional. `variant: federated` is Algorithm 1; `central` is Algorithms 2, 3 and 5, where a curator
+    holds the records, and asks for `privacy.unit: record` and `privacy.aggregation: trusted`.
+
+    `prompt_pool: matched` draws the few-shot examples from the public samples nearest to the single release
+    (post-processing), `random` from all of them as in the paper. `oversample` times `synthetic_texts` texts are
+    generated at the end, `final_responses` a prompt, and the subset that matches the release best is kept.
+    """
+
+    rounds: int = Field(ge=1)
+    prompts: int = Field(ge=1)
+    responses: int = Field(ge=2)
+    rejected_rank: int = Field(5, ge=2)
+    variant: Literal["federated", "central"] = "federated"
+    labels: tuple[str, ...] = ()
+    scoring: Scoring = "witness_rff"
+    centre: Literal["none", "all", "prompt"] = "prompt"
+    projection: bool = False
+    prompt_pool: Literal["random", "matched"] = "matched"
+    pool_minimum: int = Field(500, ge=3)
+    random_features: int = Field(1024, ge=2)
+    bandwidth: float = Field(1.0, gt=0)
+    checkpoint: Literal["last", "released_score", "fid_on_private_validation"] = "released_score"
+    patience: int | None = Field(None, ge=1)
+    synthetic_texts: int = Field(ge=1)
+    oversample: float = Field(1.0, ge=1)
+    final_responses: int = Field(1, ge=1)
+    sampler: Sampler = Sampler()
+    preference: PreferenceTraining = PreferenceTraining()
+    seed: int = 0
+
+    @property
+    def releases(self) -> int:
+        """How many times private data are queried."""
+        return 1 if self.single_release else self.rounds
+
+    @property
+    def single_release(self) -> bool:
+        """Whether one release serves every round."""
+        return self.scoring in SINGLE_RELEASE
+
+    @property
+    def comparable_rounds(self) -> bool:
+        """Whether a released score says how good a round's candidates are, and not only which of them is best."""
+        centred = self.scoring == "mean_cosine_centred" and self.centre != "none"
+        return not centred and self.scoring != "nearest_histogram"
+
+    @property
+    def classes(self) -> tuple[str | None, ...]:
+        """The declared labels, or one nameless class."""
+        return self.labels or (None,)
+
+    @model_validator(mode="after")
+    def _release_serves_what_is_asked(self) -> Self:
+        if not self.single_release and (self.prompt_pool == "matched" or self.oversample > 1):
+            raise ValueError(
+                f"popri.scoring {self.scoring} releases scores of one round's candidates only: prompt_pool 'matched' "
+                "and oversample > 1 need mean_embedding, witness_linear or witness_rff"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _scores_allow_it(self) -> Self:
+        if self.patience is not None and not self.comparable_rounds:
+            raise ValueError(
+                f"popri.patience is {self.patience}, but scores of {self.scoring} rank candidates within a round "
+                "and do not show whether rounds improve: set patience to null or choose another scoring"
+            )
+        if self.projection and self.scoring == "nearest_histogram":
+            raise ValueError(
+                "popri.projection with scoring nearest_histogram: votes do not lie in the span of the candidates' "
+                "embeddings; set projection to false"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _rank_exists(self) -> Self:
+        if self.rejected_rank > self.responses:
+            raise ValueError(
+                f"popri.rejected_rank is {self.rejected_rank} but popri.responses is {self.responses}: "
+                "ask for more responses or a smaller rank"
+            )
+        return self

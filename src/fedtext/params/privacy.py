@@ -1,0 +1,33 @@
+"""What is protected, how strongly, and how noise is drawn: declared once a run, public (docs/privacy.md)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fedtext.params import Parameters
+
+Adjacency = Literal["zero_out", "add_remove", "replace_one"]
+Sampling = Literal["full", "poisson", "fixed_size"]
+
+
+class Privacy(Parameters):
+    """The privacy declaration of a run.
+
+    `aggregation`: `secure` sums client-quantised vectors behind secure aggregation, `local` makes every client add its
+    full noise, `trusted` is a curator that holds the data. `honest_fraction` is the declared share of clients whose
+    noise shares arrive. `noise_seed` replaces the operating system's entropy and marks the report as a simulation.
+    """
+
+    unit: Literal["client", "record"] = "client"
+    adjacency: Adjacency = "zero_out"
+    epsilon: float = Field(gt=0)
+    delta: float = Field(gt=0, lt=1)
+    sampling: Sampling = "full"
+    clients_per_round: int | None = Field(None, ge=1)
+    calibration: Literal["exact", "published"] = "exact"
+    noise_multiplier: float | None = Field(None, gt=0)
+    aggregation: Literal["secure", "local", "trusted"] = "secure"
+    honest_fraction: float = Field(1.0, gt=0, le=1)
+    noise_seed: int | None = None

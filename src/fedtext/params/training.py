@@ -1,0 +1,88 @@
+"""How models are trained: causal language modelling, preference optimisation, and the recipe of the bundled models."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from fedtext.params import Parameters
+
+
+class LlamaShape(Parameters):
+    """Shape of a small Llama-architecture language model."""
+
+    hidden_size: int
+    layers: int
+    heads: int
+    feed_forward: int
+    max_positions: int = 1024
+
+
+class CausalTraining(Parameters):
+    """Next-token training: AdamW, linear warm-up, cosine decay to zero."""
+
+    epochs: float = Field(1.0, gt=0)
+    batch_size: int = Field(32, ge=1)
+    learning_rate: float = Field(1e-3, gt=0)
+    warmup_share: float = Field(0.05, ge=0, lt=1)
+    weight_decay: float = Field(0.01, ge=0)
+    compile: bool = False
+
+
+class Lora(Parameters):
+    """Low-rank adapter; `targets: attention_and_mlp` is every attention, up and down projection (POPri section 3.1)."""
+
+    rank: int = Field(4, ge=1)
+    alpha: int = Field(8, ge=1)
+    dropout: float = Field(0.0, ge=0, lt=1)
+    targets: Literal["attention_and_mlp", "attention", "all_linear"] = "attention_and_mlp"
+
+
+class PreferenceTraining(Parameters):
+    """DPO, IPO or cDPO on (prompt, chosen, rejected); the reference is always the public checkpoint.
+
+    `label_smoothing` is cDPO's: the assumed share of pairs whose order is wrong. `chosen_nll_weight` adds that much of
+    the chosen texts' mean negative log-likelihood per token. `activation_checkpointing` trades time for memory.
+    """
+
+    loss: Literal["dpo", "ipo", "cdpo"] = "dpo"
+    beta: float = Field(0.1, gt=0)
+    label_smoothing: float = Field(0.0, ge=0, lt=0.5)
+    chosen_nll_weight: float = Field(0.0, ge=0)
+    epochs: float = Field(1.0, gt=0)
+    batch_size: int = Field(24, ge=1)
+    learning_rate: float = Field(5e-4, gt=0)
+    activation_checkpointing: bool = False
+    lora: Lora = Lora()
+
+    @model_validator(mode="after")
+    def _smoothing_is_cdpo(self) -> Self:
+        if (self.loss == "cdpo") != (self.label_smoothing > 0):
+            raise ValueError(
+                f"preference.loss is {self.loss} and label_smoothing is {self.label_smoothing}: "
+                "cdpo needs a label_smoothing above 0, dpo and ipo need 0"
+            )
+        return self
+
+
+class Recipe(Parameters):
+    """How one bundled language model is trained: `tokens` of rows, some of them few-shot lists, the rest documents."""
+
+    shape: LlamaShape
+    tokens: int = Field(gt=0)
+    row_length: int = Field(gt=0)
+    few_shot_share: float = Field(ge=0, le=1)
+    training: CausalTraining
+    seed: int
+    data_seed: int
+
+
+class Pretraining(Parameters):
+    """The two bundled models and their common tokenizer and text."""
+
+    public_chars_per_package: int = Field(gt=0)
+    vocab_size: int = Field(ge=300)
+    held_out_share: float = Field(gt=0, lt=0.5)
+    generator: Recipe
+    on_device: Recipe

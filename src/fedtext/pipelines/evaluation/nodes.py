@@ -1,0 +1,199 @@
+"""Evaluation nodes. A condition is one training and one measurement, so that each resumes on its own.
+
+What a condition got right in each held-out text is as private as the text; only aggregates leave, in the scorecard and
+the figures, by nodes that are declared held-out evaluations.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from plotly.graph_objects import Figure
+
+from fedtext.embedding.encoder import Encoder
+from fedtext.evaluation.conditions import compare_conditions, held_out_sample
+from fedtext.evaluation.distribution import HeldOut, fit_pca
+from fedtext.evaluation.figures import tokens_per_client
+from fedtext.evaluation.figures_pca import pca_panels
+from fedtext.evaluation.next_token import NextTokenCounts, fine_tune_and_count
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.corpus import Chunking
+from fedtext.params.evaluation import Evaluation
+
+Counts = dict[str, np.ndarray]
+PANELS = 6
+
+
+def _condition(
+    on_device: LanguageModel,
+    texts: Sequence[str],
+    private_test: pd.DataFrame,
+    chunking: Chunking,
+    evaluation: Evaluation,
+    name: str,
+) -> Counts:
+    held_out = private_test["text"].iloc[held_out_sample(len(private_test), evaluation)].tolist()
+    counts, facts = fine_tune_and_count(
+        on_device, texts, held_out, evaluation, length=chunking.length, seed=evaluation.seed, label=name
+    )
+    top, trained_on = np.asarray(counts.top), np.asarray(facts["texts"])
+    return {"correct": counts.correct, "tokens": counts.tokens, "nats": counts.nats, "top": top, "texts": trained_on}
+
+
+def _as_many(texts: pd.DataFrame, synthetic: pd.DataFrame, evaluation: Evaluation) -> list[str]:
+    """As many texts as the synthetic data set has (or `evaluation.texts`), evenly spaced."""
+    wanted = min(evaluation.texts or len(synthetic), len(texts))
+    rows = np.linspace(0, len(texts) - 1, wanted).astype(np.int64)
+    return texts["text"].iloc[rows].tolist()
+
+
+def score_public_model(
+    on_device: LanguageModel, private_test: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
+) -> Counts:
+    """Epsilon = 0: the public on-device model as it is."""
+    return _condition(on_device, [], private_test, chunking, evaluation, "public model")
+
+
+def score_synthetic(
+    on_device: LanguageModel,
+    private_test: pd.DataFrame,
+    chunking: Chunking,
+    evaluation: Evaluation,
+    synthetic: pd.DataFrame,
+) -> Counts:
+    """After training on the synthetic data."""
+    texts = _as_many(synthetic, synthetic, evaluation)
+    return _condition(on_device, texts, private_test, chunking, evaluation, "synthetic texts")
+
+
+def score_untuned_control(
+    on_device: LanguageModel,
+    private_test: pd.DataFrame,
+    chunking: Chunking,
+    evaluation: Evaluation,
+    synthetic: pd.DataFrame,
+    untuned: pd.DataFrame,
+) -> Counts:
+    """Control without private data: as many texts of the untuned generator."""
+    texts = _as_many(untuned, synthetic, evaluation)
+    return _condition(on_device, texts, private_test, chunking, evaluation, "untuned generator")
+
+
+def score_public_control(
+    on_device: LanguageModel,
+    private_test: pd.DataFrame,
+    chunking: Chunking,
+    evaluation: Evaluation,
+    synthetic: pd.DataFrame,
+    public_samples: pd.DataFrame,
+) -> Counts:
+    """Control without private data: as many public texts."""
+    texts = _as_many(public_samples, synthetic, evaluation)
+    return _condition(on_device, texts, private_test, chunking, evaluation, "public texts")
+
+
+def score_matched_control(
+    on_device: LanguageModel,
+    private_test: pd.DataFrame,
+    chunking: Chunking,
+    evaluation: Evaluation,
+    synthetic: pd.DataFrame,
+    matched_public: pd.DataFrame,
+) -> Counts:
+    """Control at the same epsilon: as many public texts as the release itself would pick, without any generator."""
+    texts = _as_many(matched_public, synthetic, evaluation)
+    return _condition(on_device, texts, private_test, chunking, evaluation, "matched public texts")
+
+
+def score_private_text(
+    on_device: LanguageModel,
+    private_test: pd.DataFrame,
+    chunking: Chunking,
+    evaluation: Evaluation,
+    private_train: pd.DataFrame,
+) -> Counts:
+    """Epsilon = infinity: after training on the private text itself."""
+    return _condition(on_device, private_train["text"].tolist(), private_test, chunking, evaluation, "private texts")
+
+
+def compare_accuracies(
+    private_test: pd.DataFrame,
+    evaluation: Evaluation,
+    eps0: Counts,
+    public_control: Counts,
+    untuned_control: Counts,
+    synthetic: Counts,
+    private: Counts,
+    matched_control: Counts | None = None,
+) -> dict[str, Any]:
+    """Accuracies of all conditions, their paired differences and the share of the gap closed: aggregates only."""
+    held_out = private_test.iloc[held_out_sample(len(private_test), evaluation)]
+    clients, _ = pd.factorize(held_out["client_id"], sort=True)
+    by_name = {"eps0": eps0, "public_control": public_control, "untuned_control": untuned_control}
+    by_name |= {"matched_control": matched_control} if matched_control is not None else {}
+    by_name |= {"synthetic": synthetic, "private": private}
+    counts = {
+        name: NextTokenCounts(tuple(c["top"].tolist()), c["correct"], c["tokens"], c["nats"])
+        for name, c in by_name.items()
+    }
+    table = {name: {**counts[name].summary(clients), "texts": int(c["texts"])} for name, c in by_name.items()}
+    return {"conditions": table, **compare_conditions(counts, clients)}
+
+
+def embed_test_samples(private_test: pd.DataFrame, encoder: Encoder, evaluation: Evaluation) -> np.ndarray:
+    """Unit embeddings of the held-out samples that are evaluated on."""
+    rows = held_out_sample(len(private_test), evaluation)
+    return encoder.encode(private_test["text"].iloc[rows].tolist(), label="held-out samples")
+
+
+def measure_distances(
+    private_test_embeddings: np.ndarray,
+    round_embeddings: dict[str, np.ndarray],
+    synthetic_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+    rounds: dict[str, Any],
+    evaluation: Evaluation,
+) -> dict[str, Any]:
+    """Distances of every round's candidates, the synthetic and the public texts to held-out text, at one size."""
+    sets = {"synthetic": synthetic_embeddings, "public_control": public_embeddings}
+    smallest = min(len(rows) for rows in (*round_embeddings.values(), *sets.values()))
+    held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
+    compared = [
+        {"adapter": t, "released_score": rounds["released_scores"][t], **held_out.compare(rows)}
+        for t, rows in ((int(name.removeprefix("round_")) - 1, rows) for name, rows in round_embeddings.items())
+    ]
+    return {
+        "rounds": compared,
+        "sets": {name: held_out.compare(rows) for name, rows in sets.items()},
+        "bias": held_out.floor()._asdict(),
+        "held_out_texts": len(private_test_embeddings),
+        "held_out_distance": held_out.compare(private_test_embeddings)["median_distance"],
+    }
+
+
+def draw_embedding_maps(
+    private_test_embeddings: np.ndarray,
+    private_test: pd.DataFrame,
+    round_embeddings: dict[str, np.ndarray],
+    synthetic_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+    evaluation: Evaluation,
+) -> tuple[Figure, Figure]:
+    """POPri's Figures 4 (rounds) and 2 (final set); held-out text only as areas of at least 20 clients."""
+    held_out = private_test.iloc[held_out_sample(len(private_test), evaluation)]
+    clients, _ = pd.factorize(held_out["client_id"], sort=True)
+    shown = np.unique(np.linspace(0, len(round_embeddings) - 1, PANELS).astype(np.int64))
+    names = list(round_embeddings)
+    rounds = {f"after round {t}" if t else "before training": round_embeddings[names[t]] for t in shown}
+    sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
+    plane = fit_pca(private_test_embeddings)
+    return (
+        pca_panels("Candidates over the rounds", rounds, private_test_embeddings, clients, plane),
+        pca_panels("Synthetic and public texts", sets, private_test_embeddings, clients, plane),
+    )
+
+
+def draw_client_tokens(private_test: pd.DataFrame) -> Figure:
+    """Tokens per held-out client (POPri's Figure 9), small bins left out."""
+    return tokens_per_client(private_test.groupby("client_id")["n_tokens"].sum().to_numpy())

@@ -1,0 +1,52 @@
+"""Raw pages of public sources -> a verified snapshot, what was left out of it, and what it looks like."""
+
+from pathlib import Path
+from typing import Any
+
+from plotly.graph_objects import Figure
+
+from fedtext.embedding.encoder import Encoder
+from fedtext.evaluation.figures_benchmark import speech_map, tokens_per_client_by_config
+from fedtext.generation.language_model import BUNDLED, bundled
+from fedtext.params.largefedbench import LargeFedBench
+from fedtext.refusal import RunRefusedError
+
+
+def build_largefedbench(largefedbench: LargeFedBench) -> str:
+    """Directory of the snapshot `largefedbench.snapshot`, built from the pages in `largefedbench.raw_dir`."""
+    from fedtext.corpora.largefedbench.build import build_snapshot
+    from fedtext.corpora.largefedbench.manifest import SnapshotError
+    from fedtext.corpora.largefedbench.raw_pages import RawPageError
+    from fedtext.corpora.largefedbench.tokens import load_tokenizer
+
+    name = largefedbench.tokenizer
+    source = bundled(name.removeprefix(BUNDLED)) if name.startswith(BUNDLED) else name
+    raw_dir, out_dir = Path(largefedbench.raw_dir), Path(largefedbench.out_dir)
+    try:
+        tokenizer = load_tokenizer(source, name=name)
+        return str(build_snapshot(largefedbench, tokenizer, raw_dir=raw_dir, out_dir=out_dir))
+    except (ValueError, SnapshotError, RawPageError) as error:
+        raise RunRefusedError(str(error)) from None
+
+
+def describe_largefedbench(largefedbench_snapshot: str) -> tuple[dict[str, Any], str]:
+    """The snapshot's provenance (sizes, counts by rule, bad pages) and its data card."""
+    from fedtext.corpora.largefedbench.card import render_card
+    from fedtext.corpora.largefedbench.snapshot import provenance
+
+    facts = provenance(largefedbench_snapshot)
+    return facts, render_card(facts)
+
+
+def draw_largefedbench(
+    largefedbench_snapshot: str, encoder: Encoder, largefedbench: LargeFedBench
+) -> tuple[Figure, Figure]:
+    """POPri's Figures 9 and 10 for this snapshot: tokens per client, speeches by country."""
+    from fedtext.corpora.largefedbench.figure_data import sample_speeches, tokens_of_clients
+
+    speeches = sample_speeches(largefedbench_snapshot, largefedbench.map_speeches)
+    described = f"{len(speeches.texts)} speeches of snapshot {largefedbench.snapshot}, {encoder.name} embeddings"
+    return (
+        tokens_per_client_by_config(tokens_of_clients(largefedbench_snapshot)),
+        speech_map(encoder.encode(speeches.texts, "speeches"), speeches.countries, seed=0, described=described),
+    )

@@ -1,0 +1,37 @@
+"""partition: records -> clients -> samples -> splits."""
+
+from kedro.pipeline import Pipeline, node
+
+from fedtext.pipelines.partition.nodes import (
+    assign_clients,
+    chunk_private_records,
+    chunk_public_records,
+    split_samples,
+)
+
+
+def create_pipeline() -> Pipeline:
+    """Private and public records become samples; private ones are split by client."""
+    return Pipeline(
+        [
+            node(assign_clients, ["private_records", "params:partition"], "private_clients", name="assign_clients"),
+            node(
+                chunk_private_records,
+                ["private_clients", "generator", "params:chunking"],
+                "private_samples",
+                name="chunk_private_records",
+            ),
+            node(
+                chunk_public_records,
+                ["public_records", "generator", "params:chunking"],
+                "public_samples",
+                name="chunk_public_records",
+            ),
+            node(
+                split_samples,
+                ["private_samples", "params:partition"],
+                ["private_train", "private_validation", "private_test"],
+                name="split_samples",
+            ),
+        ]
+    )

@@ -1,0 +1,117 @@
+"""After the rounds: the checkpoint, the final set and its controls, and the privacy report."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedtext.algorithms import popri as algorithm
+from fedtext.embedding.encoder import Encoder
+from fedtext.evaluation.distribution import frechet_distance
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.corpus import Chunking
+from fedtext.params.popri import Popri
+from fedtext.pipelines.popri.nodes.sampling import sampled_texts
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.report import privacy_report, render_markdown
+from fedtext.records import SYNTHETIC_COLUMNS
+
+
+def choose_checkpoint(state: dict[str, Any], popri: Popri) -> dict[str, int]:
+    """Which adapter makes the final set, by released scores (adapter 0 is the untrained one)."""
+    scored = state["released_scores"]
+    known = scored if len(scored) > popri.rounds else [*scored, None]
+    return {"adapter": algorithm.chosen_adapter(known, popri)}
+
+
+def embed_validation_samples(private_validation: pd.DataFrame, encoder: Encoder) -> np.ndarray:
+    """Unit embeddings of the validation clients' samples, for the paper's unaccounted checkpoint choice only."""
+    return encoder.encode(private_validation["text"].tolist(), label="validation samples")
+
+
+def choose_checkpoint_unaccounted(
+    private_validation_embeddings: np.ndarray, ledger: Ledger, *candidate_embeddings: np.ndarray
+) -> tuple[dict[str, int], Ledger]:
+    """The paper's choice (App. B.1): lowest FID on private validation text; unaccounted, so epsilon is infinite.
+
+    `candidate_embeddings[t]` are of adapter t; those of rounds skipped by early stopping are empty and not chosen.
+    """
+    texts = [rows[algorithm.written(rows)] for rows in candidate_embeddings]
+    distances = [frechet_distance(rows, private_validation_embeddings) if len(rows) > 1 else np.inf for rows in texts]
+    charged = ledger.unaccounted_read(
+        "popri.checkpoint",
+        "the checkpoint with the lowest FID on private validation text was chosen without a mechanism",
+    )
+    return {"adapter": int(np.argmin(distances))}, charged
+
+
+def draw_final_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, popri: Popri) -> pd.DataFrame:
+    """Prompts of the final set: as many as the oversampled set needs, at `final_responses` each."""
+    count = int(np.ceil(popri.synthetic_texts * popri.oversample / popri.final_responses))
+    return algorithm.draw_prompts(public_samples, prompt_pool, popri, "final", count)
+
+
+def generate_final_texts(
+    generator: LanguageModel,
+    prompts: pd.DataFrame,
+    checkpoint: dict[str, int],
+    popri: Popri,
+    chunking: Chunking,
+    *adapters: Path,
+) -> pd.DataFrame:
+    """Algorithm 1 line 30: texts of the chosen adapter, `final_responses` a prompt."""
+    return sampled_texts(
+        generator, adapters[checkpoint["adapter"]], prompts, "final", popri.final_responses, popri, chunking
+    )
+
+
+def select_synthetic(
+    final_texts: pd.DataFrame,
+    final_embeddings: np.ndarray,
+    checkpoint: dict[str, int],
+    popri: Popri,
+    released_mean: np.ndarray | None = None,
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """The synthetic data set and its embeddings: what matches the release best, or all, never an empty text."""
+    kept = algorithm.final_selection(final_texts, final_embeddings, released_mean, popri)
+    table = final_texts.iloc[kept].assign(round=checkpoint["adapter"])
+    return table[list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
+
+
+def generate_untuned_texts(
+    generator: LanguageModel, adapter: Path, public_samples: pd.DataFrame, popri: Popri, chunking: Chunking
+) -> pd.DataFrame:
+    """A control that spends no privacy: as many texts of the public checkpoint, prompted with any public samples."""
+    prompts = algorithm.draw_prompts(
+        public_samples,
+        np.arange(len(public_samples)),
+        popri,
+        "untuned",
+        -(-popri.synthetic_texts // popri.final_responses),
+    )
+    texts = sampled_texts(generator, adapter, prompts, "untuned", popri.final_responses, popri, chunking)
+    return texts[texts["text"] != ""].reset_index(drop=True)
+
+
+def collect_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.ndarray]:
+    """Embeddings of each round's texts, keyed `round_01`, ..., for the evaluation; no key for a round without any."""
+    texts = [rows[algorithm.written(rows)] for rows in candidate_embeddings]
+    return {f"round_{t:02d}": rows for t, rows in enumerate(texts, start=1) if len(rows)}
+
+
+def collect_training_logs(*training_logs: pd.DataFrame) -> pd.DataFrame:
+    """Preference-training logs of all rounds in one table with a `round` column."""
+    return pd.concat([log.assign(round=t) for t, log in enumerate(training_logs, start=1)], ignore_index=True)
+
+
+def report_rounds(state: dict[str, Any]) -> dict[str, Any]:
+    """Released scores by round, as the report shows them."""
+    return {"released_scores": state["released_scores"], "stopped": state["stopped"]}
+
+
+def write_privacy_report(ledger: Ledger) -> tuple[dict[str, Any], str]:
+    """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
+    held_out = "accuracy and distances are measured on the test clients' text; nothing that is released depends on them"
+    report = privacy_report(ledger.evaluation_only_read("evaluation", held_out))
+    return report, render_markdown(report)

@@ -1,0 +1,23 @@
+"""popri: setup, T unrolled rounds, the final synthetic data set and the privacy report.
+
+Which graph it is depends on the scoring mode: with a single release private data are read once, before the rounds, and
+the rounds are post-processing; with ballots every round reads them and charges the ledger.
+"""
+
+from kedro.pipeline import Pipeline
+
+from fedtext.config import active_parameters
+from fedtext.params.popri import SINGLE_RELEASE
+from fedtext.pipelines.popri.final import final_pipeline
+from fedtext.pipelines.popri.rounds import rounds_pipeline
+from fedtext.pipelines.popri.setup import setup_pipeline
+
+
+def create_pipeline() -> Pipeline:
+    """POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
+    chosen = active_parameters()["popri"]
+    rounds, single = int(chosen["rounds"]), chosen["scoring"] in SINGLE_RELEASE
+    unaccounted = chosen["checkpoint"] == "fid_on_private_validation"
+    return Pipeline(
+        [setup_pipeline(single), rounds_pipeline(rounds, single), final_pipeline(rounds, single, unaccounted)]
+    )

@@ -1,0 +1,112 @@
+"""The rounds: one round's nodes, unrolled, each copy handing adapter, state and (with ballots) ledger to the next."""
+
+from kedro.pipeline import Node, Pipeline, node
+
+from fedtext.pipelines.popri.nodes import rounds as nodes
+from fedtext.pipelines.popri.nodes.sampling import embed_candidates
+from fedtext.pipelines.popri.setup import NAME, POPRI
+from fedtext.unrolling import round_dataset, unroll
+
+SHARED = ("public_samples", "popri_prompt_pool", "generator", "encoder", "popri_released_mean")
+
+
+def rounds_pipeline(rounds: int, single: bool) -> Pipeline:
+    """All rounds; with a single release also the last adapter's candidates, scored but not trained on."""
+    carried = {"adapter_before": "adapter", "state_before": "state"}
+    first = {"adapter_before": "popri.adapter", "state_before": "popri.state"}
+    if not single:
+        carried["ledger_before"], first["ledger_before"] = "ledger", "popri.ledger_open"
+    one_round = Pipeline([*_candidates(), *_judgement(single), _training()])
+    unrolled = unroll(one_round, rounds=rounds, namespace=NAME, carried=carried, first=first)
+    return unrolled + _closing(rounds) if single else unrolled
+
+
+def last_state(rounds: int, single: bool) -> str:
+    """The state after everything that was scored."""
+    return "popri.closing.state" if single else round_dataset(NAME, rounds, "state")
+
+
+def last_ledger(rounds: int, single: bool) -> str:
+    """The ledger after the last release."""
+    return "popri.ledger" if single else round_dataset(NAME, rounds, "ledger")
+
+
+def candidate_embeddings(rounds: int, single: bool) -> list[str]:
+    """Embeddings of the candidates of adapter 0, 1, ...: adapter t makes those of round t + 1."""
+    closing = ["popri.closing.candidate_embeddings"] if single else []
+    return [*(round_dataset(NAME, t, "candidate_embeddings") for t in range(1, rounds + 1)), *closing]
+
+
+def _candidates() -> list[Node]:
+    return [
+        node(
+            nodes.draw_prompts,
+            ["public_samples", "popri_prompt_pool", "state_before", POPRI],
+            "prompts",
+            name="draw_prompts",
+        ),
+        node(
+            nodes.generate_candidates,
+            ["generator", "adapter_before", "prompts", "state_before", POPRI, "params:chunking"],
+            "candidates",
+            name="generate_candidates",
+        ),
+        node(embed_candidates, ["candidates", "encoder"], "candidate_embeddings", name="embed_candidates"),
+    ]
+
+
+def _judgement(single: bool) -> list[Node]:
+    """Scores, pairs and the state handed on."""
+    judged = ["state_before", "candidates", "candidate_embeddings", "scores", "pairs", POPRI]
+    if single:
+        judged.append("popri_released_mean")
+    return [
+        _score_by_release() if single else _score_candidates(),
+        node(
+            nodes.choose_preference_pairs,
+            ["prompts", "candidates", "scores", POPRI],
+            "pairs",
+            name="choose_preference_pairs",
+        ),
+        node(nodes.close_round, judged, "state", name="close_round"),
+    ]
+
+
+def _score_by_release() -> Node:
+    return node(
+        nodes.score_by_release,
+        ["candidates", "candidate_embeddings", "popri_released_mean", POPRI],
+        "scores",
+        name="score_by_release",
+    )
+
+
+def _score_candidates() -> Node:
+    private = ["private_embeddings", "private_noise_key", "ledger_before"]
+    return node(
+        nodes.score_candidates,
+        [*private, "candidates", "candidate_embeddings", "state_before", POPRI],
+        ["scores", "ledger"],
+        name="score_candidates",
+        tags="release",
+    )
+
+
+def _training() -> Node:
+    return node(
+        nodes.train_policy,
+        ["generator", "adapter_before", "pairs", "state_before", POPRI],
+        ["adapter", "training_log"],
+        name="train_policy",
+    )
+
+
+def _closing(rounds: int) -> Pipeline:
+    """The last adapter's candidates, scored but not trained on: free with a single release."""
+    before = {f"{name}_before": round_dataset(NAME, rounds, name) for name in ("adapter", "state")}
+    return Pipeline(
+        [*_candidates(), *_judgement(single=True)],
+        inputs=before | {name: name for name in SHARED},
+        parameters={POPRI, "params:chunking"},
+        namespace=f"{NAME}.closing",
+    )

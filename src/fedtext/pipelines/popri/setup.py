@@ -1,0 +1,81 @@
+"""What happens once, before the rounds; with a single release this is where private data are read."""
+
+from functools import partial
+
+from kedro.pipeline import Node, Pipeline, node
+
+from fedtext.pipelines.popri.nodes import setup as nodes
+
+NAME = "popri"
+POPRI, PRIVACY = "params:popri", "params:privacy"
+popri_node = partial(node, namespace=NAME)
+
+
+def setup_pipeline(single: bool) -> Pipeline:
+    """Noise key, population, private embeddings, ledger, adapter 0, first state and prompt pool."""
+    return Pipeline([*_private_side(), *_start(), *(_single_release() if single else [_whole_pool()])])
+
+
+def _private_side() -> list[Node]:
+    return [
+        node(
+            nodes.create_noise_key,
+            "params:privacy.noise_seed",
+            "private_noise_key",
+            name="create_noise_key",
+            tags="keep",  # a key that is there is never made anew: that would be a second release
+        ),
+        node(nodes.count_units, ["private_train", PRIVACY], "population", name="count_units", tags="public_count"),
+        node(
+            nodes.embed_private_samples,
+            ["private_train", "encoder", POPRI],
+            "private_embeddings",
+            name="embed_private_samples",
+        ),
+    ]
+
+
+def _start() -> list[Node]:
+    return [
+        popri_node(
+            nodes.open_popri_ledger,
+            ["population", POPRI, PRIVACY],
+            "popri.ledger_open",
+            name="open_popri_ledger",
+            tags="budget",  # the runner puts what this needs first: an impossible budget is refused before long work
+        ),
+        popri_node(nodes.start_adapter, ["generator", POPRI], "popri.adapter", name="start_adapter"),
+        popri_node(nodes.start_state, None, "popri.state", name="start_state"),
+    ]
+
+
+def _single_release() -> list[Node]:
+    """The one release, and what it does for public text: the prompt pool and a control."""
+    return [
+        popri_node(
+            nodes.release_mean_features,
+            ["private_embeddings", "private_noise_key", "popri.ledger_open", POPRI],
+            ["popri_released_mean", "popri.ledger"],
+            name="release_mean_features",
+            tags="release",
+        ),
+        node(
+            nodes.embed_public_samples, ["public_samples", "encoder"], "public_embeddings", name="embed_public_samples"
+        ),
+        popri_node(
+            nodes.match_public_samples,
+            ["public_embeddings", "popri_released_mean", POPRI],
+            "popri_prompt_pool",
+            name="match_public_samples",
+        ),
+        popri_node(
+            nodes.match_public_control,
+            ["public_samples", "public_embeddings", "popri_released_mean", POPRI],
+            "popri_matched_public",
+            name="match_public_control",
+        ),
+    ]
+
+
+def _whole_pool() -> Node:
+    return popri_node(nodes.all_public_samples, "public_samples", "popri_prompt_pool", name="all_public_samples")

@@ -1,0 +1,39 @@
+"""What a run's epsilon relies on and no ledger can check."""
+
+from __future__ import annotations
+
+from fedtext.privacy.ledger import Ledger
+
+SIMULATED = "simulation: seeded noise"
+
+_AGGREGATION = {
+    "secure": "Secure aggregation: the server sees the noised sum, no client's message; clients add noise in shares.",
+    "local": (
+        "Local noise: every client adds all of its noise itself. Epsilon is that of one client's message as the server "
+        "sees it, sender included, so no sampling is counted. A reader of the sums alone sees the noise of all clients."
+    ),
+    "trusted": "A trusted curator holds the private data and adds the noise.",
+}
+_SECRET_DRAW = "Nobody who sees the releases knows which units were drawn, neither from the server nor from a seed."
+_FLOAT_NOISE = "Some noise is drawn in floating point, whose low bits are not accounted for."
+_SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, so nothing real is protected."
+
+
+def assumptions(ledger: Ledger, noise_source: str) -> list[str]:
+    """The assumptions that the declaration and the releases imply, one sentence or two each.
+
+    `noise_source` is `NoiseKey.source`.
+    """
+    declaration = ledger.declaration
+    found = [_AGGREGATION[declaration.aggregation]]
+    if declaration.aggregation == "secure" and declaration.honest_fraction < 1:
+        share = f"{declaration.honest_fraction:.4g}"
+        found.append(f"At least {share} of the noise shares arrive; the noise is priced as if no more did.")
+    if declaration.aggregation != "local" and any(release.rate < 1 for release in ledger.releases):
+        found.append(_SECRET_DRAW)
+    if declaration.adjacency == "add_remove":
+        count = f"{ledger.population} {declaration.unit}s"
+        found.append(f"That there are {count} is taken as public, which add_remove does not protect.")
+    if any("discrete" not in release.mechanism.lower() for release in ledger.releases):
+        found.append(_FLOAT_NOISE)
+    return [*found, _SEEDED] if noise_source == "seed" else found

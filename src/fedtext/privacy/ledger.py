@@ -1,0 +1,177 @@
+"""The ledger: every read of private data in a run, and the price of all of them together.
+
+A value, not a service: a mechanism takes a ledger in and hands a charged one out, so a repeated node charges once.
+A `Release` is data that says all that pricing needs; `fedtext.privacy.privacy_loss` prices. What is read without a
+mechanism is written down too, and makes epsilon infinite.
+
+Whose noise is priced depends on the declared aggregation. Under `secure` and `trusted` it is the noise of the sum.
+Under `local` every client adds all of the noise itself and the server sees each client's noised message with its
+sender: the other messages say nothing about a client, so `noise_stddev` is that of ONE message, the sum (with
+sqrt(n) times as much) is post-processing, and a draw of participants that the server watches amplifies nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from fedtext.params import Parameters
+from fedtext.params.privacy import Adjacency, Privacy, Sampling
+from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
+
+_ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
+
+
+class BudgetExceeded(ValueError):  # noqa: N818 - it is the outcome of a check, and reads as one where it is raised
+    """A release would overdraw the declared budget. `budget`, `spent`, `asked` (alone) and `total` are epsilons."""
+
+    def __init__(self, name: str, round: int, *, budget: float, spent: float, asked: float, total: float) -> None:
+        self.budget, self.spent, self.asked, self.total = budget, spent, asked, total
+        super().__init__(
+            f"the privacy budget is epsilon {budget:.6g}; {spent:.6g} is spent; '{name}' of round {round} asks for "
+            f"{asked:.6g}, which makes {total:.6g}. Add noise, release less often, or declare a larger epsilon"
+        )
+
+
+class Release(Parameters):
+    """One noised release of a sum of bounded contributions.
+
+    `sensitivity` is the largest L2 norm of one unit's contribution: what zero_out and add_remove can move the sum by.
+    replace_one can move it by twice that, which the ledger counts. `noise_stddev`, in the same unit, is the noise that
+    may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share one entry.
+    """
+
+    name: str
+    round: int = Field(ge=0)
+    mechanism: str
+    sensitivity: float = Field(gt=0, allow_inf_nan=False)
+    noise_stddev: float = Field(gt=0, allow_inf_nan=False)
+    sampling: Sampling = "full"
+    rate: float = Field(1.0, gt=0, le=1)
+    unit: Literal["client", "record"] = "client"
+    steps: int = Field(1, ge=1)
+
+    @model_validator(mode="after")
+    def _full_means_all(self) -> Release:
+        if self.sampling == "full" and self.rate != 1:
+            raise ValueError(f"{self.name}: rate is {self.rate} with sampling 'full': it must be 1")
+        return self
+
+    @property
+    def noise_multiplier(self) -> float:
+        """Noise deviation over sensitivity."""
+        return self.noise_stddev / self.sensitivity
+
+
+class Unaccounted(Parameters):
+    """A read of private data without a mechanism, whose result the outputs depend on."""
+
+    name: str
+    reason: str
+
+
+class EvaluationOnly(Parameters):
+    """A read of held-out private data that feeds nothing back."""
+
+    name: str
+    reason: str
+
+
+class Ledger(Parameters):
+    """All reads of a run's private data under one declaration; `population` is the public number of units."""
+
+    declaration: Privacy
+    population: int = Field(ge=1)
+    releases: tuple[Release, ...] = ()
+    unaccounted: tuple[Unaccounted, ...] = ()
+    evaluation_only: tuple[EvaluationOnly, ...] = ()
+
+    def charge(self, release: Release) -> Ledger:
+        """The ledger with one more release. Call it before the first private value is read.
+
+        Raises:
+            BudgetExceeded: the release would overdraw the budget.
+            ValueError: the release protects another unit than was declared, or is in the ledger already.
+        """
+        self._refuse_misfit(release)
+        charged = self.model_copy(update={"releases": (*self.releases, release)})
+        budget, total = self.declaration.epsilon, charged.spent()
+        if total > budget * (1 + _ROUNDING):
+            asked = self.model_copy(update={"releases": (release,)}).spent()
+            raise BudgetExceeded(
+                release.name, release.round, budget=budget, spent=self.spent(), asked=asked, total=total
+            )
+        return charged
+
+    def unaccounted_read(self, name: str, reason: str) -> Ledger:
+        """The ledger with a read that no mechanism protects: epsilon is infinite from here on."""
+        return self.model_copy(update={"unaccounted": (*self.unaccounted, Unaccounted(name=name, reason=reason))})
+
+    def evaluation_only_read(self, name: str, reason: str) -> Ledger:
+        """The ledger with a held-out evaluation, which costs nothing as long as nothing depends on it."""
+        entry = EvaluationOnly(name=name, reason=reason)
+        return self.model_copy(update={"evaluation_only": (*self.evaluation_only, entry)})
+
+    def epsilon(self, adjacency: Adjacency | None = None) -> float:
+        """Epsilon at the declared delta of everything that was read, under the declared or another adjacency.
+
+        Raises:
+            ValueError: the releases cannot be priced under this adjacency.
+        """
+        return math.inf if self.unaccounted else self.spent(adjacency)
+
+    def spent(self, adjacency: Adjacency | None = None) -> float:
+        """Epsilon at the declared delta of the releases alone."""
+        return composed_epsilon(
+            (self._priced(release) for release in self.releases),
+            delta=self.declaration.delta,
+            adjacency=adjacency or self.declaration.adjacency,
+        )
+
+    def _refuse_misfit(self, release: Release) -> None:
+        if release.unit != self.declaration.unit:
+            raise ValueError(
+                f"'{release.name}' protects a {release.unit}, the declared unit is a {self.declaration.unit}: "
+                "bound and noise the contribution of the declared unit"
+            )
+        if any((entry.name, entry.round) == (release.name, release.round) for entry in self.releases):
+            raise ValueError(
+                f"'{release.name}' of round {release.round} is in the ledger already: a repeated node must start "
+                "from the ledger it was given first, and another release needs another name"
+            )
+
+    def _priced(self, release: Release) -> SampledGaussian:
+        # Twelve digits, rounded up, so that rounds that differ in the last bits are one kind.
+        shift = float(f"{release.sensitivity / release.noise_stddev * (1 + 1e-12):.12g}")
+        if self.declaration.aggregation == "local":
+            return SampledGaussian("full", 1.0, shift, release.steps)
+        return SampledGaussian(release.sampling, release.rate, shift, release.steps)
+
+
+def open_ledger(declaration: Privacy, population: int, planned: Sequence[Release]) -> Ledger:
+    """An empty ledger, after checking that the declaration means something and that the plan keeps its budget.
+
+    Raises:
+        BudgetExceeded: the planned releases together overdraw the budget.
+        ValueError: no unit, a delta of 1 / population or more (which allows to publish one unit outright), or a plan
+            that cannot be priced under the declared adjacency.
+    """
+    if population < 1:
+        raise ValueError(f"population is {population}: there is nobody to protect; check the private data")
+    if declaration.delta >= 1 / population:
+        raise ValueError(
+            f"delta is {declaration.delta} for {population} {declaration.unit}s: it must be below 1 / {population} = "
+            f"{1 / population:.3g}, better far below"
+        )
+    ledger = Ledger(declaration=declaration, population=population)
+    everything = ledger.model_copy(update={"releases": tuple(planned)})
+    if everything.spent() > declaration.epsilon * (1 + _ROUNDING):
+        charged = ledger
+        for release in planned:  # one after another, to name the one that is too much
+            charged = charged.charge(release)
+    for release in planned:
+        ledger._refuse_misfit(release)
+    return ledger

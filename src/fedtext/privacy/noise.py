@@ -1,0 +1,176 @@
+"""Privacy noise: the one module that draws it, as an exact discrete Gaussian from a secret keyed stream.
+
+A float Gaussian added to a float sum is not the mechanism that was analysed: the low bits of the output depend on the
+sum (Mironov, CCS 2012). Here noise is an integer on a grid, and a draw is a function of a secret key and a stream name,
+so a step that is repeated after a crash repeats its bytes and remains one release.
+
+Randomness is SHAKE-256 of the key and the name. The sampler is rejection from a proposal made of fair coins alone
+(an octave v with probability 2^-(v+1), a uniform position within it, a sign); the one coin that is not fair, of
+probability 2^v exp(-y^2 / 2 stddev^2) / K, is decided by comparing a uniform real, known bit by bit, with that number.
+Floating point decides when it is certain to be right, rational and decimal arithmetic of growing precision otherwise.
+The outcome is therefore a mathematical function of the bits, the same on every platform. As in Canonne, Kamath and
+Steinke (NeurIPS 2020), nothing is approximated but one thing: values beyond 16 standard deviations are cut, at a cost
+in total variation of less than `TAIL_MASS` a coordinate, to be added to delta (at 10^6 coordinates, 10^-49).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import secrets
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Bool, Int64, UInt64
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_STDDEV = 2.0**40
+MIN_STDDEV = 2.0**-10
+TAIL_MASS = 2.0**-183
+_OCTAVES = 16
+_MARGIN = 2.0**-40  # the float evaluation of a coin's probability errs by less than 2^-48
+_SMOOTHING = 2.0  # grid points; makes the rounding kernel of `covering_stddev` flat to 2^-112
+
+
+class NoiseKey(BaseModel):
+    """The secret of a run, stored with the private data and never shown.
+
+    `source` is `operating system` for a key nobody can know, `seed` for a simulation that anybody can repeat.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    secret: str = Field(repr=False, pattern=r"^[0-9a-f]{64}$")
+    source: Literal["operating system", "seed"]
+
+
+def new_noise_key(seed: int | None = None) -> NoiseKey:
+    """A fresh 256-bit key from the operating system, or the key of a simulation's `seed`."""
+    if seed is None:
+        return NoiseKey(secret=secrets.token_bytes(32).hex(), source="operating system")
+    return NoiseKey(secret=hashlib.sha256(f"fedtext noise key {seed}".encode()).hexdigest(), source="seed")
+
+
+def keyed_bytes(key: NoiseKey, size: int, stream: tuple[str, ...]) -> bytes:
+    """`size` bytes of the stream: SHAKE-256 of the key and the length-prefixed parts of its name."""
+    state = hashlib.shake_256(bytes.fromhex(key.secret))
+    for part in stream:
+        encoded = part.encode()
+        state.update(len(encoded).to_bytes(8, "big") + encoded)
+    return state.digest(size)
+
+
+def covering_stddev(stddev: float) -> float:
+    """Standard deviation of the discrete Gaussian that may be priced as a continuous one of `stddev` (grid points).
+
+    A continuous Gaussian rounded to the integers by a discrete Gaussian kernel of deviation 2 is, at every point and
+    within a factor 1 +- 2^-110, the discrete Gaussian of variance stddev^2 + 4 (Poisson summation; Peikert, CRYPTO
+    2010). Rounding is post-processing, so whatever an accountant proves for the continuous noise, sampled and composed
+    as it may be, holds for this one, with 2^-110 added to epsilon for each coordinate. A discrete
+    Gaussian of `stddev` has the same concentrated-DP curve but a larger delta: at 2 grid points by a third and more.
+    """
+    return math.nextafter(math.hypot(stddev, _SMOOTHING), math.inf)
+
+
+def noise_bound(stddev_on_grid: float) -> int:
+    """A number that no draw of `discrete_gaussian` reaches in absolute value: at most 32 standard deviations."""
+    return _OCTAVES << _position_bits(stddev_on_grid)
+
+
+def discrete_gaussian(
+    key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]
+) -> Int64[np.ndarray, " size"]:
+    """`size` independent integers y with probability proportional to exp(-y^2 / 2 stddev_on_grid^2).
+
+    The same key, stream, size and deviation give the same integers everywhere; any other gives independent ones.
+
+    Raises:
+        ValueError: `stddev_on_grid` is not in [2^-10, 2^40], or `size` is negative.
+    """
+    if not MIN_STDDEV <= stddev_on_grid <= MAX_STDDEV:
+        raise ValueError(
+            f"noise of {stddev_on_grid} grid points: the sampler is exact from 2^-10 to 2^40; change the grid's step"
+        )
+    if size < 0:
+        raise ValueError(f"noise for {size} coordinates: the size must be at least 0")
+    stretch = min((1 << _position_bits(stddev_on_grid)) / stddev_on_grid, 2.0)
+    # Size and deviation name the stream too: the same bits at two scales would give the noise away.
+    named = ("discrete gaussian", float(stddev_on_grid).hex(), str(size), *stream)
+    drawn = np.empty(size, dtype=np.int64)
+    filled = batch = 0
+    while filled < size:
+        trials = int(2.1 * stretch * (size - filled)) + 64
+        accepted = _accepted(key, float(stddev_on_grid), trials, (*named, str(batch)))[: size - filled]
+        drawn[filled : filled + accepted.size] = accepted
+        filled, batch = filled + accepted.size, batch + 1
+    return drawn
+
+
+def _position_bits(stddev: float) -> int:
+    """The smallest b with 2^b >= stddev: the width of an octave of the proposal, in bits."""
+    return max(0, math.ceil(stddev) - 1).bit_length()
+
+
+def _envelope(stddev: float) -> float:
+    """K, at least 2^v exp(-(v 2^b)^2 / 2 stddev^2) for every octave v: exact, so the same everywhere."""
+    return 1.0 if 4.0 ** _position_bits(stddev) >= 1.4 * stddev * stddev else 1.25
+
+
+def _accepted(key: NoiseKey, stddev: float, trials: int, stream: tuple[str, ...]) -> Int64[np.ndarray, " accepted"]:
+    """The accepted ones of `trials` proposals; 16 bytes of the stream each."""
+    words = np.frombuffer(keyed_bytes(key, 16 * trials, stream), dtype="<u8").astype(np.uint64).reshape(trials, 2)
+    bits, one = np.uint64(_position_bits(stddev)), np.uint64(1)
+    octave_word, sign = words[:, 0] & np.uint64(0xFFFF), (words[:, 0] >> np.uint64(16)) & one
+    octave = np.bitwise_count((octave_word - one) & ~octave_word).astype(np.uint64)
+    position = (words[:, 0] >> np.uint64(17)) & ((one << bits) - one)
+    magnitude = (octave << bits) | position
+    # Sixteen zeros are the cut tail; a negative zero would count zero twice.
+    legal = (octave_word != 0) & ((magnitude != 0) | (sign == 0))
+    index = np.flatnonzero(legal)
+    heads = _coins(key, stddev, words[index, 1], magnitude[index], octave[index], index, stream)
+    signed = magnitude[index][heads].astype(np.int64)
+    return np.asarray(np.where(sign[index][heads] == one, -signed, signed))
+
+
+def _coins(
+    key: NoiseKey,
+    stddev: float,
+    uniform: UInt64[np.ndarray, " trial"],
+    magnitude: UInt64[np.ndarray, " trial"],
+    octave: UInt64[np.ndarray, " trial"],
+    index: Int64[np.ndarray, " trial"],
+    stream: tuple[str, ...],
+) -> Bool[np.ndarray, " trial"]:
+    """Coins of probability 2^octave exp(-magnitude^2 / 2 stddev^2) / K, from the first 64 bits of a uniform real."""
+    envelope = _envelope(stddev)
+    tilted = np.exp(-0.5 * np.square(magnitude / stddev))
+    probability = np.ldexp(tilted, octave.astype(np.int32)) / envelope
+    gap = probability - uniform * 2.0**-64
+    heads = gap > 0
+    for trial in np.flatnonzero(np.abs(gap) <= _MARGIN):
+        exponent = Fraction(int(magnitude[trial])) ** 2 / (2 * Fraction(stddev) ** 2)
+        factor = Fraction(2 ** int(octave[trial])) / Fraction(envelope)
+        further = (*stream, "further bits", str(index[trial]))
+        heads[trial] = _is_below(key, int(uniform[trial]), exponent, factor, further)
+    return heads
+
+
+def _is_below(key: NoiseKey, first: int, exponent: Fraction, factor: Fraction, stream: tuple[str, ...]) -> bool:
+    """Whether the real 0.first... (64 bits, then the bits of `stream`) is below factor * exp(-exponent), exactly."""
+    further = 0
+    while True:
+        tail = int.from_bytes(keyed_bytes(key, further, stream), "big")
+        known = (first << (8 * further)) | tail
+        scale = 2 ** (64 + 8 * further)
+        context = Context(prec=len(str(scale)) + 20, Emin=MIN_EMIN, Emax=MAX_EMAX)
+        x = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
+        bound = context.multiply(Decimal(factor.numerator * scale), context.exp(x.copy_negate()))
+        bound = context.divide(bound, Decimal(factor.denominator))
+        doubt = context.multiply(bound, (x + 8).scaleb(2 - context.prec, context))
+        if context.subtract(bound, doubt) >= known + 1 or (exponent == 0 and factor == 1):
+            return True
+        if context.add(bound, doubt) <= known:
+            return False
+        further += 16

@@ -1,0 +1,53 @@
+"""Quantisation: contributions become integers on a grid, so that their sum is exact and the noise can be discrete.
+
+A client rounds each coordinate up or down at random so that its expectation is kept. However the coins fall, a
+coordinate moves by at most one step, so a contribution of norm `clip_norm` has norm at most
+`clip_norm + step * sqrt(dim)` afterwards: that, not `clip_norm`, is the sensitivity the noise is scaled to. Steps are
+powers of two, so that dividing by one and multiplying by it again is exact.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from jaxtyping import Float, Int64
+
+INFLATION = 2.0**-10
+
+
+def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float:
+    """The largest power of two that inflates the sensitivity by at most the share `inflation` (default under 0.1%).
+
+    Raises:
+        ValueError: `clip_norm` or `inflation` is not positive and finite, or `dim` is below 1.
+    """
+    if dim < 1:
+        raise ValueError(f"dim {dim}: a contribution needs at least one coordinate")
+    largest = inflation * clip_norm / math.sqrt(dim)
+    if not (largest > 0 and math.isfinite(largest)):
+        raise ValueError(f"clip_norm {clip_norm}, inflation {inflation}: both must be positive and finite")
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1)
+
+
+def adjusted_sensitivity(clip_norm: float, step: float, dim: int) -> float:
+    """L2 norm that a contribution clipped to `clip_norm` cannot pass once it is on the grid of `step`."""
+    return math.nextafter(clip_norm + step * math.sqrt(dim), math.inf)
+
+
+def randomly_rounded(
+    x: Float[np.ndarray, "client dim"], step: float, rng: np.random.Generator
+) -> Int64[np.ndarray, "client dim"]:
+    """The quotient x / step rounded up or down at random with expectation x / step; a zero stays a zero.
+
+    The randomness carries no privacy claim (the sensitivity holds for every outcome of it), so any generator will do.
+    It uses one double a coordinate in row order: how clients are cut into blocks does not change the result.
+    """
+    scaled = rng.random(x.shape)
+    scaled += x * (1.0 / step)
+    return np.floor(scaled, out=scaled).astype(np.int64)
+
+
+def nearest_on_grid(x: Float[np.ndarray, " dim"], step: float) -> Int64[np.ndarray, " dim"]:
+    """The quotient x / step to the nearest integer: for a total that one curator holds."""
+    return np.asarray(np.rint(x / step), dtype=np.int64)

@@ -1,0 +1,163 @@
+"""The last word of a run on privacy: what was protected, how strongly, at which price, and under which assumptions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from fedtext.params.privacy import Adjacency
+from fedtext.privacy.assumptions import SIMULATED, assumptions
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.privacy_loss import SampledGaussian
+from fedtext.privacy.published_accountants import rdp_epsilon
+
+NEIGHBOURS = {
+    "zero_out": "{unit}s is replaced by one that contributes nothing; their number is public",
+    "add_remove": "{unit}s is added or removed",
+    "replace_one": "{unit}s is replaced by any other; their number is public",
+}
+
+
+def privacy_report(ledger: Ledger, *, noise_source: str | None = None, further: Sequence[str] = ()) -> dict[str, Any]:
+    """Everything a reader needs to judge the run, ready for JSON; an infinite epsilon is the string "infinity".
+
+    Args:
+        ledger: The final ledger.
+        noise_source: `NoiseKey.source`; by default what the declaration says. "seed" marks the report as a simulation.
+        further: Assumptions that the run relies on beyond what the declaration says.
+    """
+    declaration = ledger.declaration
+    source = noise_source or ("operating system" if declaration.noise_seed is None else "seed")
+    return {
+        "statement": _statement(ledger) + (f" This is a {SIMULATED}." if source == "seed" else ""),
+        "epsilon": _number(ledger.epsilon()),
+        "delta": declaration.delta,
+        "budget": declaration.epsilon,
+        "unit": declaration.unit,
+        "adjacency": declaration.adjacency,
+        "neighbours": f"one of the {NEIGHBOURS[declaration.adjacency].format(unit=declaration.unit)}",
+        "population": ledger.population,
+        "epsilon_by_adjacency": {adjacency: _epsilon_under(ledger, adjacency) for adjacency in get_args(Adjacency)},
+        "releases": _releases(ledger),
+        "unaccounted": [entry.model_dump() for entry in ledger.unaccounted],
+        "evaluation_only": [entry.model_dump() for entry in ledger.evaluation_only],
+        "published": _published(ledger) if declaration.calibration == "published" else None,
+        "noise": SIMULATED if source == "seed" else f"a secret key from the {source}",
+        "assumptions": [*assumptions(ledger, source), *further],
+    }
+
+
+def render_markdown(report: dict[str, Any]) -> str:
+    """The report as Markdown, the verdict first."""
+    lines = ["# Privacy report", "", report["statement"], "", *_facts(report), "", "## Releases", ""]
+    if report["releases"]:
+        head = [
+            "release",
+            "round",
+            "sampling",
+            "sensitivity",
+            "noise stddev",
+            "multiplier",
+            "epsilon alone",
+            "cumulative",
+        ]
+        rows = [
+            [
+                f"{r['name']}" + (f" x {r['steps']}" if r["steps"] > 1 else ""),
+                str(r["round"]),
+                r["sampling"] if r["sampling"] == "full" else f"{r['sampling']} {r['rate']:.4g}",
+                *(f"{r[key]:.6g}" for key in ("sensitivity", "noise_stddev", "noise_multiplier")),
+                *(_shown(r[key]) for key in ("epsilon_alone", "epsilon_cumulative")),
+            ]
+            for r in report["releases"]
+        ]
+        lines += [
+            *table(head, rows),
+            "",
+            *(f"- {m}" for m in dict.fromkeys(r["mechanism"] for r in report["releases"])),
+        ]
+    else:
+        lines.append("None: no private data were released.")
+    for title, key in (("Unaccounted reads", "unaccounted"), ("Evaluation only", "evaluation_only")):
+        lines += ["", f"## {title}", ""]
+        lines += [f"- {entry['name']}: {entry['reason']}" for entry in report[key]] or ["None."]
+    if report["published"]:
+        lines += ["", "## Published and exact", "", report["published"]["statement"]]
+    lines += ["", "## Assumptions", "", *(f"- {assumption}" for assumption in report["assumptions"])]
+    return "\n".join(lines) + "\n"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table."""
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def _statement(ledger: Ledger) -> str:
+    declaration = ledger.declaration
+    if ledger.unaccounted:
+        names = ", ".join(f"'{entry.name}'" for entry in ledger.unaccounted)
+        return (
+            f"No {declaration.unit} is protected: epsilon is infinite, because private data were read without a "
+            f"mechanism by {names}; the accounted releases alone would be epsilon = {_shown(ledger.spent())} at "
+            f"delta = {declaration.delta:.4g}."
+        )
+    whole = "everything it holds" if declaration.unit == "client" else "all of it"
+    return (
+        f"Protected is every single {declaration.unit} among {ledger.population:,}, with {whole}, at epsilon = "
+        f"{_shown(ledger.epsilon())} and delta = {declaration.delta:.4g} ({declaration.adjacency})."
+    )
+
+
+def _facts(report: dict[str, Any]) -> list[str]:
+    by_adjacency = ", ".join(f"{name} {_shown(value)}" for name, value in report["epsilon_by_adjacency"].items())
+    return [
+        f"- Neighbouring data: {report['neighbours']}.",
+        f"- Epsilon at delta = {report['delta']:.4g}: {by_adjacency}.",
+        f"- Declared budget: epsilon = {report['budget']:.6g} under {report['adjacency']}.",
+        f"- Noise: {report['noise']}.",
+    ]
+
+
+def _releases(ledger: Ledger) -> list[dict[str, Any]]:
+    entries = []
+    for count, release in enumerate(ledger.releases, start=1):
+        alone = ledger.model_copy(update={"releases": (release,)})
+        so_far = ledger.model_copy(update={"releases": ledger.releases[:count]})
+        price = {"epsilon_alone": _number(alone.spent()), "epsilon_cumulative": _number(so_far.spent())}
+        entries.append({**release.model_dump(), "noise_multiplier": release.noise_multiplier, **price})
+    return entries
+
+
+def _epsilon_under(ledger: Ledger, adjacency: Adjacency) -> float | str:
+    try:
+        return _number(ledger.epsilon(adjacency))
+    except ValueError as reason:
+        return f"not available: {reason}"
+
+
+def _published(ledger: Ledger) -> dict[str, Any]:
+    """The epsilon a paper would print for these releases, beside the exact one."""
+    kinds = [SampledGaussian("poisson", r.rate, 1 / r.noise_multiplier, r.steps) for r in ledger.releases]
+    claimed = rdp_epsilon(kinds, ledger.declaration.delta) if kinds else 0.0
+    return {
+        "epsilon": claimed,
+        "exact": _number(ledger.spent()),
+        "statement": (
+            "The noise is calibrated as published: Opacus' RDP accountant, Poisson sampling, add/remove, gives "
+            f"epsilon = {_shown(claimed)}; what was done is {ledger.declaration.adjacency} with "
+            f"{ledger.declaration.sampling} sampling, and costs epsilon = {_shown(_number(ledger.spent()))}."
+        ),
+    }
+
+
+def _number(epsilon: float) -> float | str:
+    return "infinity" if math.isinf(epsilon) else epsilon
+
+
+def _shown(epsilon: float | str) -> str:
+    """Four digits, rounded up: a report must not understate."""
+    if isinstance(epsilon, str) or epsilon == 0 or math.isinf(epsilon):
+        return str(epsilon)
+    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 3)
+    return f"{math.ceil(epsilon / unit * (1 - 1e-9)) * unit:.4g}"

@@ -1,0 +1,130 @@
+"""What a data root remembers of its runs, below `<data_root>/.fedtext/`.
+
+- `nodes/<node>.json`: what the node's outputs were made from, written after the last of them: the commit marker.
+- `releases.jsonl`: every release ever made of the private data here, whichever run, pipeline or parameters made it.
+- `lock`: held by the one run that may write.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from fedtext.atomic import write_text
+from fedtext.fingerprint import text_digest
+
+STORE = ".fedtext"
+LONGEST_NAME = 180
+
+
+class DataRootBusyError(RuntimeError):
+    """Another run writes to the same data root."""
+
+
+class NodeRecord(BaseModel):
+    """How a node's outputs came to be.
+
+    `parts` are the digests of all that they depend on, by name; `outputs` the digests of what was saved; `files` what
+    the file system says of the saved files, so that they need not be read again.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    parts: dict[str, str]
+    outputs: dict[str, str]
+    files: dict[str, str]
+
+
+class ReleaseEntry(BaseModel):
+    """One release: the node, a digest of parameters and inputs, the public parameters, a digest of what came out.
+
+    `result` is None while the node runs: a run that was killed in between may have looked at the data.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    node: str
+    identity: str
+    parameters: dict[str, str]
+    result: str | None = None
+
+
+class Store:
+    """The records of one data root."""
+
+    def __init__(self, data_root: Path) -> None:
+        self.root = data_root / STORE
+
+    @classmethod
+    @contextmanager
+    def locked(cls, data_root: Path) -> Iterator[Self]:
+        """The store, for one run at a time; the lock goes when the process does, however it ends.
+
+        Raises:
+            DataRootBusyError: another run holds it.
+        """
+        store = cls(data_root)
+        store.root.mkdir(parents=True, exist_ok=True)
+        with (store.root / "lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise DataRootBusyError(
+                    f"another run is writing to {data_root}: wait for it, or give this one its own directory with "
+                    "--params data_root=DIR"
+                ) from None
+            yield store
+
+    def node(self, name: str) -> NodeRecord | None:
+        """The node's record, or None if there is none that can be read."""
+        try:
+            return NodeRecord.model_validate_json(self._node_file(name).read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+
+    def commit(self, name: str, record: NodeRecord) -> None:
+        """Records the node as done."""
+        write_text(self._node_file(name), record.model_dump_json(indent=1))
+
+    def releases(self) -> tuple[ReleaseEntry, ...]:
+        """All different releases in the order in which they were first begun."""
+        entries: dict[tuple[str, str | None], ReleaseEntry] = {}
+        lines = self._release_lines()
+        finished = {(entry.node, entry.identity) for entry in lines if entry.result is not None}
+        for entry in lines:
+            if entry.result is not None or (entry.node, entry.identity) not in finished:
+                entries.setdefault((entry.node, entry.result or entry.identity), entry)
+        return tuple(entries.values())
+
+    def note_release(self, entry: ReleaseEntry) -> bool:
+        """Appends `entry` unless it is there already; true if it was new."""
+        if entry in self._release_lines():
+            return False
+        path = self.root / "releases.jsonl"
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        write_text(path, before + entry.model_dump_json() + "\n")
+        return True
+
+    def _release_lines(self) -> list[ReleaseEntry]:
+        path = self.root / "releases.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return [ReleaseEntry.model_validate_json(line) for line in lines]
+
+    def _node_file(self, name: str) -> Path:
+        plain = quote(name, safe="")
+        return self.root / "nodes" / f"{plain if len(plain) <= LONGEST_NAME else text_digest(name)}.json"
+
+
+def release_history(data_root: Path | str) -> tuple[ReleaseEntry, ...]:
+    """Every different release that was ever made of the private data below `data_root`.
+
+    One entry per node and result: a repeated node that gave the same bytes is the same release. A privacy report
+    compares them with the releases of its own ledger; what is left over was released with other parameters.
+    """
+    return Store(Path(data_root)).releases()

@@ -1,0 +1,126 @@
+"""Plain `kedro run` resumes: the same command after a kill, a change or a deletion does what is left, and no more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+from kedro.framework import project
+from kedro.framework.session import KedroSession
+from kedro.io import CatalogProtocol, DataCatalog
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+from kedro.runner import SequentialRunner
+from kedro.runner.task import Task
+from pluggy import PluginManager
+
+from fedtext.allocator import keep_freed_memory
+from fedtext.config import active_data_root
+from fedtext.provenance import DataRootBusyError, Store
+from fedtext.refusal import RunRefusedError
+from fedtext.resume import Resumption
+
+BUDGET = "budget"  # tag of nodes that check a budget
+
+
+class ResumableRunner(SequentialRunner):
+    """One node after the other, leaving out those whose outputs are up to date (fedtext.resume).
+
+    A node is recorded as done after its last output was saved. Datasets are saved whole (fedtext.datasets), so a kill
+    at any moment loses the node at work and nothing else. Outputs that nobody saves are made again when a node reads
+    them.
+
+    Args:
+        is_async: Load and save in threads.
+        data_root: Where the records are kept; the active configuration's data root if not given.
+    """
+
+    def __init__(self, is_async: bool = False, data_root: str | None = None) -> None:
+        super().__init__(is_async=is_async)
+        self._data_root = data_root
+
+    def _run(
+        self,
+        pipeline: Pipeline,
+        catalog: CatalogProtocol[Any, Any],
+        hook_manager: PluginManager | None = None,
+        run_id: str | None = None,
+    ) -> None:
+        def execute(node: Node) -> None:
+            for maker in resumption.unsaved_inputs(node):
+                execute(maker)
+            resumption.begin(node)
+            Task(node, catalog, self._is_async, hook_manager, run_id).execute()
+            ran.add(node.name)
+            if earlier := resumption.commit(node):
+                self._warn_of_second_release(node, len(earlier))
+
+        keep_freed_memory()
+        data_root = Path(self._data_root) if self._data_root else active_data_root()
+        readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
+        total, ran = len(pipeline.nodes), set[str]()
+        kept = pipeline.inputs() | pipeline.outputs()
+        with self._store(data_root) as store:
+            resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, project.PACKAGE_NAME or "fedtext")
+            for position, node in enumerate(_checks_first(pipeline), start=1):
+                if (reason := resumption.reason_to_run(node)) is not None:
+                    self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
+                    self._execute_or_explain(execute, node)
+                readers.subtract(node.inputs)
+                for name in (set(node.inputs) | set(node.outputs)) - kept:
+                    if readers[name] < 1:
+                        catalog.release(name)
+        self._logger.info("Ran %d nodes of %d; the others are up to date in %s", len(ran), total, data_root)
+
+    @contextmanager
+    def _store(self, data_root: Path) -> Iterator[Store]:
+        try:
+            with Store.locked(data_root) as store:
+                yield store
+        except DataRootBusyError as error:
+            raise RunRefusedError(str(error)) from None
+
+    def _execute_or_explain(self, execute: Any, node: Node) -> None:
+        try:
+            execute(node)
+        except Exception:
+            self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
+            raise
+
+    def _warn_of_second_release(self, node: Node, earlier: int) -> None:
+        self._logger.warning(
+            "%s released private data again, with other parameters or inputs: this data root now holds %d different "
+            "releases of it. Whoever sees more than one of them has spent the sum of their budgets",
+            node.name,
+            earlier + 1,
+        )
+
+
+def _checks_first(pipeline: Pipeline) -> list[Node]:
+    """The pipeline's order, except that what nodes tagged `budget` need comes first: refusals precede long work."""
+    checks = [node.name for node in pipeline.nodes if BUDGET in node.tags]
+    needed = set(pipeline.to_nodes(*checks).nodes) if checks else set()
+    return sorted(pipeline.nodes, key=lambda node: node not in needed)
+
+
+class ResumableSession(KedroSession):
+    """Kedro's session with `ResumableRunner` in place of the plain sequential one, whoever starts the run.
+
+    `kedro run --runner ThreadRunner` runs without records: the next plain run then repeats what it cannot vouch for.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Parameters decide the graph: one that an earlier session of this process built may be another run's.
+        project.pipelines.configure(f"{self._package_name}.pipeline_registry")
+
+    def run(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """As Kedro's `run`; the default runner and a literal `SequentialRunner` resume."""
+        if type(kwargs.get("runner") or SequentialRunner()) is SequentialRunner:
+            kwargs["runner"] = ResumableRunner()
+        result: dict[str, Any] = super().run(*args, **kwargs)
+        return result

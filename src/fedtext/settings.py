@@ -1,0 +1,38 @@
+"""Project settings, read by Kedro: https://docs.kedro.org/en/stable/configure/configuration_basics/."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+
+from fedtext.config import ProjectConfigLoader
+from fedtext.hooks import HOOKS as PROJECT_HOOKS
+from fedtext.runners import ResumableSession
+
+# Said at every command by others' code, which sets its own filters: Kedro calling OmegaConf, kedro-mlflow calling
+# MLflow. Nothing that a user could act on.
+IDLE_WARNINGS = ("register_new_resolver() is deprecated", "Add type hints to the `predict` method")
+
+
+def _show_unless_idle(message: Warning | str, *rest: Any, **options: Any) -> None:
+    if not any(idle in str(message) for idle in IDLE_WARNINGS):
+        _show(message, *rest, **options)
+
+
+_show = warnings.showwarning
+warnings.showwarning = _show_unless_idle
+
+HOOKS = PROJECT_HOOKS
+SESSION_CLASS = ResumableSession
+CONFIG_LOADER_CLASS = ProjectConfigLoader
+CONFIG_LOADER_ARGS = {"base_env": "base", "default_run_env": "local"}
+
+# Kedro-Viz's own hooks write row counts of every table they see, private ones too, into the project: exact counts are
+# not ours to publish. FEDTEXT_TRACKING=off leaves MLflow out of a run altogether.
+DISABLE_HOOKS_FOR_PLUGINS = (
+    ("kedro-viz", "kedro_mlflow") if os.environ.get("FEDTEXT_TRACKING", "on") == "off" else ("kedro-viz",)
+)

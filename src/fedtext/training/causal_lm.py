@@ -1,0 +1,127 @@
+"""Next-token training of a causal language model on rows of token ids: one plain loop, for models of any size.
+
+The models trained here are mostly so small that a general trainer's bookkeeping would show in the step time
+(benchmarks/causal_lm.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.params.training import CausalTraining
+from fedtext.progress import progress
+from fedtext.seeding import stream
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.optim import Optimizer
+    from transformers import PreTrainedModel
+
+LOG_EVERY = 25  # steps
+MAX_GRADIENT_NORM = 1.0
+IGNORED = -100  # transformers' label for a position that is not scored
+
+
+def reduced_precision() -> bool:
+    """Whether bf16 autocast is worth it here: on any recent GPU, and on CPUs with bf16 matrix instructions."""
+    import torch
+
+    if torch.cuda.is_available():
+        return bool(torch.cuda.is_bf16_supported())
+    return bool(torch.cpu._is_avx512_bf16_supported())
+
+
+def train_causal_lm(
+    model: PreTrainedModel,
+    rows: Int[np.ndarray, "row length"],
+    params: CausalTraining,
+    *,
+    seed: int,
+    pad_token_id: int | None = None,
+    label: str = "training",
+) -> list[dict[str, float]]:
+    """Train `model` in place on `rows`; positions that hold `pad_token_id` are neither attended to nor scored.
+
+    `pad_token_id` may be a number that is no token, such as -1: a real token used as padding would hide itself.
+
+    AdamW on float32 weights (matrices decay, vectors do not), linear warm-up, cosine decay to zero, gradients clipped
+    to norm 1. Every epoch is a fresh shuffle; its last, incomplete batch is left out unless it is the only one. The
+    model ends on the training device, in evaluation mode.
+
+    Returns the training history: one `{"step", "loss"}` per 25 steps and one for the last (loss in nats per token,
+    mean over the steps since the entry before). Raises `ValueError` when there are no rows or the loss is not finite.
+    """
+    import torch
+    from transformers import get_cosine_schedule_with_warmup
+
+    if len(rows) == 0:
+        raise ValueError(f"{label}: no training rows; give it more text or shorter rows")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model.to(device).float().train()
+    forward = torch.compile(model) if params.compile else model
+    batches = list(_batches(len(rows), params, seed))
+    optimizer = _optimizer(model, params)
+    schedule = get_cosine_schedule_with_warmup(
+        optimizer, math.ceil(params.warmup_share * len(batches)), num_training_steps=len(batches)
+    )
+    torch.manual_seed(seed)  # dropout
+    history: list[dict[str, float]] = []
+    recent: list[Tensor] = []
+    for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
+        ids = torch.from_numpy(rows[picked]).to(device)
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=reduced_precision()):
+            loss = forward(**_inputs(ids, pad_token_id)).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+        recent.append(loss.detach())
+        if step % LOG_EVERY == 0 or step == len(batches):
+            history.append({"step": step, "loss": _finite(float(torch.stack(recent).mean()), step, label)})
+            recent.clear()
+    model.eval()
+    return history
+
+
+def _batches(rows: int, params: CausalTraining, seed: int) -> Iterator[Int[np.ndarray, " batch"]]:
+    """Row numbers of every step of `params.epochs` shuffled passes, the last of which may be partial."""
+    per_epoch = max(rows // params.batch_size, 1)
+    steps = math.ceil(params.epochs * per_epoch)
+    for epoch in range(math.ceil(steps / per_epoch)):
+        order = stream(seed, "causal_lm", epoch).permutation(rows)
+        for i in range(min(per_epoch, steps - epoch * per_epoch)):
+            yield order[i * params.batch_size : (i + 1) * params.batch_size]
+
+
+def _optimizer(model: PreTrainedModel, params: CausalTraining) -> Optimizer:
+    import torch
+
+    trained = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": params.weight_decay},
+        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=params.learning_rate, fused=True)
+
+
+def _inputs(ids: Tensor, pad_token_id: int | None) -> dict[str, Any]:
+    if pad_token_id is None:
+        return {"input_ids": ids, "labels": ids}
+    real = ids != pad_token_id
+    return {
+        "input_ids": ids.masked_fill(~real, 0),  # any token: it is masked and not scored
+        "attention_mask": real.long(),
+        "labels": ids.masked_fill(~real, IGNORED),
+    }
+
+
+def _finite(loss: float, step: int, label: str) -> float:
+    if not math.isfinite(loss):
+        raise ValueError(f"{label}: loss {loss} at step {step}; lower the learning rate")
+    return loss

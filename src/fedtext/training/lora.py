@@ -1,0 +1,132 @@
+"""Low-rank adapters: which matrices they sit on, and a trained adapter that can be saved.
+
+POPri trains 'all attention matrices and up/down projection matrices' (section 3.1). Which modules these are is read off
+a model's own names: a projection whose parent is an attention block, or one inside a feed-forward block that is not its
+gate. That holds for Llama, Mistral, Qwen, Gemma, Phi, GPT-2, GPT-NeoX, OPT, Falcon and BLOOM alike.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedtext.params.training import Lora
+
+if TYPE_CHECKING:
+    from peft import LoraConfig
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+WEIGHTS = "adapter_model.safetensors"
+BARE_FEED_FORWARD = {"fc1", "fc2"}  # OPT keeps them in the layer itself, without a block around them
+
+
+@contextmanager
+def without_deprecations() -> Iterator[None]:
+    """Hides that PEFT and TRL still call activation checkpointing by the name transformers is about to drop."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*gradient_checkpointing.* is deprecated", category=FutureWarning)
+        yield
+
+
+def lora_config(model: PreTrainedModel, params: Lora) -> LoraConfig:
+    """PEFT's configuration of `params` on `model`; a `ValueError` names an architecture without such matrices."""
+    from peft import LoraConfig
+    from transformers.pytorch_utils import Conv1D
+
+    targets = target_modules(model, params.targets)
+    stored_transposed = any(isinstance(m, Conv1D) for name, m in model.named_modules() if name.endswith(tuple(targets)))
+    return LoraConfig(
+        r=params.rank,
+        lora_alpha=params.alpha,
+        lora_dropout=params.dropout,
+        target_modules=targets,
+        fan_in_fan_out=stored_transposed,  # GPT-2's Conv1D holds (in, out)
+        task_type="CAUSAL_LM",
+    )
+
+
+def target_modules(model: PreTrainedModel, targets: str) -> list[str]:
+    """Sorted `block.projection` names of the matrices that `Lora.targets` means in this architecture."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    head = model.get_output_embeddings()
+    projections = [
+        name.split(".")[-2:]
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear | Conv1D) and module is not head
+    ]
+    found = sorted({f"{block}.{leaf}" for block, leaf in projections if _is_target(block, leaf, targets)})
+    if not found:
+        names = sorted({leaf for _, leaf in projections}) or ["none"]
+        raise ValueError(
+            f"lora.targets {targets}: {type(model).__name__} has no such matrices (its linear modules: "
+            f"{', '.join(names)}); try lora.targets all_linear, or another model"
+        )
+    return found
+
+
+def _is_target(block: str, leaf: str, targets: str) -> bool:
+    if targets == "all_linear":
+        return True
+    if "attn" in block or "attention" in block:
+        return True
+    feed_forward = "mlp" in block or "feed_forward" in block or leaf in BARE_FEED_FORWARD
+    is_gate = "gate" in leaf and "up" not in leaf  # Phi's gate_up_proj holds both in one matrix
+    return targets == "attention_and_mlp" and feed_forward and not is_gate
+
+
+@dataclass(frozen=True)
+class TrainedAdapter:
+    """The weights of adapter `default` and its configuration, apart from the model they were trained on."""
+
+    weights: dict[str, Tensor]
+    config: LoraConfig
+
+    @classmethod
+    def of(cls, model: Any, base: str) -> TrainedAdapter:
+        """Adapter `default` of a PEFT `model`; `base` is the source the base model was loaded from.
+
+        Of a local directory only the name is kept, so that the saved files are the same on every machine.
+        """
+        from peft import get_peft_model_state_dict
+
+        config = copy.copy(model.peft_config["default"])
+        config.target_modules = sorted(config.target_modules)  # a set's order differs between processes
+        config.inference_mode = True
+        config.base_model_name_or_path = Path(base).name if Path(base).exists() else base
+        state = get_peft_model_state_dict(model, adapter_name="default", save_embedding_layers=False)
+        return cls({name: t.detach().cpu().clone().contiguous() for name, t in sorted(state.items())}, config)
+
+    def save_pretrained(self, path: str | Path) -> None:
+        """Write `adapter_model.safetensors` and `adapter_config.json` under `path`, and nothing else."""
+        from safetensors.torch import save_file
+
+        directory = Path(path)
+        directory.mkdir(parents=True, exist_ok=True)
+        save_file(self.weights, directory / WEIGHTS, metadata={"format": "pt"})
+        self.config.save_pretrained(str(directory))
+
+
+def load_weights(model: Any, adapter: Path) -> None:
+    """Set adapter `default` of a PEFT `model` to the one saved in `adapter`, which must have the same shape."""
+    from peft import PeftConfig, set_peft_model_state_dict
+    from safetensors.torch import load_file
+
+    if not (adapter / WEIGHTS).is_file():
+        raise FileNotFoundError(f"no adapter at {adapter} ({WEIGHTS} is missing): rerun the round that trains it")
+    asked, saved = model.peft_config["default"], PeftConfig.from_pretrained(str(adapter))
+    for what in ("r", "lora_alpha", "target_modules"):
+        was, now = getattr(saved, what), getattr(asked, what)
+        if was != now:
+            raise ValueError(
+                f"the adapter at {adapter} has {what} {was}, this run asks for {now}: "
+                "set the lora parameters back, or start from the first round"
+            )
+    set_peft_model_state_dict(model, load_file(adapter / WEIGHTS), adapter_name="default")

@@ -1,0 +1,135 @@
+"""How the shipped language models are made: a tokenizer, training rows in two forms, and two small Llama models.
+
+Rows come from public text only. The generator reads both plain documents and the few-shot lists of
+generation/prompts.py, half of them drawn from a single package and some of those headed by its name, so that the
+examples and the label of a prompt mean something to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.generation.prompts import LISTED, header, heading
+from fedtext.params.training import LlamaShape, Recipe
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+BOS, EOS, PAD = "<bos>", "<eos>", "<pad>"
+
+
+def train_tokenizer(texts: Sequence[str], vocab_size: int) -> PreTrainedTokenizerBase:
+    """Byte-level BPE over `texts` and the prompt's own words, with <bos>, <eos> and <pad>."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[BOS, EOS, PAD],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    frame = header() + "".join(heading(i) for i in range(1, LISTED + 1))
+    tokenizer.train_from_iterator([*texts, *[frame] * (len(texts) // 10 + 1)], trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BOS} $A", pair=f"{BOS} $A $B", special_tokens=[(BOS, tokenizer.token_to_id(BOS))]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token=BOS, eos_token=EOS, pad_token=PAD, padding_side="left"
+    )
+
+
+def few_shot_lists(
+    samples: Sequence[str], packages: Sequence[str], count: int, rng: np.random.Generator
+) -> Iterator[str]:
+    """`count` lists of six samples: half mixed, half of one package, half of the latter headed by its name."""
+    by_package: dict[str, list[int]] = {}
+    for i, package in enumerate(packages):
+        by_package.setdefault(package, []).append(i)
+    for _ in range(count):
+        chosen = rng.integers(len(samples), size=LISTED)
+        label = None
+        if rng.random() < 0.5:
+            package = packages[chosen[0]]  # packages weigh by their number of samples
+            chosen = rng.choice(by_package[package], size=LISTED)
+            label = package if rng.random() < 0.5 else None
+        listed = (f"{heading(n)}{samples[i].strip()}\n" for n, i in enumerate(chosen, start=1))
+        yield header(label) + "".join(listed)
+
+
+def rows_from_texts(
+    texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, length: int
+) -> Int[np.ndarray, "row length"]:
+    """One row a text, cut at `length` tokens; a text that is too short to fill its row is left out."""
+    encoded = tokenizer(list(texts), truncation=True, max_length=length)["input_ids"]
+    full = [ids for ids in encoded if len(ids) == length]
+    return np.asarray(full, dtype=np.int64).reshape(len(full), length)
+
+
+def rows_from_stream(
+    texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, length: int
+) -> Int[np.ndarray, "row length"]:
+    """Texts joined as <bos> text <eos> <bos> text <eos> ... and cut into rows without gaps."""
+    encoded = tokenizer(list(texts))["input_ids"]
+    stream = np.concatenate([np.asarray([*ids, tokenizer.eos_token_id], dtype=np.int64) for ids in encoded])
+    count = len(stream) // length
+    return stream[: count * length].reshape(count, length)
+
+
+def recipe_rows(
+    samples: Sequence[str],
+    packages: Sequence[str],
+    texts: Sequence[str],
+    tokenizer: PreTrainedTokenizerBase,
+    recipe: Recipe,
+) -> Int[np.ndarray, "row length"]:
+    """The training rows of a recipe: few-shot lists of `samples` first, then rows of whole `texts` in random order."""
+    rng = np.random.default_rng(recipe.data_seed)
+    length = recipe.row_length
+    listed = int(recipe.tokens * recipe.few_shot_share / length)
+    plain = int(recipe.tokens * (1 - recipe.few_shot_share) / length)
+    spare = int(listed * 1.15) + 8 * (listed > 0)  # some lists are too short to fill a row
+    parts = [rows_from_texts(list(few_shot_lists(samples, packages, spare, rng)), tokenizer, length)[:listed]]
+    order = rng.permutation(len(texts))
+    parts.append(rows_from_stream(_enough(texts, order, plain * length), tokenizer, length)[:plain])
+    return np.concatenate(parts)
+
+
+def _enough(texts: Sequence[str], order: Int[np.ndarray, " text"], tokens: int) -> list[str]:
+    """Texts in the given order until they surely hold `tokens` tokens (a token is at most 6 characters on average)."""
+    chosen, chars = [], 0
+    for i in order:
+        if chars > 6 * tokens:
+            break
+        chosen.append(texts[i])
+        chars += len(texts[i])
+    return chosen
+
+
+def new_llama(shape: LlamaShape, tokenizer: PreTrainedTokenizerBase, seed: int) -> PreTrainedModel:
+    """An untrained Llama of the given shape with tied embeddings."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=shape.hidden_size,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.heads,
+        intermediate_size=shape.feed_forward,
+        max_position_embeddings=shape.max_positions,
+        tie_word_embeddings=True,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    return LlamaForCausalLM(config)

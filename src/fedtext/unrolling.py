@@ -1,0 +1,76 @@
+"""Rounds as namespaces: T copies of one round's pipeline, handing datasets from each round to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from kedro.pipeline import Pipeline
+
+
+def round_namespace(namespace: str, round_number: int) -> str:
+    """`popri`, 3 -> `popri.round_03`. Two digits at least: a name never changes when the number of rounds does."""
+    return f"{namespace}.round_{round_number:02d}"
+
+
+def round_dataset(namespace: str, round_number: int, name: str) -> str:
+    """Full name of a round's dataset: `popri`, 3, `scores` -> `popri.round_03.scores`."""
+    return f"{round_namespace(namespace, round_number)}.{name}"
+
+
+def unroll(
+    one_round: Pipeline | Callable[[], Pipeline],
+    *,
+    rounds: int,
+    namespace: str,
+    carried: Mapping[str, str],
+    first: Mapping[str, str],
+) -> Pipeline:
+    """`rounds` namespaced copies of `one_round` in a row.
+
+    Args:
+        one_round: The pipeline of one round (or a function that makes it), with plain names.
+        rounds: T, at least 1.
+        namespace: Top-level namespace; copy t lives in `<namespace>.round_<t>`.
+        carried: Input of a round -> output of the round before that feeds it.
+        first: The same inputs -> datasets that feed round 1: dot-free names, or names inside `namespace`.
+
+    Parameters and the round's other free inputs are shared: every copy reads them under their own names. Everything a
+    round makes is its own: `scores` becomes `popri.round_03.scores`. Which round it is, a round learns from a small
+    state that is itself carried (`{"round": 2}` in, `{"round": 3}` out).
+
+    Example:
+        A round reads `state_before` and the shared `prompts`, and writes `candidates` and `state`:
+
+            unroll(one_round, rounds=2, namespace="popri", carried={"state_before": "state"},
+                   first={"state_before": "popri_start"})
+
+        gives `popri_start -> popri.round_01.state -> popri.round_02.state`, with `popri.round_01.candidates` and
+        `popri.round_02.candidates` beside them. `round_dataset("popri", 2, "state")` names the last one.
+
+    Raises:
+        ValueError: fewer than one round; `carried` and `first` differ in inputs; a name that the round does not have.
+    """
+    template = one_round if isinstance(one_round, Pipeline) else one_round()
+    if rounds < 1:
+        raise ValueError(f"{namespace}.rounds is {rounds}: at least one round is needed")
+    if set(carried) != set(first):
+        raise ValueError(f"{namespace}: carried {sorted(carried)} and first {sorted(first)} must name the same inputs")
+    if strangers := set(carried) - template.inputs():
+        raise ValueError(f"{namespace}: {sorted(strangers)} are no inputs of the round: {sorted(template.inputs())}")
+    if missing := set(carried.values()) - template.all_outputs():
+        raise ValueError(f"{namespace}: no node of the round makes {sorted(missing)}, which it must hand on")
+    parameters = {name for name in template.inputs() if name.startswith("params:")}
+    shared = {name: name for name in template.inputs() - parameters - set(carried) - {"parameters"}}
+    copies = []
+    for number in range(1, rounds + 1):
+        before = {i: first[i] if number == 1 else round_dataset(namespace, number - 1, o) for i, o in carried.items()}
+        copies.append(
+            Pipeline(
+                template,
+                inputs=shared | before,
+                parameters=parameters,
+                namespace=round_namespace(namespace, number),
+            )
+        )
+    # One construction: adding pipelines one by one takes quadratic time.
+    return Pipeline(copies)

@@ -1,0 +1,191 @@
+"""Ballots: what each client answers about the candidates, and the clipped sum of all answers.
+
+Two ballots. POPri's (Algorithm 4): the mean cosine between a candidate and the client's samples. Private Evolution's:
+each sample votes for its nearest candidate. Either is one vector a client, clipped to `clip_norm`, so that adding or
+removing a client moves the sum by at most `clip_norm` in L2.
+
+With unit embeddings the first ballot is `E @ m_i`, where `E` holds the (centred) candidates and `m_i` is the mean of
+client i's embeddings. Its norm needs only the d x d Gram matrix `G = E.T @ E`, since |E m|^2 = m' G m, and the sum of
+the clipped ballots is `E @ sum_i c_i m_i`. That is the Gram form: N d^2 operations in place of N M d, no N x M array,
+and the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.privacy.clipping import clip_factors, clip_rows
+from fedtext.voting.centring import Centre, centred, require_finite
+
+GRAM_BLOCK = 4096  # clients a step: d columns each, so a few megabytes
+SAMPLE_BLOCK = 1024  # samples a step in the nearest-candidate search: M columns each
+
+Features = Callable[[Float[np.ndarray, "sample dim"]], Float[np.ndarray, "sample feature"]]
+
+
+def client_means(
+    embeddings: Float[np.ndarray, "sample dim"],
+    client_index: Int[np.ndarray, " sample"] | None = None,
+    n_clients: int | None = None,
+) -> Float[np.ndarray, "client dim"]:
+    """Mean embedding of each client; a client without samples gets a zero row, which scores everything zero.
+
+    Without `client_index` the unit of privacy is the record: every sample is its own client.
+    """
+    if client_index is None:
+        require_finite("embeddings", embeddings)
+        return embeddings
+    return np.concatenate(list(client_mean_blocks(embeddings, client_index, n_clients, block=GRAM_BLOCK)))
+
+
+def client_mean_blocks(
+    embeddings: Float[np.ndarray, "sample dim"],
+    client_index: Int[np.ndarray, " sample"] | None = None,
+    n_clients: int | None = None,
+    *,
+    features: Features | None = None,
+    block: int = 256,
+) -> Iterator[Float[np.ndarray, "block feature"]]:
+    """`client_means` a `block` of clients at a time, of `features(embeddings)` where a feature map is given.
+
+    Means are accumulated in float64 and returned in the features' own precision. The features of all samples never
+    exist at once.
+    """
+    from scipy.sparse import csr_array
+
+    require_finite("embeddings", embeddings)
+    order, bounds = _samples_by_client(len(embeddings), client_index, n_clients)
+    clients = len(bounds) - 1
+    for first in range(0, max(clients, 1), block):
+        edges = bounds[first : first + block + 1]
+        mine = embeddings[order[edges[0] : edges[-1]]]
+        mapped = mine if features is None else features(mine)
+        counts = np.diff(edges)
+        weights = np.repeat(1.0 / np.maximum(counts, 1), counts)
+        average = csr_array((weights, np.arange(len(mine)), edges - edges[0]), shape=(len(counts), len(mine)))
+        yield (average @ mapped.astype(np.float64)).astype(mapped.dtype)
+
+
+def summed_scores(
+    client_means: Float[np.ndarray, "client dim"],
+    candidates: Float[np.ndarray, "candidate dim"],
+    *,
+    centre: Centre = "none",
+    responses_per_prompt: int | None = None,
+    clip_norm: float = 1.0,
+) -> Float[np.ndarray, " candidate"]:
+    """Sum over clients of their clipped mean-cosine ballots, before noise (Algorithm 4; Gram form).
+
+    `centre` removes from each ballot its mean over all candidates, or over each prompt's `responses_per_prompt`
+    successive candidates, before it is clipped. Memory is O(client dim + candidate dim).
+
+    Args:
+        client_means: mean of each client's unit embeddings; a zero row contributes nothing.
+        candidates: unit embeddings of the candidate texts.
+        centre: what is subtracted from a ballot before clipping.
+        responses_per_prompt: J, needed by `centre="prompt"`.
+        clip_norm: largest L2 norm of one client's ballot, hence the sensitivity of the sum.
+
+    Raises:
+        ValueError: embeddings that are not finite, or candidates that do not divide into prompts.
+    """
+    require_finite("client_means", client_means)
+    rows = centred(candidates, centre, responses_per_prompt)
+    gram = rows.T @ rows  # float64: in float32 a ballot nearly orthogonal to the mean candidate would escape its clip
+    clipped_sum = np.zeros(rows.shape[1])
+    for first in range(0, len(client_means), GRAM_BLOCK):
+        means = client_means[first : first + GRAM_BLOCK].astype(np.float64)
+        squared_norms = np.einsum("nd,nd->n", means @ gram, means)
+        clipped_sum += clip_factors(np.sqrt(np.maximum(squared_norms, 0.0)), clip_norm) @ means
+    return rows @ clipped_sum
+
+
+def score_blocks(
+    client_means: Float[np.ndarray, "client dim"],
+    candidates: Float[np.ndarray, "candidate dim"],
+    *,
+    centre: Centre = "none",
+    responses_per_prompt: int | None = None,
+    clip_norm: float = 1.0,
+    block: int = 256,
+) -> Iterator[Float[np.ndarray, "block candidate"]]:
+    """The ballots themselves, clipped, a `block` of clients at a time: what each client hands to the secure sum."""
+    require_finite("client_means", client_means)
+    rows = centred(candidates, centre, responses_per_prompt)
+    for first in range(0, len(client_means), block):
+        yield clip_rows(client_means[first : first + block].astype(np.float64) @ rows.T, clip_norm)
+
+
+def nearest_histogram_blocks(
+    embeddings: Float[np.ndarray, "sample dim"],
+    client_index: Int[np.ndarray, " sample"] | None,
+    n_clients: int | None,
+    candidates: Float[np.ndarray, "candidate dim"],
+    *,
+    clip_norm: float = 1.0,
+    block: int = 256,
+) -> Iterator[Float[np.ndarray, "block candidate"]]:
+    """Private Evolution's ballots: how many of a client's samples are nearest (by cosine) to each candidate.
+
+    The clip bounds the whole client, however many samples it holds. Of equal embeddings the first gets the vote.
+    """
+    require_finite("embeddings", embeddings)
+    order, bounds = _samples_by_client(len(embeddings), client_index, n_clients)
+    nearest = _nearest_candidate(embeddings, candidates)[order]
+    for first in range(0, len(bounds) - 1, block):
+        edges = bounds[first : first + block + 1]
+        counts = np.diff(edges)
+        votes = np.zeros((len(counts), len(candidates)))
+        np.add.at(votes, (np.repeat(np.arange(len(counts)), counts), nearest[edges[0] : edges[-1]]), 1.0)
+        yield clip_rows(votes, clip_norm)
+
+
+def summed_histogram(
+    embeddings: Float[np.ndarray, "sample dim"],
+    client_index: Int[np.ndarray, " sample"] | None,
+    n_clients: int | None,
+    candidates: Float[np.ndarray, "candidate dim"],
+    *,
+    clip_norm: float = 1.0,
+) -> Float[np.ndarray, " candidate"]:
+    """Sum over clients of their clipped nearest-candidate histograms, before noise."""
+    ballots = nearest_histogram_blocks(embeddings, client_index, n_clients, candidates, clip_norm=clip_norm)
+    return sum((rows.sum(axis=0) for rows in ballots), start=np.zeros(len(candidates)))
+
+
+def _nearest_candidate(
+    embeddings: Float[np.ndarray, "sample dim"], candidates: Float[np.ndarray, "candidate dim"]
+) -> Int[np.ndarray, " sample"]:
+    """Index of each sample's nearest candidate; exact duplicates are merged first, so rounding cannot split a tie."""
+    if not len(candidates):
+        raise ValueError("there are no candidates to vote for: generate at least one response")
+    require_finite("candidates", candidates)
+    _, distinct = np.unique(candidates, axis=0, return_index=True)
+    distinct.sort()
+    rows = candidates[distinct].T
+    nearest = np.empty(len(embeddings), dtype=np.int64)
+    for first in range(0, len(embeddings), SAMPLE_BLOCK):
+        block = slice(first, first + SAMPLE_BLOCK)
+        nearest[block] = distinct[(embeddings[block] @ rows).argmax(axis=1)]
+    return nearest
+
+
+def _samples_by_client(
+    n_samples: int, client_index: Int[np.ndarray, " sample"] | None, n_clients: int | None
+) -> tuple[Int[np.ndarray, " sample"], Int[np.ndarray, " bound"]]:
+    """Samples sorted by client, and the bounds of each client's run in that order."""
+    if client_index is None:
+        return np.arange(n_samples), np.arange(n_samples + 1)
+    if n_clients is None:
+        raise ValueError("n_clients is None: clients without samples count too, so state how many there are")
+    if len(client_index) != n_samples:
+        raise ValueError(f"client_index has {len(client_index)} entries for {n_samples} embeddings: pass one a sample")
+    if n_samples and not 0 <= client_index.min() <= client_index.max() < n_clients:
+        raise ValueError(
+            f"client_index runs from {client_index.min()} to {client_index.max()}: keep it in 0..{n_clients - 1}"
+        )
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(client_index, minlength=n_clients))])
+    return np.argsort(client_index, kind="stable"), bounds

@@ -1,0 +1,45 @@
+"""From scores to preference pairs: per prompt the best response against the one at a given rank (Algorithm 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from fedtext.voting.centring import prompt_count
+
+
+def choose_pairs(
+    scores: Float[np.ndarray, " candidate"],
+    responses: int,
+    rejected_rank: int,
+    valid: Bool[np.ndarray, " candidate"] | None = None,
+) -> tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]]:
+    """Candidate indices of the chosen (1st) and rejected (`rejected_rank`-th highest) response of each prompt.
+
+    Everything is by index, so equal texts keep their own scores; equal scores are ranked by index, the lower first. A
+    prompt with fewer valid responses than the rank rejects its lowest valid one; with fewer than two it gives no pair.
+
+    Args:
+        scores: one released score a candidate; candidates of one prompt are successive.
+        responses: J, candidates per prompt.
+        rejected_rank: 2 to J; POPri takes the 5th of 10.
+        valid: False marks candidates that must not be in a pair (empty texts); their scores are ignored.
+
+    Raises:
+        ValueError: a valid candidate with a NaN or infinite score, an impossible rank, or incomplete prompts.
+    """
+    prompts = prompt_count(len(scores), responses)
+    if not 2 <= rejected_rank <= responses:
+        raise ValueError(f"rejected_rank is {rejected_rank} of {responses} responses: choose 2 to {responses}")
+    usable = np.ones(len(scores), dtype=bool) if valid is None else valid
+    broken = np.flatnonzero(usable & ~np.isfinite(scores))
+    if len(broken):
+        raise ValueError(
+            f"{len(broken)} scores are NaN or infinite, first at candidate {broken[0]}: check the embeddings"
+        )
+    ranked = np.argsort(-np.where(usable, scores, -np.inf).reshape(prompts, responses), axis=1, kind="stable")
+    n_valid = usable.reshape(prompts, responses).sum(axis=1)
+    kept = np.flatnonzero(n_valid >= 2)
+    rank = np.minimum(rejected_rank, n_valid[kept]) - 1
+    offset = kept * responses
+    return offset + ranked[kept, 0], offset + ranked[kept, rank]

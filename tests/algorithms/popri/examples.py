@@ -1,0 +1,58 @@
+"""Small private data sets and parameter sets for POPri's own steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedtext.algorithms.popri import PrivateSamples
+from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import new_noise_key
+
+KEY = new_noise_key(3)
+DIM = 6
+BALLOTS = ("mean_cosine", "mean_cosine_centred", "nearest_histogram")
+QUIET = 1e-6  # a noise multiplier that leaves the mechanism's arithmetic to be seen
+
+
+def unit_rows(seed: int, rows: int, dim: int = DIM) -> np.ndarray:
+    drawn = np.random.default_rng(seed).standard_normal((rows, dim)) + 0.4
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+
+
+def popri(**changes: Any) -> Popri:
+    settings: dict[str, Any] = {
+        "rounds": 3, "prompts": 4, "responses": 3, "rejected_rank": 2, "scoring": "witness_linear",
+        "prompt_pool": "random", "random_features": 16, "synthetic_texts": 8,
+    }  # fmt: skip
+    return Popri.model_validate(settings | changes)
+
+
+def ledger(population: int, **declared: Any) -> Ledger:
+    return Ledger(declaration=Privacy(**{"epsilon": 1e15, "delta": 1e-6, **declared}), population=population)
+
+
+def samples(seed: int, *, clients: int = 12, classes: int = 1, unit: str = "client") -> PrivateSamples:
+    """One to four samples a client; with classes, some samples are of none."""
+    rng = np.random.default_rng(seed)
+    client = np.repeat(np.arange(clients), rng.integers(1, 5, clients))
+    label = rng.integers(-1, classes, len(client)) if classes > 1 else np.zeros(len(client), dtype=np.int64)
+    features = unit_rows(seed + 1, len(client))
+    arrays = {"features": features, "client": client, "label": label}
+    return PrivateSamples.of(arrays, popri(), Privacy(epsilon=1, delta=1e-6, unit=unit))
+
+
+def candidates(texts: list[str], responses: int = 3, labels: list[str | None] | None = None) -> pd.DataFrame:
+    prompts = len(texts) // responses
+    return pd.DataFrame(
+        {
+            "prompt_id": np.repeat(np.arange(prompts), responses),
+            "response": np.tile(np.arange(responses), prompts),
+            "text": texts,
+            "label": labels or [None] * len(texts),
+        }
+    )

@@ -1,0 +1,88 @@
+"""What every registered pipeline must satisfy, whichever environment and scoring mode built it."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from pathlib import Path
+
+import pytest
+from kedro.framework.startup import bootstrap_project
+from kedro.pipeline import Pipeline
+
+from fedtext.config import ProjectConfigLoader
+from fedtext.params.popri import SINGLE_RELEASE, Popri
+
+ROOT = Path(__file__).parents[2]
+SCORINGS = [
+    "witness_rff",
+    "witness_linear",
+    "mean_embedding",
+    "mean_cosine",
+    "mean_cosine_centred",
+    "nearest_histogram",
+]
+
+
+def registered(env: str | None = None, **popri: object) -> dict[str, Pipeline]:
+    """All pipelines as `kedro run --env ENV --params popri....` would build them."""
+    from fedtext.pipeline_registry import register_pipelines
+
+    bootstrap_project(ROOT)
+    ProjectConfigLoader(
+        conf_source=str(ROOT / "conf"),
+        env=env,
+        base_env="base",
+        default_run_env="local",
+        runtime_params={"popri": popri} if popri else None,
+    )
+    return register_pipelines()
+
+
+def every_node() -> list:
+    nodes = {node.name: node for pipeline in registered().values() for node in pipeline.nodes}
+    for scoring in ("mean_cosine",):
+        for pipeline in registered(scoring=scoring, checkpoint="fid_on_private_validation").values():
+            nodes |= {node.name: node for node in pipeline.nodes}
+    return list(nodes.values())
+
+
+def test_every_parameter_of_a_node_has_a_type_that_resolves() -> None:
+    for node in every_node():
+        hints = typing.get_type_hints(node.func)
+        untyped = set(inspect.signature(node.func).parameters) - set(hints)
+        assert not untyped, f"{node.name}: {untyped} have no type"
+        assert "return" in hints, f"{node.name} has no return type"
+
+
+def test_nodes_are_short() -> None:
+    for node in every_node():
+        source, _ = inspect.getsourcelines(node.func)
+        assert len(source) <= 30, f"{node.name} has {len(source)} lines: move the work into the library"
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_private_data_leave_only_by_releases(scoring: str) -> None:
+    from fedtext.hooks import check_registered_pipelines
+
+    overrides = {"scoring": scoring}
+    if scoring not in SINGLE_RELEASE:
+        overrides |= {"prompt_pool": "random", "oversample": 1.0}
+    assert check_registered_pipelines(registered(**overrides)) == []
+
+
+@pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])
+def test_every_environment_builds_and_validates(env: str | None) -> None:
+    pipelines = registered(env)
+    loader = ProjectConfigLoader.active
+    assert loader is not None
+    popri = Popri.model_validate(loader["parameters"]["popri"])
+    rounds = {name for name in pipelines["popri"].all_outputs() if ".state" in name and ".round_" in name}
+    assert len(rounds) == popri.rounds
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_ballots_are_charged_every_round_and_single_releases_once(scoring: str) -> None:
+    overrides = {"scoring": scoring, "rounds": 3, "prompt_pool": "random", "oversample": 1.0}
+    releases = [node for node in registered(**overrides)["popri"].nodes if "release" in node.tags]
+    assert len(releases) == (1 if scoring in SINGLE_RELEASE else 3)

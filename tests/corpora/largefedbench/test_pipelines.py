@@ -1,0 +1,124 @@
+"""The nodes of `largefedbench`, `largefedbench_diff` and `snapshot`, called as Kedro calls them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+
+from fedtext.corpora.largefedbench.figure_data import sample_speeches, tokens_of_clients
+from fedtext.corpora.largefedbench.tokens import ChunkTokenizer
+from fedtext.evaluation.figures_benchmark import speech_map, tokens_per_client_by_config
+from fedtext.params.corpus import Corpus
+from fedtext.params.largefedbench import LargeFedBench
+from fedtext.pipelines.largefedbench.nodes import build_largefedbench, describe_largefedbench, draw_largefedbench
+from fedtext.pipelines.largefedbench_diff.nodes import compare_snapshots
+from fedtext.pipelines.snapshot.nodes import read_private_snapshot
+from fedtext.records import RECORD_COLUMNS
+from fedtext.refusal import RunRefusedError
+
+from .conftest import PROJECT
+
+
+@pytest.fixture
+def params(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> LargeFedBench:
+    (tmp_path / "tokenizer.json").write_text(words.definition, "utf-8")
+    return LargeFedBench(
+        raw_dir=str(raw),
+        out_dir=str(tmp_path / "snapshots"),
+        snapshot=2025.1,
+        tokenizer=str(tmp_path / "tokenizer.json"),
+    )
+
+
+def test_from_raw_pages_to_records(params: LargeFedBench) -> None:
+    snapshot = build_largefedbench(params)
+    assert Path(snapshot) == Path(params.out_dir) / "2025.1"
+    facts, card = describe_largefedbench(snapshot)
+    assert facts["sources"]["ca"]["clients"] == 2
+    assert "| whole turn | chair |" in card
+    records = read_private_snapshot(Corpus(source="snapshot", snapshot=2025.1, config="congress"), params)
+    assert tuple(records.columns) == RECORD_COLUMNS
+    assert len(records) == 6
+    few = read_private_snapshot(Corpus(source="snapshot", snapshot=snapshot, config="congress", max_clients=3), params)
+    assert few["client_id"].tolist() == records["client_id"].tolist()[:3]
+
+
+def test_diff_by_name(params: LargeFedBench) -> None:
+    build_largefedbench(params)
+    build_largefedbench(params.model_copy(update={"snapshot": "2025.2", "sources": ("ca", "us")}))
+    difference, changes = compare_snapshots(2025.1, "2025.2", params)
+    assert difference["totals"] == {"added": 0, "removed": 7, "altered": 0, "moved": 0}
+    assert changes.startswith("# 2025.1 -> 2025.2")
+
+
+def test_refusals_name_the_remedy(params: LargeFedBench, tmp_path: Path) -> None:
+    with pytest.raises(RunRefusedError, match="no raw pages in"):
+        build_largefedbench(params.model_copy(update={"raw_dir": str(tmp_path / "nowhere")}))
+    with pytest.raises(RunRefusedError, match="name two snapshots"):
+        compare_snapshots(None, "2025.1", params)
+    with pytest.raises(RunRefusedError, match="not a finished snapshot"):
+        compare_snapshots("a", "b", params)
+    with pytest.raises(RunRefusedError, match=r"corpus\.snapshot=2025\.1,corpus\.config=congress"):
+        read_private_snapshot(Corpus(source="snapshot"), params)
+    with pytest.raises(RunRefusedError, match="not a finished snapshot"):
+        read_private_snapshot(Corpus(source="snapshot", snapshot="missing", config="congress"), params)
+
+
+def test_figures(params: LargeFedBench) -> None:
+    snapshot = build_largefedbench(params)
+    tokens = tokens_of_clients(snapshot)
+    assert {config: len(numbers) for config, numbers in tokens.items()}["congress"] == 6
+    figure = tokens_per_client_by_config(tokens)
+    assert all(sum(trace.y) == pytest.approx(1) for trace in figure.data)
+    speeches = sample_speeches(snapshot, 5)
+    assert len(set(speeches.countries)) == 3
+    assert sample_speeches(snapshot, 3).texts == speeches.texts[:3]
+    encoder = SimpleNamespace(name="fake", encode=lambda texts, label: np.eye(8)[[len(t) % 8 for t in texts]])
+    by_config, by_country = draw_largefedbench(snapshot, encoder, params)
+    assert len(by_config.data) == 5
+    assert {trace.name for trace in by_country.data} == {"Canada (2)", "United Kingdom (2)", "United States (2)"}
+
+
+def test_the_map_is_the_same_twice() -> None:
+    draw = np.random.default_rng(0)
+    points = np.concatenate([draw.normal(centre, 0.1, (20, 6)) for centre in (0, 3)])
+    countries = ["US"] * 20 + ["CA"] * 20
+    maps = [speech_map(points, countries, seed=0, described="dots") for _ in range(2)]
+    coordinates = [{trace.name: np.array([trace.x, trace.y]) for trace in one.data} for one in maps]
+    assert all((coordinates[0][name] == coordinates[1][name]).all() for name in coordinates[0])
+    centres = {name: values.mean(axis=1) for name, values in coordinates[0].items()}
+    spread = max(values.std(axis=1).max() for values in coordinates[0].values())
+    assert np.linalg.norm(centres["Canada (20)"] - centres["United States (20)"]) > 2 * spread
+
+
+def test_the_shipped_parameters_are_the_models() -> None:
+    text = (PROJECT / "conf/base/parameters_largefedbench.yml").read_text("utf-8").replace("${data_root:}", "data")
+    values = yaml.safe_load(text)
+    params = LargeFedBench.model_validate(values["largefedbench"])
+    assert params == LargeFedBench()
+    assert set(values["largefedbench"]) == set(LargeFedBench.model_fields)
+
+
+def test_lists_from_the_command_line_are_words() -> None:
+    assert LargeFedBench(sources="ca us").sources == ("ca", "us")
+    assert LargeFedBench(exclude_licenses="cc_by_nc cc_by_nd").exclude_licenses == ("cc_by_nc", "cc_by_nd")
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"snapshot": "a/b"}, "not a plain directory name"),
+        ({"sources": "ca moon"}, "Input should be"),
+        ({"split": {"method": "temporal"}}, "needs test_from"),
+        ({"split": {"validation_share": 0.6, "test_share": 0.5}}, "leave nothing to train on"),
+        ({"split": {"validation_from": "2024-05-02", "test_from": "2024-05-01"}}, "swap them"),
+        ({"unknown": 1}, "Extra inputs"),
+    ],
+)
+def test_wrong_parameters_are_refused(values: dict[str, object], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        LargeFedBench.model_validate(values)

@@ -1,0 +1,37 @@
+"""Public and private docstrings as records, and public texts of the user's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedtext.corpora import public
+from fedtext.corpora.docstrings import Docstring
+from fedtext.params.corpus import Corpus
+from fedtext.records import RECORD_COLUMNS
+
+
+def test_an_object_is_a_client_and_its_package_the_label() -> None:
+    made = public.docstring_records([Docstring(name="json.dumps", text="Serialise.", package="json")])
+    assert list(made.columns) == list(RECORD_COLUMNS)
+    assert made.loc[0, ["client_id", "text", "label", "date"]].tolist() == ["json.dumps", "Serialise.", "json", None]
+
+
+def test_standard_library_objects_are_distinct_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    twice = [Docstring(name="os.walk", text=text, package="os") for text in ("first", "second")]
+    monkeypatch.setattr(public, "private_docstrings", lambda *_, **__: twice)
+    assert public.stdlib_records(Corpus(source="docstrings"))["text"].tolist() == ["first"]
+
+
+def test_public_texts_of_the_user_s_own_need_a_text_column_only(tmp_path: Path) -> None:
+    path = tmp_path / "public.csv"
+    pd.DataFrame({"body": [f"a public text, number {i}" for i in range(5)]}).to_csv(path, index=False)
+    corpus = Corpus(
+        source="table", path="private.csv", text_column="body", client_column="author", public_path=str(path)
+    )
+    assert len(public.public_records(corpus)) == 5
+    assert public.public_records(corpus, max_texts=2)["text"].tolist() == [
+        f"a public text, number {i}" for i in range(2)
+    ]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtext.corpora.splits import split_clients, split_of
+
+SHARES = {"validation_share": 0.1, "test_share": 0.2}
+
+
+def test_shares_are_kept_in_the_large():
+    splits = split_clients((str(i) for i in range(20_000)), **SHARES, seed=0).tolist()
+    assert splits.count("test") == pytest.approx(4000, abs=250)  # 4.4 standard deviations
+    assert splits.count("validation") == pytest.approx(2000, abs=190)
+    assert splits.count("train") == 20_000 - splits.count("test") - splits.count("validation")
+
+
+@settings(max_examples=30, deadline=None)
+@given(first=st.integers(60, 100), more=st.integers(1, 200), seed=st.integers(0, 5))
+def test_appending_or_reordering_never_moves_a_client(first, more, seed):
+    ids = [f"client {i}" for i in range(first)]
+    shares = {"validation_share": 0.3, "test_share": 0.3}
+    before = split_clients(ids, **shares, seed=seed)
+    longer = ids + [f"later {i}" for i in range(more)]
+    assert split_clients(longer, **shares, seed=seed)[:first].tolist() == before.tolist()
+    assert split_clients(ids[::-1], **shares, seed=seed)[::-1].tolist() == before.tolist()
+
+
+def test_a_client_has_one_split_however_often_it_occurs():
+    ids = [str(i % 50) for i in range(500)]
+    splits = split_clients(ids, **SHARES, seed=1)
+    assert len(splits) == 500
+    assert splits[:50].tolist() * 10 == splits.tolist()
+
+
+def test_growing_the_test_share_only_adds_to_it():
+    def test_ids(share: float) -> set[int]:
+        return {i for i in range(500) if split_of(str(i), validation_share=0.1, test_share=share, seed=0) == "test"}
+
+    assert test_ids(0.1) < test_ids(0.3)
+
+
+def test_the_seed_draws_another_split():
+    ids = [str(i) for i in range(200)]
+    assert split_clients(ids, **SHARES, seed=0).tolist() != split_clients(ids, **SHARES, seed=1).tolist()
+
+
+def test_the_split_of_an_id_never_changes():
+    """Golden: another hash would silently train on what earlier runs tested on."""
+    found = [split_of(f"client-{i}", validation_share=0.25, test_share=0.25, seed=0) for i in range(12)]
+    assert found == ["test"] * 2 + ["train"] * 7 + ["validation", "test", "train"]
+
+
+def test_an_empty_split_is_an_error_with_a_remedy():
+    with pytest.raises(ValueError, match=r"none of 3 clients falls into the .* split.*change\s+partition.seed"):
+        split_clients(["a", "b", "c"], validation_share=0.01, test_share=0.01, seed=0)
+    with pytest.raises(ValueError, match="none of 0 clients"):
+        split_clients([], **SHARES, seed=0)
+
+
+def test_shares_must_leave_something_to_train_on():
+    with pytest.raises(ValueError, match=r"validation_share 0.5 and partition.test_share 0.5 leave no training"):
+        split_of("a", validation_share=0.5, test_share=0.5, seed=0)

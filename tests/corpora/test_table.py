@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedtext.corpora.table import read_table
+from fedtext.params.corpus import Corpus
+from fedtext.records import RECORD_COLUMNS
+
+SECRET = "the patient in room seven"
+ROWS = {
+    "client_id": ["007", "007", "b"],
+    "text": [SECRET, 'commas, "quotes"\nand lines', "NA"],
+    "label": ["x", None, "y"],
+    "date": ["2024-01-02", "2024-01-03", None],
+}
+
+
+def write(path: Path, rows: dict[str, list]) -> Corpus:
+    table = pd.DataFrame(rows, dtype=object)
+    if path.suffix == ".csv":
+        table.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        table.to_parquet(path)
+    else:
+        table.to_json(path, orient="records", lines=True)
+    return Corpus(source="table", path=str(path))
+
+
+def raw(path: Path, content: bytes) -> Corpus:
+    path.write_bytes(content)
+    return Corpus(source="table", path=str(path))
+
+
+def refused(corpus: Corpus, *parts: str, error: type[Exception] = ValueError) -> None:
+    """`read_table` fails with one sentence that has all `parts` and nothing of the table's text."""
+    with pytest.raises(error) as caught:
+        read_table(corpus)
+    message = str(caught.value)
+    assert [part for part in parts if part not in message] == [], message
+    assert SECRET not in message
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_every_format_gives_the_same_records(tmp_path, suffix):
+    records = read_table(write(tmp_path / f"notes.{suffix}", ROWS))
+    assert tuple(records.columns) == RECORD_COLUMNS
+    assert records["client_id"].tolist() == ["007", "007", "b"]
+    assert records["text"].tolist() == ROWS["text"]
+    assert records["label"].tolist() == ["x", None, "y"]
+    assert records["date"].tolist() == ["2024-01-02", "2024-01-03", None]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_only_text_is_needed_and_each_row_is_then_a_client(tmp_path, suffix):
+    records = read_table(write(tmp_path / f"notes.{suffix}", {"text": ["one", "two", "two"], "other": [1, 2, 3]}))
+    assert records["client_id"].tolist() == ["1", "2", "3"]
+    assert records["label"].tolist() == records["date"].tolist() == [None, None, None]
+
+
+def test_column_names_are_parameters(tmp_path):
+    corpus = write(tmp_path / "a.csv", {"body": ["one", "two"], "user": [4, 5], "kind": ["k", "k"], "when": ["d", "e"]})
+    names = {"text_column": "body", "client_column": "user", "label_column": "kind", "date_column": "when"}
+    records = read_table(corpus.model_copy(update=names))
+    assert records.to_dict("list") == {
+        "client_id": ["4", "5"], "text": ["one", "two"], "label": ["k", "k"], "date": ["d", "e"]
+    }  # fmt: skip
+
+
+def test_numbers_and_dates_become_text(tmp_path):
+    rows = {"text": ["one", "two"], "client_id": [10, 11], "label": [1, 2], "date": [datetime.date(2024, 5, 6)] * 2}
+    records = read_table(write(tmp_path / "a.parquet", rows))
+    assert records["client_id"].tolist() == ["10", "11"]
+    assert records["label"].tolist() == ["1", "2"]
+    assert records["date"].tolist() == ["2024-05-06"] * 2
+
+
+def test_a_pandas_index_is_a_column(tmp_path):
+    pd.DataFrame({"text": ["a", "b"], "client_id": ["x", "y"]}).set_index("client_id").to_parquet(
+        tmp_path / "i.parquet"
+    )
+    assert read_table(Corpus(path=str(tmp_path / "i.parquet")))["client_id"].tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.csv", b"text\none\ntwo\n"), ("a.jsonl", b'{"text":"one"}\n{"text":"two"}')]
+)
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path, name, content):
+    assert read_table(raw(tmp_path / name, b"\xef\xbb\xbf" + content))["text"].tolist() == ["one", "two"]
+
+
+def test_capitals_in_the_suffix_and_blank_lines_do_no_harm(tmp_path):
+    records = read_table(raw(tmp_path / "A.JSONL", b'{"text":"one"}\n\n{"text":"two"}\n\n'))
+    assert records["text"].tolist() == ["one", "two"]
+
+
+# --- bad input
+
+
+def test_no_path():
+    refused(Corpus(source="table"), "corpus.path is not set")
+
+
+def test_a_missing_file(tmp_path):
+    refused(Corpus(path=str(tmp_path / "no.csv")), "no.csv", "check the path", error=FileNotFoundError)
+    refused(Corpus(path=str(tmp_path)), "is not a file", error=FileNotFoundError)
+
+
+def test_an_unknown_suffix(tmp_path):
+    refused(raw(tmp_path / "a.xlsx", b"x"), "a.xlsx", "'.xlsx'", ".csv, .parquet, .jsonl")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_an_empty_file(tmp_path, suffix):
+    refused(raw(tmp_path / f"a.{suffix}", b""), f"a.{suffix} is empty")
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.csv", b"text,client_id\n"), ("a.jsonl", b"\n\n")])
+def test_a_file_without_rows(tmp_path, name, content):
+    refused(raw(tmp_path / name, content), name, "holds no rows")
+
+
+def test_a_csv_of_blank_lines(tmp_path):
+    refused(raw(tmp_path / "a.csv", b"\n\n"), "a.csv is not valid CSV", "No columns")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_no_text_column(tmp_path, suffix):
+    refused(write(tmp_path / f"a.{suffix}", {"body": [SECRET, "b"]}), "no column 'text'", "corpus.text_column")
+
+
+def test_a_missing_header_does_not_quote_the_first_row(tmp_path):
+    refused(raw(tmp_path / "a.csv", f"{SECRET}\nanother\n".encode()), "no column 'text'", "header line")
+
+
+@pytest.mark.parametrize("field", ["client_column", "label_column", "date_column"])
+def test_a_column_that_was_asked_for_must_exist(tmp_path, field):
+    """A misspelt client column must not turn every row into a client of its own."""
+    corpus = write(tmp_path / "a.csv", {"text": [SECRET, "b"]}).model_copy(update={field: "usr"})
+    refused(corpus, "no column 'usr'", f"corpus.{field}")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_not_utf8_names_line_and_byte(tmp_path, suffix):
+    content = f"text\n{SECRET}\n".encode() + b"caf\xe9\n"
+    refused(raw(tmp_path / f"a.{suffix}", content), f"a.{suffix}, line 3, byte 4: not UTF-8")
+
+
+def test_utf16_is_not_utf8(tmp_path):
+    refused(raw(tmp_path / "a.csv", f"text\n{SECRET}\n".encode("utf-16")), "line 1, byte 1: not UTF-8")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_empty_and_missing_texts_name_up_to_five_rows(tmp_path, suffix):
+    texts = [SECRET, None, "a", "", " \n", None, None, None, "b"]
+    refused(
+        write(tmp_path / f"a.{suffix}", {"text": texts, "client_id": list("abcdefghi")}),
+        f"a.{suffix}", "column 'text'", "empty text in 6 rows (rows 2, 4, 5, 6, 7, ...)",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_a_text_that_is_no_text(tmp_path, suffix):
+    refused(write(tmp_path / f"a.{suffix}", {"text": [1, 2]}), "not text in 2 rows (rows 1, 2)")
+
+
+def test_a_missing_client_id(tmp_path):
+    corpus = write(tmp_path / "a.csv", {"text": [SECRET, "b", "c"], "client_id": ["x", None, "y"]})
+    refused(corpus, "column 'client_id'", "no id in 1 rows (rows 2)")
+
+
+@pytest.mark.parametrize("rows", [{"text": [SECRET, "b"], "client_id": ["x", "x"]}, {"text": [SECRET]}])
+def test_one_client(tmp_path, rows):
+    refused(write(tmp_path / "a.csv", rows), "a.csv", "one client only", "corpus.client_column")
+
+
+@pytest.mark.parametrize(
+    "content", ["text,client_id\na,b\nc,d,{secret}\n", "text,client_id\n{secret},b,c\nd,e,f\n", 'text\n"{secret}\n']
+)
+def test_ragged_csv(tmp_path, content):
+    refused(raw(tmp_path / "a.csv", content.format(secret=SECRET).encode()), "a.csv is not valid CSV", "quote texts")
+
+
+def test_broken_json_lines(tmp_path):
+    good = json.dumps({"text": "fine"})
+    refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": {SECRET}\n'.encode()), "a.jsonl, line 2: not valid JSON")
+    refused(raw(tmp_path / "a.jsonl", f'{good}\n"{SECRET}"\n'.encode()), "a.jsonl, line 2: not a JSON object")
+    refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": "{SECRET} \\ud800"}}\n'.encode()), "surrogate", "(rows 2)")
+
+
+def test_a_damaged_parquet_file(tmp_path):
+    corpus = write(tmp_path / "a.parquet", ROWS)
+    whole = (tmp_path / "a.parquet").read_bytes()
+    refused(raw(tmp_path / "a.parquet", whole[: len(whole) // 2]), "a.parquet is not a readable Parquet file")
+    refused(raw(tmp_path / "a.parquet", SECRET.encode()), "a.parquet is not a readable Parquet file")
+    assert corpus.path is not None

@@ -1,0 +1,74 @@
+"""Public models by name: light handles, and missing ones known before a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kedro.io import DatasetError
+
+from fedtext.datasets.models import EncoderDataset, LanguageModelDataset
+from fedtext.fingerprint import MISSING, FileDigests
+
+
+def test_a_local_language_model_is_a_handle_that_counts_by_content(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    dataset = LanguageModelDataset(source=str(model))
+    assert dataset.exists()
+    assert dataset.load().source == str(model)
+    identity = dataset.identity()
+    assert isinstance(identity, Path)
+    before = FileDigests().of(identity)
+    (model / "config.json").write_text("{ }")
+    assert FileDigests().of(identity) not in {before, MISSING}
+
+
+def test_a_hugging_face_id_stands_for_itself() -> None:
+    for dataset in (LanguageModelDataset(source="owner/name"), EncoderDataset(source="owner/name")):
+        assert dataset.exists()
+        assert dataset.identity() == "owner/name"
+
+
+@pytest.mark.parametrize("source", ["/no/such/model", "./no-such-model", "~/no-such-model"])
+def test_a_missing_directory_does_not_exist(source: str) -> None:
+    assert not LanguageModelDataset(source=source).exists()
+    assert not EncoderDataset(source=source).exists()
+
+
+def test_a_bundled_model_that_is_not_shipped_is_one_clear_error() -> None:
+    with pytest.raises(DatasetError, match="'no-such-one' is not shipped"):
+        LanguageModelDataset(source="bundled:no-such-one").exists()
+
+
+def test_public_models_are_read_only() -> None:
+    for dataset in (LanguageModelDataset(source="owner/name"), EncoderDataset(source="owner/name")):
+        with pytest.raises(DatasetError, match="read only"):
+            dataset.save("anything")
+
+
+def test_an_offline_encoder_that_is_not_the_published_one_is_known_before_a_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from fedtext.embedding import offline_encoder
+
+    def refuse() -> Path:
+        raise ValueError("offline encoder: model.safetensors has sha256 0000")
+
+    monkeypatch.setattr(offline_encoder, "offline_encoder_files", refuse)
+    with pytest.raises(DatasetError, match="has sha256 0000"):
+        EncoderDataset(source="offline").exists()
+
+
+def test_an_encoder_is_loaded_once_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fedtext.embedding import encoder
+
+    loaded: list[str] = []
+    monkeypatch.setattr(encoder, "load_encoder", lambda source, **_: loaded.append(source) or object())
+    dataset = EncoderDataset(source="owner/name")
+    assert dataset.load() is dataset.load()
+    assert loaded == ["owner/name"]
+    dataset.release()
+    dataset.load()
+    assert len(loaded) == 2

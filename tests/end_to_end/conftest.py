@@ -1,0 +1,63 @@
+"""Real runs of the real project in a process of its own, as a user would start them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KEDRO = Path(sys.executable).with_name("kedro")
+
+
+def kedro(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """`kedro ARGUMENTS` in the project, tracking off, bars off, two threads at most."""
+    return subprocess.run(
+        command(*arguments), cwd=ROOT, env=env(**environment), capture_output=True, text=True, check=False
+    )
+
+
+def command(*arguments: str) -> list[str]:
+    return [str(KEDRO), *arguments]
+
+
+def env(**more: str) -> dict[str, str]:
+    return {**os.environ, "FEDTEXT_PROGRESS": "0", "FEDTEXT_TRACKING": "off", "OMP_NUM_THREADS": "1", **more}
+
+
+def params(**values: object) -> str:
+    return ",".join(f"{name.replace('__', '.')}={value}" for name, value in values.items())
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file a run left, by relative path; bookkeeping and logs apart."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not {".fedtext", "08_reporting"} & set(path.relative_to(folder).parts)
+    }
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data root of one finished `kedro run --env tiny` with a seeded noise key."""
+    root = tmp_path_factory.mktemp("tiny")
+    done = kedro("run", "--env", "tiny", "--params", params(data_root=root, privacy__noise_seed=7))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return root
+
+
+@pytest.fixture
+def run_tiny(tmp_path: Path) -> Callable[..., tuple[subprocess.CompletedProcess[str], Path]]:
+    """Runs the tiny job with more parameters into a fresh data root."""
+
+    def run(**values: object) -> tuple[subprocess.CompletedProcess[str], Path]:
+        done = kedro("run", "--env", "tiny", "--params", params(**{"data_root": tmp_path / "data", **values}))
+        return done, tmp_path / "data"
+
+    return run

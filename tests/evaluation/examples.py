@@ -1,0 +1,83 @@
+"""Made-up but plausible results, for the figures and the report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fedtext.evaluation.conditions import compare_conditions
+from fedtext.evaluation.cost import popri_cost
+from fedtext.evaluation.distribution import Bias, HeldOut, fit_pca, median_distance_to_medoid
+from fedtext.evaluation.next_token import NextTokenCounts
+from fedtext.evaluation.scorecard import Distribution, Protection, scorecard
+from fedtext.params.popri import Popri
+
+LEVELS = {
+    "eps0": 0.09,
+    "public_control": 0.11,
+    "untuned_control": 0.10,
+    "synthetic": 0.13,
+    "private": 0.22,
+    "matched_control": 0.115,
+}
+TEXTS = {"eps0": 0, "private": 8123}
+
+
+def accuracy(published: bool = False, **levels: float) -> dict[str, Any]:
+    """A result of `score_conditions` in which condition i is right about `levels[i]` of the time."""
+    counts = {}
+    for i, (name, level) in enumerate({**LEVELS, **levels}.items()):
+        right = np.random.default_rng(i).binomial(50, level, size=500)
+        ranks = np.minimum(np.stack([right, right * 2, right * 3], axis=1), 50)
+        counts[name] = NextTokenCounts((1, 3, 5), ranks, np.full(500, 50), np.full(500, 200.0))
+    more = {f"published_top_{k}": 0.6 for k in (1, 3, 5)} if published else {}
+    table = {
+        name: {**c.summary(), "texts": TEXTS.get(name, 2500), "training_loss": 4.0, "seconds": 9.0, **more}
+        for name, c in counts.items()
+    }
+    return {"conditions": table, **compare_conditions(counts)}
+
+
+def cloud(texts: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(texts, 12)) + 2 * np.eye(12)[rng.integers(3, size=texts)]
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+HELD_OUT = cloud(1200, 0)
+CLIENTS = np.random.default_rng(1).integers(0, 500, size=1200)
+PCA = fit_pca(HELD_OUT)
+
+
+def distribution() -> Distribution:
+    reference = HeldOut.of(HELD_OUT, smallest_set=300)
+    rounds = [{"adapter": t, "released_score": -0.1 + 0.01 * t, **reference.compare(cloud(300, t))} for t in range(3)]
+    return Distribution(
+        rounds=tuple(rounds),
+        sets={name: reference.compare(cloud(400, 7)) for name in ("synthetic", "untuned_control", "public_control")},
+        bias=Bias(*reference.floor()),
+        held_out_texts=len(HELD_OUT),
+        held_out_distance=median_distance_to_medoid(HELD_OUT),
+    )
+
+
+def protection(**changes: Any) -> Protection:
+    return Protection(
+        **{"unit": "client", "units": 2470, "adjacency": "zero_out", "epsilon": 0.9987, "delta": 1e-5, **changes}
+    )
+
+
+def card(**changes: Any) -> dict[str, Any]:
+    popri = Popri(rounds=4, prompts=96, responses=8, synthetic_texts=2500)
+    given = {
+        "algorithm": "POPri",
+        "corpus": "docstrings",
+        "protection": protection(),
+        "accuracy": accuracy(),
+        "distribution": distribution(),
+        "costs": [popri_cost(popri, embedding_dim=384, client_seconds=0.003, server_seconds=31.0)],
+        "synthetic_texts": 2500,
+        "seconds": {"popri": 140.0},
+    }
+    return scorecard(**{**given, **changes})

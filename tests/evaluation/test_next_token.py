@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedtext.evaluation.next_token import (
+    PADDING,
+    count_next_tokens,
+    fine_tune_and_score,
+    next_token_accuracy,
+    padded,
+    token_rows,
+)
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.training import CausalTraining
+from fedtext.training.causal_lm import train_causal_lm
+from tests.evaluation.conftest import Successor, sentence
+
+LENGTH = 12
+
+
+def test_known_model_has_the_accuracy_it_must_have():
+    rows = [[0, 1, 2, 3], [5, 7, 8], [9, 9]]  # steps +1 +1 +1, +2 +1, and 9 -> 9, which Successor ranks last of 20
+    counts = count_next_tokens(Successor(20), rows, top=(1, 2, 20))
+    assert counts.tokens.tolist() == [3, 2, 1]
+    assert counts.correct.tolist() == [[3, 3, 3], [1, 2, 2], [0, 0, 1]]
+    summary = counts.summary()
+    assert summary["top_1"] == pytest.approx(4 / 6)
+    assert summary["top_2"] == pytest.approx(5 / 6)
+    assert summary["tokens"] == 6
+
+
+def test_cross_entropy_is_in_nats_per_token():
+    summary = count_next_tokens(Successor(20, knows=False), [[0, 1, 2], [4, 4]]).summary()
+    assert summary["cross_entropy"] == pytest.approx(np.log(20), rel=1e-6)
+
+
+def test_model_that_knows_nothing_is_not_called_right():
+    counts = count_next_tokens(Successor(20, knows=False), [[0, *range(1, 20)]], top=(1, 5))
+    assert counts.correct.tolist() == [[0, 4]]  # equal logits rank by token id: 0 is the only first guess
+
+
+@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=12), st.integers(1, 13))
+def test_batches_padding_and_order_change_nothing(rows, batch_size):
+    if all(len(row) == 1 for row in rows):
+        rows.append([1, 2])
+    together = count_next_tokens(Successor(10), rows, batch_size=batch_size)
+    for i, row in enumerate(rows):
+        alone = count_next_tokens(Successor(10), [row], batch_size=1)
+        assert alone.correct[0].tolist() == together.correct[i].tolist()
+        assert alone.tokens[0] == together.tokens[i] == len(row) - 1
+
+
+def test_padding_changes_nothing_for_a_real_model(llama):
+    model, tokenizer = llama.load()
+    rng = np.random.default_rng(1)
+    texts = [sentence(rng, int(words)) for words in rng.integers(1, 15, size=24)]
+    alone = next_token_accuracy(model, tokenizer, texts, length=LENGTH, batch_size=1)
+    together = next_token_accuracy(model, tokenizer, texts, length=LENGTH, batch_size=24)
+    assert together == pytest.approx(alone, rel=1e-5)
+
+
+def test_rows_start_with_bos_are_cut_and_never_end_with_eos(tokenizer):
+    rows = token_rows(tokenizer, ["return the sorted list of items", "", "the " * 50], LENGTH)
+    assert all(row[0] == tokenizer.bos_token_id for row in rows)
+    assert rows[1] == [tokenizer.bos_token_id]
+    assert len(rows[2]) == LENGTH + 1
+    assert all(tokenizer.eos_token_id not in row for row in rows)
+    assert tokenizer.decode(rows[0][1:]) == "return the sorted list of items"
+    assert token_rows(tokenizer, [], LENGTH) == []
+
+
+def test_gpt2_like_tokenizer_starts_with_its_eos(tokenizer):
+    class OnlyEos:
+        bos_token_id, eos_token_id = None, 7
+
+        def __call__(self, texts, **options):
+            assert options["add_special_tokens"] is False
+            return {"input_ids": [[1, 2]] * len(texts)}
+
+    assert token_rows(OnlyEos(), ["a"], LENGTH) == [[7, 1, 2]]
+    OnlyEos.eos_token_id = None
+    with pytest.raises(ValueError, match="bos_token"):
+        token_rows(OnlyEos(), ["a"], LENGTH)
+
+
+def test_padding_is_no_token():
+    assert padded([[0, 1], [2]]).tolist() == [[0, 1], [2, PADDING]]
+    assert PADDING < 0
+
+
+def test_nothing_to_score_is_an_error(llama):
+    model, tokenizer = llama.load()
+    with pytest.raises(ValueError, match="no token to score"):
+        next_token_accuracy(model, tokenizer, ["", ""], length=LENGTH)
+
+
+def test_scoring_leaves_the_model_in_its_mode(llama):
+    model, tokenizer = llama.load()
+    model.train()
+    next_token_accuracy(model, tokenizer, ["return the list"], length=LENGTH)
+    assert model.training
+
+
+def test_standard_error_counts_clients_not_tokens():
+    rng = np.random.default_rng(2)
+    rows = [[0, *rng.integers(0, 2, size=10).tolist()] for _ in range(40)]
+    counts = count_next_tokens(Successor(2), rows, top=(1,))
+    doubled = count_next_tokens(Successor(2), rows * 2, top=(1,))
+    clients = np.tile(np.arange(40), 2)
+    assert doubled.summary(clients)["standard_error"] == pytest.approx(counts.summary()["standard_error"])
+    assert doubled.summary()["standard_error"] < 0.75 * counts.summary()["standard_error"]
+
+
+def test_fine_tuning_learns_and_no_texts_leave_the_model_untouched(llama):
+    params = Evaluation(training=CausalTraining(epochs=6, batch_size=16, learning_rate=1e-2))
+    rng = np.random.default_rng(3)
+    train, held_out = ([sentence(rng, 10) for _ in range(n)] for n in (120, 40))
+    trained, again, untouched = (
+        fine_tune_and_score(llama, texts, held_out, params, length=LENGTH, seed=5, label="test")
+        for texts in (train, train, [])
+    )
+    assert trained["top_1"] > untouched["top_1"] + 0.05
+    assert trained["cross_entropy"] < untouched["cross_entropy"]
+    assert trained["texts"] == 120
+    assert trained["seconds"] > 0
+    assert untouched["texts"] == 0
+    model, tokenizer = llama.load()
+    expected = next_token_accuracy(model, tokenizer, held_out, length=LENGTH)
+    assert {key: untouched[key] for key in expected} == pytest.approx(expected)
+    assert again["top_1"] == trained["top_1"]
+
+
+def test_padding_teaches_nothing(llama):
+    """Wider padding, the same training: short texts are neither diluted nor taught their padding."""
+    model, tokenizer = llama.load()
+    wide, _ = llama.load()
+    rows = padded(token_rows(tokenizer, ["return the list", "a given pattern that match", "raise an error"], LENGTH))
+    recipe = CausalTraining(epochs=3, batch_size=3, learning_rate=1e-2)
+    widened = np.pad(rows, ((0, 0), (0, 20)), constant_values=PADDING)
+    narrow_history = train_causal_lm(model, rows, recipe, seed=0, pad_token_id=PADDING)
+    wide_history = train_causal_lm(wide, widened, recipe, seed=0, pad_token_id=PADDING)
+    assert wide_history[-1]["loss"] == pytest.approx(narrow_history[-1]["loss"], rel=1e-3)

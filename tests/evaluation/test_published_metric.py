@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedtext.evaluation.next_token import fine_tune_and_score, next_token_accuracy, token_rows
+from fedtext.evaluation.published_metric import (
+    doubly_tokenised,
+    fine_tune_and_score_as_published,
+    published_accuracy,
+)
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.training import CausalTraining
+from tests.evaluation.conftest import sentence
+
+LENGTH = 64
+
+
+def _texts(count: int, seed: int = 0) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [sentence(rng, 40) for _ in range(count)]
+
+
+def test_more_than_half_of_the_window_is_filler(tokenizer):
+    """A window of 64 holds about a third as many real tokens as the correct row does."""
+    text = _texts(1)[0]
+    row = doubly_tokenised(tokenizer, [text], LENGTH)[0]
+    assert len(row) == LENGTH
+    once = token_rows(tokenizer, [text], 1000)[0]
+    assert len(doubly_tokenised(tokenizer, [text], 1000)[0]) > 2.5 * len(once)
+
+
+def test_short_text_ends_with_a_scored_eos(tokenizer):
+    row = doubly_tokenised(tokenizer, ["a list"], LENGTH)[0]
+    assert row[-1] == tokenizer.eos_token_id
+
+
+def test_keys_cannot_be_mistaken_for_the_correct_metric(llama):
+    model, tokenizer = llama.load()
+    published = published_accuracy(model, tokenizer, _texts(4), length=LENGTH)
+    assert all(key.startswith("published_") for key in published)
+    assert not published.keys() & next_token_accuracy(model, tokenizer, _texts(4), length=LENGTH).keys()
+
+
+def test_filler_inflates_accuracy(llama):
+    """Same model, recipe and texts, barely trained: the published figure is already far above the correct one."""
+    params = Evaluation(training=CausalTraining(epochs=4, batch_size=16, learning_rate=1e-2))
+    recipe = {"length": LENGTH - 1, "seed": 0, "label": "test"}
+    train, held_out = _texts(100, seed=1), _texts(20, seed=2)
+    correct = fine_tune_and_score(llama, train, held_out, params, **recipe)["top_1"]
+    published = fine_tune_and_score_as_published(llama, train, held_out, params, **recipe)["published_top_1"]
+    assert published > 1.5 * correct
+
+
+def test_no_training_texts_leave_the_model_untouched(llama):
+    model, tokenizer = llama.load()
+    untouched = fine_tune_and_score_as_published(llama, [], _texts(4), Evaluation(), length=LENGTH, seed=0, label="t")
+    assert untouched == pytest.approx(published_accuracy(model, tokenizer, _texts(4), length=LENGTH))

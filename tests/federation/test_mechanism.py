@@ -1,0 +1,121 @@
+"""The plan of a noisy sum: what is charged, how wide the noise is, how many bits a message needs."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedtext.federation.mechanism import PlannedSum, planned_sum, share_divergence
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.noise import covering_stddev
+
+
+def plan(
+    population: int = 1000, dim: int = 100, multiplier: float = 2.0, clip_norm: float = 1.0, **declared: Any
+) -> PlannedSum:
+    declaration = Privacy(epsilon=1.0, delta=1e-6, **declared)
+    return planned_sum(
+        declaration, population, dim=dim, clip_norm=clip_norm, noise_multiplier=multiplier, name="scores", round=3
+    )
+
+
+@pytest.mark.parametrize("clip_norm", [0.01, 1.0, 7.3])
+@pytest.mark.parametrize("dim", [1, 384, 18_000])
+def test_the_release_pays_for_the_grid_and_keeps_the_multiplier(clip_norm: float, dim: int) -> None:
+    planned = plan(dim=dim, clip_norm=clip_norm, multiplier=3.5)
+    release = planned.release
+    assert release.sensitivity == pytest.approx(clip_norm + planned.step * math.sqrt(dim))
+    assert clip_norm < release.sensitivity < 1.001 * clip_norm
+    assert release.noise_stddev / release.sensitivity == pytest.approx(3.5)
+    assert planned.stddev_on_grid >= covering_stddev(release.noise_stddev / planned.step)
+    assert (release.name, release.round, release.unit) == ("scores", 3, "client")
+
+
+def test_missing_shares_widen_the_noise_but_not_its_price() -> None:
+    whole, missing = plan(), plan(honest_fraction=0.81)
+    assert missing.release.noise_stddev == whole.release.noise_stddev
+    assert missing.stddev_on_grid == pytest.approx(whole.stddev_on_grid / 0.9, rel=1e-6)
+    assert "1.111 times wider" in missing.release.mechanism
+    assert "0.81" in missing.release.mechanism
+    assert "wider" not in whole.release.mechanism
+    assert plan(honest_fraction=0.81, aggregation="trusted").stddev_on_grid == whole.stddev_on_grid
+
+
+@pytest.mark.parametrize("aggregation", ["secure", "trusted"])
+def test_sampling_is_charged_at_its_rate(aggregation: str) -> None:
+    sampled = plan(sampling="poisson", clients_per_round=50, aggregation=aggregation).release
+    assert (sampled.sampling, sampled.rate) == ("poisson", 0.05)
+    assert (plan().release.sampling, plan().release.rate) == ("full", 1.0)
+
+
+def test_local_noise_gains_nothing_from_sampling() -> None:
+    release = plan(sampling="poisson", clients_per_round=50, aggregation="local").release
+    assert (release.sampling, release.rate) == ("full", 1.0)
+
+
+def test_a_grid_twice_as_fine_is_the_same_release() -> None:
+    coarse = plan()
+    fine = coarse.on_half_the_step()
+    assert fine.release == coarse.release
+    assert fine.step == coarse.step / 2
+    assert fine.stddev_on_grid == pytest.approx(2 * coarse.stddev_on_grid, rel=1e-6)
+
+
+def test_message_bits_grow_with_everything_that_is_summed() -> None:
+    needed = [
+        plan(n, dim, multiplier).message_bits
+        for n, dim, multiplier in (
+            (1, 1, 0.1),
+            (1000, 1, 0.1),
+            (1000, 18_000, 0.1),
+            (1000, 18_000, 1e6),
+            (10**9, 18_000, 1e6),
+        )
+    ]
+    assert all(fewer < more for fewer, more in pairwise(needed))
+    assert plan(72_000, 18_000, 19.3).message_bits <= 40
+    fixed = plan(10**6, sampling="fixed_size", clients_per_round=10)
+    assert fixed.message_bits < plan(10**6, sampling="poisson", clients_per_round=10).message_bits
+    assert plan(10**6, aggregation="local").message_bits > plan(10**6).message_bits
+
+
+def test_a_sum_that_could_wrap_is_refused_with_its_numbers() -> None:
+    planned = plan(72_000, 18_000)
+    planned.refuse_wrap(planned.message_bits)
+    with pytest.raises(ValueError, match=rf"n = 72000.*step.*k = 20.*at least {planned.message_bits}"):
+        planned.refuse_wrap(20)
+    with pytest.raises(ValueError, match="64 are the most"):
+        planned.refuse_wrap(65)
+
+
+@pytest.mark.parametrize("multiplier", [0.0, -1.0, math.nan, math.inf])
+def test_no_noise_is_refused(multiplier: float) -> None:
+    with pytest.raises(ValueError, match="noise_multiplier"):
+        plan(multiplier=multiplier)
+
+
+@pytest.mark.parametrize("shares", [2, 3, 7])
+def test_the_share_bound_covers_the_true_divergence(shares: int) -> None:
+    share = 0.6
+    points = np.arange(-40, 41)
+    mass = np.exp(-(points**2) / (2 * share**2))
+    summed = mass / mass.sum()
+    for _ in range(shares - 1):
+        summed = np.convolve(summed, mass / mass.sum(), mode="same")
+    total = share * math.sqrt(shares)
+    single = np.exp(-(points**2) / (2 * total**2))
+    central = np.abs(points) < 6 * total
+    ratio = np.abs(np.log(summed[central] / (single / single.sum())[central])).max()
+    assert 0.01 < ratio <= share_divergence(total, shares, 1)
+
+
+def test_the_share_bound_vanishes_on_the_grid_and_refuses_thin_shares() -> None:
+    planned = plan(10_000, 18_000)
+    assert share_divergence(planned.stddev_on_grid, 10_000, 18_000) < 1e-300
+    assert share_divergence(10.0, 1, 5) == 0.0
+    with pytest.raises(ValueError, match="smaller step or fewer shares"):
+        share_divergence(10.0, 10_000, 5)

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from fedtext.generation import decoding
+from fedtext.generation.decoding import BRANCHES, CHECK_EVERY, decode, draw_tokens
+
+PROMPTS = [[5, 9, 33, 47, 60, 12, 8], [70, 71], [14, 90, 15, 91, 16]]
+STEPS = 2 * CHECK_EVERY + 3
+
+
+def padded(prompts):
+    length = max(map(len, prompts))
+    ids = torch.tensor([[2] * (length - len(p)) + p for p in prompts])
+    real = torch.tensor([[0] * (length - len(p)) + [1] * len(p) for p in prompts])
+    return ids, real
+
+
+def draws(rows: int, seed: int = 0) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).random((rows, STEPS), dtype=np.float32))
+
+
+def never(tokens):
+    return torch.zeros(len(tokens), dtype=torch.bool)
+
+
+def run(model, prompts, uniforms, *, temperature=1.0, is_complete=never):
+    return decode(model, *padded(prompts), uniforms, temperature=temperature, top_p=1.0, is_complete=is_complete)
+
+
+def test_cold_decoding_is_greedy_generation_of_each_prompt_alone(model):
+    responses = 3
+    tokens = run(model, PROMPTS, draws(len(PROMPTS) * responses), temperature=1e-5)
+    for i, prompt in enumerate(PROMPTS):
+        alone = model.generate(
+            torch.tensor([prompt]), do_sample=False, max_new_tokens=STEPS, eos_token_id=None, pad_token_id=2
+        )[0, len(prompt) :]
+        for j in range(responses):
+            assert tokens[i * responses + j].tolist() == alone.tolist()
+
+
+@pytest.mark.parametrize("responses", [1, 5, BRANCHES + 1])
+def test_a_branch_sees_its_prompt_and_itself_only(model, responses):
+    uniforms = draws(len(PROMPTS) * responses)
+    together = run(model, PROMPTS, uniforms)
+    assert len({tuple(row.tolist()) for row in together}) == len(together)
+    for i, prompt in enumerate(PROMPTS):
+        for j in (0, responses // 2, responses - 1):
+            row = i * responses + j
+            assert run(model, [prompt], uniforms[row : row + 1])[0].tolist() == together[row].tolist()
+
+
+def test_a_broken_mask_would_be_seen(model, monkeypatch):
+    uniforms = draws(2 * len(PROMPTS))
+    right = run(model, PROMPTS, uniforms)
+    original = decoding.Branches._full_mask
+    monkeypatch.setattr(decoding.Branches, "_full_mask", lambda self: torch.zeros_like(original(self)))
+    assert not torch.equal(run(model, PROMPTS, uniforms), right)
+
+
+@pytest.mark.parametrize("finished", [{0}, {1, 2, 3}, {0, 1, 2, 3, 4, 8, 9}, set(range(10))])
+def test_complete_responses_leave_without_a_trace(llama, finished):
+    responses = 5
+    uniforms = draws(10)
+    full = run(llama, PROMPTS[:2], uniforms)
+    widths = []
+    handle = llama.register_forward_pre_hook(
+        lambda _, __, kwargs: widths.append(kwargs["input_ids"].numel()), with_kwargs=True
+    )
+    firsts = [full[i, 0].item() * 1000 + full[i, 1].item() for i in range(10)]
+
+    def is_complete(tokens):
+        marks = tokens[:, 0] * 1000 + tokens[:, 1]
+        return torch.tensor([int(m) in {firsts[i] for i in finished} for m in marks])
+
+    try:
+        tokens = run(llama, PROMPTS[:2], uniforms, is_complete=is_complete)
+    finally:
+        handle.remove()
+    for i in set(range(10)) - finished:
+        assert tokens[i].tolist() == full[i].tolist()
+    steps = widths[1:]  # the first is the prompts
+    assert steps[: CHECK_EVERY - 1] == [2 * responses] * (CHECK_EVERY - 1)
+    if len(finished) == 10:
+        assert len(steps) == CHECK_EVERY - 1
+    else:
+        open_by_prompt = [[i for i in range(5 * p, 5 * p + 5) if i not in finished] for p in range(2)]
+        packed = max(map(len, open_by_prompt)) * sum(map(bool, open_by_prompt))
+        assert steps[-1] == (packed if packed <= decoding.SHRINK * 10 else 10)
+        assert len(steps) == STEPS - 1
+
+
+def test_a_prompt_is_read_once_for_all_its_responses(llama):
+    seen = []
+    handle = llama.register_forward_pre_hook(
+        lambda _, __, kwargs: seen.append(tuple(kwargs["input_ids"].shape)), with_kwargs=True
+    )
+    try:
+        run(llama, PROMPTS, draws(4 * len(PROMPTS)))
+    finally:
+        handle.remove()
+    assert seen == [(3, 7)] + [(3, 4)] * (STEPS - 1)
+
+
+def chi_square(tokens, probabilities) -> float:
+    counts = np.bincount(tokens, minlength=len(probabilities))
+    expected = probabilities * len(tokens)
+    common = expected >= 5
+    observed = np.append(counts[common], counts[~common].sum())
+    wanted = np.append(expected[common], expected[~common].sum())
+    kept = wanted > 0
+    return float(stats.chisquare(observed[kept], wanted[kept] * observed[kept].sum() / wanted[kept].sum()).pvalue)
+
+
+def test_drawn_tokens_follow_the_softmax_and_no_other_temperature(llama):
+    number = 40_000
+    logits = llama(torch.tensor([PROMPTS[0]])).logits[0, -1].detach()
+    uniforms = torch.from_numpy(np.random.default_rng(1).random(number, dtype=np.float32))
+    tokens = draw_tokens(logits.expand(number, -1), uniforms, temperature=0.7, top_p=1.0).numpy()
+    assert chi_square(tokens, torch.softmax(logits.double() / 0.7, -1).numpy()) > 0.01
+    assert chi_square(tokens, torch.softmax(logits.double() / 0.735, -1).numpy()) < 1e-4  # 5% too warm
+
+
+def test_first_tokens_of_a_decode_follow_the_softmax(llama):
+    responses = 4000
+    uniforms = torch.from_numpy(np.random.default_rng(2).random((responses, 1), dtype=np.float32))
+    tokens = run(llama, [PROMPTS[0]], uniforms)[:, 0].numpy()
+    logits = llama(torch.tensor([PROMPTS[0]])).logits[0, -1].detach()
+    assert chi_square(tokens, torch.softmax(logits.double(), -1).numpy()) > 0.01
+    assert chi_square(tokens, torch.softmax(logits.double() * 1.3, -1).numpy()) < 1e-4
+
+
+def test_nucleus_keeps_the_smallest_set_that_holds_its_mass():
+    logits = torch.tensor([0.15, 0.5, 0.05, 0.3]).log()
+    uniforms = torch.linspace(0, 1, 801)[:-1]
+    tokens = draw_tokens(logits.expand(800, -1), uniforms, temperature=1.0, top_p=0.7)
+    assert tokens.bincount(minlength=4).tolist() == [0, 500, 0, 300]
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-20, 20), min_size=1, max_size=40), st.data())
+def test_impossible_tokens_are_never_drawn(values, data):
+    allowed = data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values)).filter(any))
+    uniform = data.draw(st.sampled_from([0.0, 0.5, float(np.nextafter(np.float32(1), np.float32(0)))]))
+    logits = torch.tensor([v if a else -torch.inf for v, a in zip(values, allowed, strict=True)])
+    token = draw_tokens(logits[None], torch.tensor([uniform]), temperature=1.0, top_p=1.0)
+    assert allowed[int(token)]

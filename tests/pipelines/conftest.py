@@ -1,0 +1,119 @@
+"""POPri's real graph with make-believe models: texts are words, an embedding is a hash, training leaves a note."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from kedro.framework.startup import bootstrap_project
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.runner import SequentialRunner
+
+from fedtext.config import ProjectConfigLoader
+from fedtext.params.corpus import Chunking
+from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
+
+ROOT = Path(__file__).parents[2]
+DIM = 8
+WORDS = [f"word{i}" for i in range(40)]
+
+
+class Kept(MemoryDataset):
+    """Stays after its last reader, so that a test can look at it."""
+
+    def _release(self) -> None:
+        pass
+
+
+class HashEncoder:
+    """Unit vectors drawn from a hash of the text."""
+
+    dim = DIM
+
+    def encode(self, texts: list[str], label: str = "") -> np.ndarray:
+        assert all(texts), "an empty text was encoded"
+        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
+        rows = np.array([np.random.default_rng(s).standard_normal(DIM) for s in seeds]).reshape(-1, DIM)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+class Talker:
+    """Stands for language model and tokenizer; `adapter` is the note that training left."""
+
+    def __init__(self, adapter: str = "") -> None:
+        self.adapter = adapter
+
+    def with_adapter(self, adapter: str) -> Talker:
+        return Talker(adapter)
+
+    def load(self) -> tuple[Talker, None]:
+        return self, None
+
+
+def spoken(model: Talker, _: None, prompts: list[str], *, responses: int, seed: int, **__: Any) -> list[list[str]]:
+    """Two words a response; every fifth one is empty."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(WORDS, size=(len(prompts), responses, 2))
+    blank = np.arange(len(prompts) * responses).reshape(len(prompts), responses) % 5 == 4
+    return [[("" if b else " ".join(w)) for w, b in zip(*row, strict=True)] for row in zip(drawn, blank, strict=True)]
+
+
+@pytest.fixture
+def run_popri(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
+    """Runs the graph of the given parameters in memory; everything it made, by data set name."""
+    from fedtext.pipelines.popri.nodes import rounds, sampling, setup
+
+    def trained(*_: Any, previous: str, **__: Any) -> tuple[str, list[dict[str, float]]]:
+        return f"{previous}+", [{"step": 1.0, "loss": 0.5}]
+
+    monkeypatch.setattr(sampling, "sample_responses", spoken)
+    monkeypatch.setattr(sampling, "clean_samples", lambda texts, *_: list(texts))
+    monkeypatch.setattr(setup, "initial_adapter", lambda *_, **__: "adapter")
+    monkeypatch.setattr(rounds, "saved_adapter", lambda adapter: adapter)
+    monkeypatch.setattr(rounds, "train_preferences", trained)
+
+    def run(privacy: dict[str, Any] | None = None, **popri: Any) -> dict[str, Any]:
+        return _run({"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}, _settings(popri))
+
+    return run
+
+
+def _settings(changes: dict[str, Any]) -> dict[str, Any]:
+    settings = {"rounds": 3, "prompts": 4, "responses": 3, "rejected_rank": 2, "scoring": "witness_linear",
+                "prompt_pool": "random", "checkpoint": "released_score", "synthetic_texts": 12}  # fmt: skip
+    return {**settings, **changes}
+
+
+def _run(privacy: dict[str, Any], popri: dict[str, Any]) -> dict[str, Any]:
+    bootstrap_project(ROOT)
+    ProjectConfigLoader(
+        conf_source=str(ROOT / "conf"), base_env="base", default_run_env="local", runtime_params={"popri": popri}
+    )
+    from fedtext.pipelines.popri.pipeline import create_pipeline
+
+    pipeline = create_pipeline()
+    private = pd.DataFrame(
+        {"client_id": [f"c{i // 2}" for i in range(60)], "text": [f"secret {i}" for i in range(60)],
+         "label": ["tea", "rum"] * 30}
+    )  # fmt: skip
+    given = {
+        "private_train": private,
+        "private_validation": private[:20],
+        "public_samples": pd.DataFrame({"text": [f"public {i}" for i in range(30)]}),
+        "encoder": HashEncoder(),
+        "generator": Talker(),
+        "params:popri": Popri.model_validate(popri),
+        "params:privacy": Privacy.model_validate(privacy),
+        "params:privacy.noise_seed": privacy["noise_seed"],
+        "params:chunking": Chunking(),
+    }
+    made = {name: Kept() for name in pipeline.all_outputs()}
+    catalog = DataCatalog({**{k: Kept(v, copy_mode="assign") for k, v in given.items()}, **made})
+    SequentialRunner().run(pipeline, catalog)
+    return {name: catalog[name].load() for name in pipeline.all_outputs()}

@@ -1,0 +1,125 @@
+"""The whole POPri graph on arrays: every scoring mode, early stopping, the paper's checkpoint, classes, the centre."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedtext.algorithms import popri as algorithm
+from fedtext.params.popri import SINGLE_RELEASE
+from fedtext.privacy.ledger import BudgetExceeded
+
+Run = Callable[..., dict[str, Any]]
+SCORINGS = [
+    "witness_rff",
+    "witness_linear",
+    "mean_embedding",
+    "mean_cosine",
+    "mean_cosine_centred",
+    "nearest_histogram",
+]
+
+
+def last_ledger(made: dict[str, Any], scoring: str) -> Any:
+    return made["popri.ledger" if scoring in SINGLE_RELEASE else "popri.round_03.ledger"]
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("labels", [(), ("tea", "rum")])
+def test_every_scoring_mode_ends_in_a_data_set_within_budget(
+    run_popri: Run, scoring: str, labels: tuple[str, ...]
+) -> None:
+    made = run_popri(scoring=scoring, labels=labels)
+    synthetic = made["popri_synthetic"]
+    assert len(synthetic) == len(made["popri_synthetic_embeddings"]) >= 9
+    assert (synthetic["text"] != "").all()
+    assert np.allclose(np.linalg.norm(made["popri_synthetic_embeddings"], axis=1), 1, atol=1e-5)
+    ledger = last_ledger(made, scoring)
+    charged = [0] if scoring in SINGLE_RELEASE else [1, 2, 3]
+    assert [release.round for release in ledger.releases] == charged
+    assert 0.9 < float(made["popri_privacy_report"]["epsilon"]) <= 1 + 1e-9
+    for t in (1, 2, 3):
+        pairs = made[f"popri.round_{t:02d}.pairs"]
+        assert len(pairs) > 0
+        assert not (pairs[["chosen", "rejected"]] == "").any(axis=None)
+
+
+@pytest.mark.parametrize("scoring", ["witness_linear", "mean_cosine"])
+def test_the_paper_s_checkpoint_makes_the_reported_epsilon_infinite(run_popri: Run, scoring: str) -> None:
+    made = run_popri(scoring=scoring, checkpoint="fid_on_private_validation")
+    report = made["popri_privacy_report"]
+    assert report["epsilon"] == "infinity"
+    assert [entry["name"] for entry in report["unaccounted"]] == ["popri.checkpoint"]
+    assert math.isinf(made["popri.ledger_final"].epsilon())
+    assert math.isfinite(last_ledger(made, scoring).epsilon())
+    assert "without a mechanism" in made["popri_privacy_report_text"]
+    assert 0 <= made["popri_checkpoint"]["adapter"] <= 3
+
+
+@pytest.mark.parametrize("scoring", ["witness_linear", "mean_cosine"])
+@pytest.mark.parametrize("checkpoint", ["released_score", "last", "fid_on_private_validation"])
+def test_early_stopping_passes_through_every_node_without_work_or_price(
+    run_popri: Run, monkeypatch: pytest.MonkeyPatch, scoring: str, checkpoint: str
+) -> None:
+    scores = iter([0.2, 0.1])
+    from fedtext.algorithms.popri import checkpoint as steering
+
+    monkeypatch.setattr(steering, "released_score", lambda rows, *_: next(scores) if len(rows) else None)
+    made = run_popri(scoring=scoring, patience=1, rounds=3, checkpoint=checkpoint)
+    assert made["popri_rounds"] == {
+        "released_scores": [0.2, 0.1, None, None][: 4 if scoring in SINGLE_RELEASE else 3], "stopped": True
+    }  # fmt: skip
+    for name in ("prompts", "candidates", "candidate_embeddings", "scores", "pairs", "training_log"):
+        assert len(made[f"popri.round_03.{name}"]) == 0, name
+    assert made["popri.round_03.adapter"] == made["popri.round_02.adapter"] == "adapter++"
+    assert list(made["popri_round_embeddings"]) == ["round_01", "round_02"]
+    assert len(last_ledger(made, scoring).releases) == (1 if scoring in SINGLE_RELEASE else 2)
+    assert set(made["popri_training_log"]["round"]) == {1, 2}
+    if checkpoint == "released_score":
+        assert made["popri_checkpoint"] == {"adapter": 0}
+    assert len(made["popri_synthetic"]) >= 9
+
+
+def test_the_central_variant_protects_records_with_a_curator(run_popri: Run) -> None:
+    central = {"unit": "record", "aggregation": "trusted"}
+    made = run_popri(variant="central", privacy=central)
+    assert made["population"] == {"units": 60}
+    assert made["popri_privacy_report"]["unit"] == "record"
+    assert "trusted" in made["popri.ledger"].releases[0].mechanism
+    with pytest.raises(ValueError, match="variant is federated"):
+        run_popri(privacy=central)
+
+
+def test_conditional_candidates_take_turns_by_class(run_popri: Run) -> None:
+    made = run_popri(labels=("tea", "rum"))
+    assert made["popri.round_01.candidates"]["label"].tolist() == (["tea"] * 3 + ["rum"] * 3) * 2
+    assert made["popri_released_mean"].shape == (2, 8)
+
+
+def test_sampled_clients_are_priced_as_sampled(run_popri: Run) -> None:
+    made = run_popri(scoring="mean_cosine", privacy={"sampling": "poisson", "clients_per_round": 10})
+    assert {(r.sampling, round(r.rate, 6)) for r in made["popri.round_03.ledger"].releases} == {("poisson", 0.333333)}
+
+
+def test_the_same_seed_and_key_give_the_same_run_and_another_key_another(run_popri: Run) -> None:
+    first, again = run_popri(oversample=2.0), run_popri(oversample=2.0)
+    assert first["popri_synthetic"].equals(again["popri_synthetic"])
+    assert np.array_equal(first["popri_released_mean"], again["popri_released_mean"])
+    other = run_popri(oversample=2.0, privacy={"noise_seed": 2})
+    assert not np.array_equal(first["popri_released_mean"], other["popri_released_mean"])
+
+
+def test_an_overdrawn_plan_is_refused(run_popri: Run) -> None:
+    with pytest.raises(BudgetExceeded):
+        run_popri(scoring="mean_cosine", privacy={"noise_multiplier": 3.0})
+
+
+def test_no_pairs_leave_the_adapter_as_it_is(run_popri: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose = algorithm.preference_pairs
+    monkeypatch.setattr(algorithm, "preference_pairs", lambda *a: choose(*a).iloc[:0])
+    made = run_popri()
+    assert made["popri.round_03.adapter"] == "adapter"

@@ -1,0 +1,76 @@
+"""Calibration: the smallest noise that keeps the budget, never less, and never by the classical formula."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtext.privacy.accountant import epsilon as epsilon_of
+from fedtext.privacy.calibration import noise_multiplier, surviving_multiplier
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    epsilon=st.floats(0.05, 50),
+    log_delta=st.floats(-30, -3),
+    rounds=st.integers(1, 500),
+    adjacency=st.sampled_from(["zero_out", "add_remove", "replace_one"]),
+)
+def test_without_sampling_the_budget_is_used_up_and_not_more(epsilon, log_delta, rounds, adjacency) -> None:
+    declared = {"delta": math.exp(log_delta), "rounds": rounds, "adjacency": adjacency}
+    found = noise_multiplier(epsilon=epsilon, **declared)
+    assert epsilon_of(noise_multiplier=found, **declared) <= epsilon
+    assert epsilon_of(noise_multiplier=found * (1 - 1e-7), **declared) > epsilon
+
+
+@pytest.mark.parametrize(
+    ("sampling", "adjacency"),
+    [("poisson", "zero_out"), ("poisson", "replace_one"), ("fixed_size", "zero_out"), ("fixed_size", "replace_one")],
+)
+@pytest.mark.parametrize(("epsilon", "rate"), [(1.0, 0.1), (7.0, 0.02), (0.3, 0.7), (1.0, 0.99999)])
+def test_with_sampling_too(sampling, adjacency, epsilon, rate) -> None:
+    declared = {"delta": 3e-6, "rounds": 20, "sampling": sampling, "adjacency": adjacency, "rate": rate}
+    found = noise_multiplier(epsilon=epsilon, **declared)
+    assert epsilon_of(noise_multiplier=found, **declared) <= epsilon
+    assert epsilon_of(noise_multiplier=found * (1 - 1e-5), **declared) > epsilon
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon is 0.0.*positive"),
+        ({"epsilon": -1.0}, "epsilon is -1.0.*positive"),
+        ({"epsilon": float("nan")}, "epsilon is nan"),
+        ({"epsilon": float("inf")}, "epsilon is inf.*finite"),
+        ({"delta": 0.0}, "delta is 0.0"),
+        ({"rounds": 0}, "rounds is 0"),
+        ({"adjacency": "swap"}, "adjacency is 'swap'"),
+        ({"sampling": "shuffle"}, "sampling is 'shuffle'"),
+        ({"rate": 0.5}, "rate is 0.5 with sampling 'full'"),
+        ({"sampling": "poisson", "rate": 2.0}, "rate is 2.0"),
+        ({"sampling": "fixed_size", "rate": 0.1, "adjacency": "add_remove"}, "public number of units"),
+    ],
+)
+def test_what_cannot_be_priced_is_refused_by_name_and_value(changed, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        noise_multiplier(**{"epsilon": 1.0, "delta": 3e-6, "rounds": 20, **changed})
+
+
+def test_the_classical_formula_is_not_used() -> None:
+    """It wastes noise at epsilon 1, and above about 5 its noise is too little to be private."""
+    for epsilon, wasteful in ((1.0, True), (12.0, False)):
+        classical = math.sqrt(2 * math.log(1.25 / 1e-2)) / epsilon
+        found = noise_multiplier(epsilon=epsilon, delta=1e-2, rounds=1)
+        assert (classical > found) is wasteful
+        assert (epsilon_of(noise_multiplier=classical, delta=1e-2, rounds=1) <= epsilon) is wasteful
+
+
+def test_missing_noise_shares_leave_less_noise() -> None:
+    left = surviving_multiplier(19.3, 0.9)
+    assert left == pytest.approx(19.3 * 0.9**0.5)
+    assert epsilon_of(noise_multiplier=left, delta=3e-6, rounds=20) == pytest.approx(0.974, abs=5e-4)
+    with pytest.raises(ValueError, match=r"honest_fraction is 0\.0"):
+        surviving_multiplier(19.3, 0.0)

@@ -1,0 +1,69 @@
+"""Clipping: the bound holds exactly, short rows stay, broken rows are refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from fedtext.privacy.clipping import clip_factors, clip_rows
+
+ROWS = arrays(np.float64, (4, 5), elements=st.floats(-1e9, 1e9, width=64))
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=ROWS, clip_norm=st.floats(1e-3, 1e3))
+def test_no_row_is_longer_than_the_clip_norm_in_exact_arithmetic(rows: np.ndarray, clip_norm: float) -> None:
+    for row in clip_rows(rows, clip_norm):
+        assert sum(Fraction(float(value)) ** 2 for value in row) <= Fraction(clip_norm) ** 2
+
+
+def test_long_rows_keep_their_direction_and_reach_the_norm() -> None:
+    rows = np.random.default_rng(0).normal(size=(50, 30)) * 10
+    clipped = clip_rows(rows, 2.0)
+    np.testing.assert_allclose(np.linalg.norm(clipped, axis=1), 2.0, rtol=1e-8)
+    np.testing.assert_allclose(
+        clipped / np.linalg.norm(clipped, axis=1, keepdims=True),
+        rows / np.linalg.norm(rows, axis=1, keepdims=True),
+        rtol=1e-12,
+    )
+
+
+def test_short_and_zero_rows_stay_as_they_are() -> None:
+    rows = np.array([[0.0, 0.0], [0.3, -0.4], [1e-200, 0.0]])
+    assert np.array_equal(clip_rows(rows, 1.0), rows)
+
+
+def test_wide_rows_stay_below_the_norm_despite_rounding() -> None:
+    rows = np.random.default_rng(1).uniform(0.5, 1.0, size=(1, 20_000))
+    clipped = clip_rows(rows, 1.0)[0]
+    assert sum(Fraction(float(value)) ** 2 for value in clipped) <= 1
+
+
+def test_single_precision_is_clipped_in_double() -> None:
+    rows = np.full((1, 7), 3.0, dtype=np.float32)
+    clipped = clip_rows(rows, 1.0)
+    assert clipped.dtype == np.float64
+    assert np.linalg.norm(clipped) == pytest.approx(1.0, rel=1e-8)
+
+
+def test_factors() -> None:
+    np.testing.assert_allclose(clip_factors(np.array([0.0, 0.5, 1.0, 4.0]), 1.0), [1, 1, 1, 0.25], rtol=1e-8)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
+def test_broken_rows_are_refused(bad: float) -> None:
+    rows = np.ones((3, 2))
+    rows[1, 0] = bad
+    with pytest.raises(ValueError, match=r"NaN.*clean it"):
+        clip_rows(rows, 1.0)
+
+
+@pytest.mark.parametrize("clip_norm", [0.0, -1.0, np.nan, np.inf])
+def test_a_clip_norm_must_be_positive_and_finite(clip_norm: float) -> None:
+    with pytest.raises(ValueError, match="clip_norm"):
+        clip_rows(np.ones((1, 2)), clip_norm)

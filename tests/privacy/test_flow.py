@@ -1,0 +1,251 @@
+"""The privacy flow check: planted leaks are refused with node, data set and remedy; sound graphs pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtext.privacy.flow import GraphNode, Violation, check_flow
+
+
+def node(name: str, inputs: str = "", outputs: str = "", tags: str = "") -> GraphNode:
+    return GraphNode(name, tuple(inputs.split()), tuple(outputs.split()), frozenset(tags.split()))
+
+
+SOUND = [
+    node("count_units", "private_train", "population", "public_count"),
+    node("open_ledger", "population params:privacy", "a.ledger_open"),
+    node("embed", "private_train encoder", "private_embeddings"),
+    node("prompt", "public_text parameters", "prompts"),
+    node("score_1", "private_embeddings prompts a.ledger_open", "a.round_01.scores a.round_01.ledger", "release"),
+    node("train_1", "prompts a.round_01.scores", "a.round_01.adapter"),
+    node("score_2", "private_embeddings a.round_01.adapter a.round_01.ledger", "a.scores a.ledger", "release"),
+    node("choose", "a.scores a.round_01.scores", "checkpoint"),
+    node("generate", "checkpoint", "synthetic"),
+    node("embed_test", "private_test encoder", "private_test_embeddings"),
+    node("measure", "private_test_embeddings synthetic", "scorecard", "held_out_evaluation"),
+    node("average", "scorecard", "summary", "held_out_evaluation"),
+    node("write_privacy_report", "a.ledger", "privacy_report"),
+    node("draw_figures", "scorecard summary privacy_report", "figures", "report"),
+]
+RELEASED = "population scores adapter checkpoint synthetic scorecard summary privacy_report figures ledger ledger_open"
+CLASSES = {
+    **dict.fromkeys(("private_train", "private_test", "private_embeddings", "private_test_embeddings"), "private"),
+    **dict.fromkeys(("public_text", "prompts", "encoder"), "public"),
+    **{
+        name: "released"
+        for graph_node in SOUND
+        for name in (*graph_node.inputs, *graph_node.outputs)
+        if name.rpartition(".")[2] in RELEASED.split()
+    },
+}
+
+
+def changed(name: str, **fields: object) -> list[GraphNode]:
+    """The sound graph with one node changed."""
+    assert any(one.name == name for one in SOUND)
+    return [replace(one, **fields) if one.name == name else one for one in SOUND]
+
+
+def found(nodes: list[GraphNode], classes: dict[str, str] | None = None, **shown: set[str]) -> list[Violation]:
+    return check_flow(nodes, CLASSES | (classes or {}), **shown)
+
+
+def rules(violations: list[Violation]) -> set[tuple[str, str, str]]:
+    return {(one.rule, one.node, one.dataset) for one in violations}
+
+
+def test_a_sound_graph_passes_in_any_order() -> None:
+    assert found(SOUND) == []
+    assert found(SOUND[::-1]) == []
+
+
+def test_the_unaccounted_checkpoint_of_the_paper_passes_when_the_ledger_says_so() -> None:
+    declared = node("choose", "private_test_embeddings a.ledger", "checkpoint a.ledger_final", "release")
+    nodes = [replace(one, inputs=("a.ledger_final",)) if one.name == "write_privacy_report" else one for one in SOUND]
+    nodes = [declared if one.name == "choose" else one for one in nodes]
+    assert found(nodes, {"a.ledger_final": "released"}) == []
+
+
+LEAKS = {
+    "a metric on private text that steers": (
+        [*changed("choose", inputs=("a.scores", "fid")), node("fid_of", "private_test_embeddings synthetic", "fid")],
+        {"fid": "released", "synthetic": "released"},
+        ("leak", "fid_of", "fid"),
+    ),
+    "an exact count": (
+        [*SOUND, node("count_texts", "private_train", "n_texts")],
+        {"n_texts": "public"},
+        ("leak", "count_texts", "n_texts"),
+    ),
+    "an exact count behind the name of the permitted one": (
+        [*SOUND, node("count_labels", "private_train", "population_by_label", "public_count")],
+        {"population_by_label": "released"},
+        ("leak", "count_labels", "population_by_label"),
+    ),
+    "an unclassed data set": (
+        [*SOUND, node("cache", "public_text", "scratch")],
+        {},
+        ("unclassed", "", "scratch"),
+    ),
+    "an unclassed data set that is written from private text": (
+        [*SOUND, node("cache", "private_train", "scratch")],
+        {},
+        ("leak", "cache", "scratch"),
+    ),
+    "a class that is none": ([*SOUND], {"prompts": "internal"}, ("unclassed", "", "prompts")),
+    "a release that hands no ledger on": (
+        changed("score_2", outputs=("a.scores",)),
+        {},
+        ("release without ledger", "score_2", "private_embeddings"),
+    ),
+    "a release that takes no ledger in": (
+        changed("score_2", inputs=("private_embeddings", "a.round_01.adapter")),
+        {},
+        ("release without ledger", "score_2", "private_embeddings"),
+    ),
+    "a release that is not declared": (
+        changed("score_1", tags=frozenset()),
+        {},
+        ("leak", "score_1", "a.round_01.scores"),
+    ),
+    "a release called public": (
+        SOUND,
+        {"a.round_01.scores": "public"},
+        ("leak", "score_1", "a.round_01.scores"),
+    ),
+    "two releases on one ledger, of which one charge is lost": (
+        changed("score_2", inputs=("private_embeddings", "a.round_01.adapter", "a.ledger_open")),
+        {},
+        ("forked ledger", "score_2", "a.ledger_open"),
+    ),
+    "private text under a public name": (
+        [*SOUND, node("copy", "private_train", "train_text")],
+        {"train_text": "public"},
+        ("leak", "copy", "train_text"),
+    ),
+    "a private name classed public": (
+        SOUND,
+        {"private_train": "public"},
+        ("misnamed", "", "private_train"),
+    ),
+    "a private name classed public is still followed": (
+        [*SOUND, node("copy", "a.private_notes", "notes")],
+        {"a.private_notes": "public", "notes": "public"},
+        ("leak", "copy", "notes"),
+    ),
+    "a held-out metric that chooses the checkpoint": (
+        changed("choose", inputs=("a.scores", "scorecard")),
+        {},
+        ("steers", "choose", "scorecard"),
+    ),
+    "a held-out metric that comes back through the report": (
+        changed("choose", inputs=("a.scores", "figures")),
+        {},
+        ("steers", "choose", "figures"),
+    ),
+    "a held-out metric of a metric": (
+        changed("choose", inputs=("a.scores", "summary")),
+        {},
+        ("steers", "choose", "summary"),
+    ),
+    "a held-out metric that a release listens to": (
+        changed("score_2", inputs=("private_embeddings", "scorecard", "a.round_01.adapter", "a.round_01.ledger")),
+        {},
+        ("steers", "score_2", "scorecard"),
+    ),
+    "a held-out metric called public": (SOUND, {"scorecard": "public"}, ("leak", "measure", "scorecard")),
+    "private text as a metric of the experiment tracker": (
+        [*SOUND, node("log", "private_train", "mlflow.longest_text")],
+        {"mlflow.longest_text": "released"},
+        ("leak", "log", "mlflow.longest_text"),
+    ),
+    "private text laundered through a public intermediate": (
+        [*SOUND, node("tidy", "private_train", "tidy_text"), node("publish", "tidy_text", "corpus")],
+        {"tidy_text": "public", "corpus": "public"},
+        ("leak", "publish", "corpus"),
+    ),
+    "private text laundered three times": (
+        [
+            *SOUND,
+            node("tidy", "private_train", "tidy_text"),
+            node("cut", "tidy_text", "chunks"),
+            node("sort", "chunks", "sorted_chunks"),
+            node("publish", "sorted_chunks", "corpus"),
+        ],
+        dict.fromkeys(("tidy_text", "chunks", "sorted_chunks", "corpus"), "public"),
+        ("leak", "publish", "corpus"),
+    ),
+    "a held-out metric that comes back through three reports": (
+        [
+            *changed("choose", inputs=("a.scores", "site")),
+            node("write_page", "figures", "page", "report"),
+            node("write_site", "page", "site", "report"),
+        ],
+        {"page": "released", "site": "released"},
+        ("steers", "choose", "site"),
+    ),
+    "private text read by the report": (
+        changed("draw_figures", inputs=("scorecard", "private_test")),
+        {},
+        ("leak", "draw_figures", "figures"),
+    ),
+    "one transcoded name for the writer, another for the reader": (
+        [*SOUND, node("store", "private_train", "cache@pandas"), node("publish", "cache@polars", "corpus")],
+        {"cache@pandas": "private", "cache@polars": "released", "corpus": "released"},
+        ("leak", "publish", "corpus"),
+    ),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_planted_leak_is_refused(leak) -> None:
+    nodes, classes, expected = LEAKS[leak]
+    violations = found(nodes, classes)
+    assert expected in rules(violations)
+    for one in violations:
+        assert f"'{one.dataset}'" in str(one)
+        assert f"'{one.node}'" in str(one) or not one.node
+    assert found(nodes[::-1], classes), "the order of the nodes must not matter"
+
+
+@pytest.mark.parametrize("shown", ["previewed", "logged"])
+def test_showing_a_private_data_set_is_refused(shown) -> None:
+    violations = found(SOUND, **{shown: {"private_train", "synthetic"}})
+    assert rules(violations) == {("shown", "", "private_train")}
+    assert {"previewed": "Kedro-Viz", "logged": "experiment tracker"}[shown] in str(violations[0])
+
+
+def test_a_remedy_is_always_named() -> None:
+    for nodes, classes, _ in LEAKS.values():
+        for one in found(nodes, classes):
+            assert any(word in str(one) for word in ("class", "give", "return", "set", "Read", "make", "rename"))
+
+
+def test_private_by_name_needs_no_class() -> None:
+    assert check_flow([node("split", "private_a", "b.private_c")], {}) == []
+
+
+GRAPHS = st.lists(
+    st.tuples(st.lists(st.integers(0, 7), min_size=1, max_size=3), st.integers(0, 7)), min_size=1, max_size=8
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(edges=GRAPHS, classed=st.lists(st.sampled_from(["private", "released", "public"]), min_size=8, max_size=8))
+def test_without_tags_nothing_private_is_ever_reachable(edges, classed) -> None:
+    """A graph passes exactly if no data set that descends from a private one is classed otherwise."""
+    nodes, written = [], set()
+    for i, (inputs, output) in enumerate(edges):
+        if output not in written and all(j < output for j in inputs):
+            written.add(output)
+            nodes.append(node(f"n{i}", " ".join(f"d{j}" for j in sorted(set(inputs))), f"d{output}"))
+    classes = {f"d{j}": classed[j] for j in range(8)}
+    tainted = {name for name, kind in classes.items() if kind == "private"}
+    for _ in nodes:
+        tainted |= {name for one in nodes if tainted & set(one.inputs) for name in one.outputs}
+    leaked = {name for one in nodes for name in one.outputs if name in tainted and classes[name] != "private"}
+    assert {one.dataset for one in check_flow(nodes, classes)} == leaked

@@ -1,0 +1,208 @@
+"""The ledger: a value that prices all releases together and refuses an overdraft before anything is read."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.calibration import noise_multiplier
+from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release, open_ledger
+
+DELTA = 3e-6
+
+
+def declared(**changed: object) -> Privacy:
+    return Privacy.model_validate({"epsilon": 1.0, "delta": DELTA, **changed})
+
+
+def release(round: int = 1, multiplier: float = 19.3, **changed: object) -> Release:
+    fields = {"name": "scores", "round": round, "mechanism": "discrete Gaussian", "sensitivity": 1.0}
+    return Release.model_validate({**fields, "noise_stddev": multiplier, **changed})
+
+
+def ledger(*releases: Release, **changed: object) -> Ledger:
+    return Ledger(declaration=declared(**changed), population=10_000, releases=releases)
+
+
+def test_twenty_rounds_cost_what_the_accountant_says() -> None:
+    charged = ledger()
+    for t in range(1, 21):
+        charged = charged.charge(release(t))
+    expected = epsilon(noise_multiplier=19.3, delta=DELTA, rounds=20)
+    assert charged.epsilon() == pytest.approx(expected, rel=1e-9) == pytest.approx(0.9195, abs=1e-4)
+    assert charged.epsilon("add_remove") == charged.epsilon()
+    twice = epsilon(noise_multiplier=19.3, delta=DELTA, rounds=20, adjacency="replace_one")
+    assert charged.epsilon("replace_one") == pytest.approx(twice, rel=1e-9)
+
+
+def test_only_the_ratio_of_noise_and_sensitivity_counts() -> None:
+    small, large = ledger(release()), ledger(release(sensitivity=3.7, noise_stddev=19.3 * 3.7))
+    assert small.epsilon() == pytest.approx(large.epsilon(), rel=1e-9)
+
+
+def test_steps_are_releases() -> None:
+    assert ledger(release(steps=20)).epsilon() == ledger(*(release(t) for t in range(20))).epsilon()
+
+
+def test_different_releases_compose_exactly() -> None:
+    both = ledger(release(1, 6.0), release(2, 8.0))  # 1/36 + 1/64 = 1/4.8^2
+    assert both.epsilon() == pytest.approx(epsilon(noise_multiplier=4.8, delta=DELTA, rounds=1), rel=1e-9)
+
+
+def test_a_charge_changes_nothing_but_its_result() -> None:
+    before = ledger()
+    after = before.charge(release())
+    assert before == ledger()
+    assert after.releases == (release(),)
+    assert before.charge(release()) == after
+
+
+def test_an_overdraft_is_refused_with_the_sums() -> None:
+    spent = ledger(release(1, 10.0))
+    with pytest.raises(
+        BudgetExceeded, match=r"budget is epsilon 1;.* is spent; 'scores' of round 2 asks for"
+    ) as caught:
+        spent.charge(release(2, 4.1))
+    refusal = caught.value
+    assert (refusal.budget, refusal.spent) == (1.0, spent.epsilon())
+    assert refusal.asked == pytest.approx(epsilon(noise_multiplier=4.1, delta=DELTA, rounds=1), rel=1e-9)
+    assert refusal.asked < 1 < refusal.total < refusal.spent + refusal.asked
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    budget=st.floats(0.1, 10),
+    rounds=st.integers(1, 30),
+    clip=st.floats(1e-3, 1e3),
+    adjacency=st.sampled_from(["zero_out", "add_remove", "replace_one"]),
+)
+def test_calibrated_noise_is_never_refused_and_one_percent_less_always(budget, rounds, clip, adjacency) -> None:
+    noise = noise_multiplier(epsilon=budget, delta=DELTA, rounds=rounds, adjacency=adjacency)
+    declaration = declared(epsilon=budget, adjacency=adjacency)
+    plan = [release(t, noise * clip, sensitivity=clip) for t in range(rounds)]
+    charged = open_ledger(declaration, 10_000, plan)
+    for planned in plan:
+        charged = charged.charge(planned)
+    assert charged.epsilon() == pytest.approx(budget, rel=1e-8)
+    with pytest.raises(BudgetExceeded):
+        open_ledger(declaration, 10_000, [release(t, 0.99 * noise * clip, sensitivity=clip) for t in range(rounds)])
+
+
+def test_calibrated_noise_with_sampling_is_not_refused_either() -> None:
+    sampling = {"sampling": "fixed_size", "rate": 0.1}
+    noise = noise_multiplier(epsilon=1.0, delta=DELTA, rounds=5, **sampling)
+    plan = [release(t, noise * 1.001, sensitivity=1.001, **sampling) for t in range(5)]
+    charged = open_ledger(declared(sampling="fixed_size", clients_per_round=1_000), 10_000, plan)
+    for planned in plan:
+        charged = charged.charge(planned)
+    assert charged.epsilon() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_published_multiplier_with_the_sampling_it_was_not_made_for_is_refused() -> None:
+    """2.5 at 1000 of 10000 is epsilon 0.86 by Poisson sampling, and 1.61 by a draw of fixed size."""
+    poisson = [release(t, 2.5, sampling="poisson", rate=0.1) for t in range(20)]
+    assert open_ledger(declared(), 10_000, poisson).releases == ()
+    fixed = [release(t, 2.5, sampling="fixed_size", rate=0.1) for t in range(20)]
+    with pytest.raises(BudgetExceeded):
+        open_ledger(declared(), 10_000, fixed)
+    assert ledger(*fixed).epsilon("replace_one") == pytest.approx(2.672, abs=1e-3)
+
+
+def test_local_noise_is_priced_as_the_server_sees_it() -> None:
+    """One client's message, sender included: the full price of its own noise, and no sampling."""
+    sampled = [release(t, 19.3, sampling="poisson", rate=0.1) for t in range(20)]
+    hidden, seen = ledger(*sampled), ledger(*sampled, aggregation="local")
+    assert seen.epsilon() == pytest.approx(epsilon(noise_multiplier=19.3, delta=DELTA, rounds=20), rel=1e-9)
+    assert hidden.epsilon() < 0.2 * seen.epsilon()
+
+
+def test_an_unaccounted_read_makes_epsilon_infinite() -> None:
+    read = ledger(release()).unaccounted_read("checkpoint", "lowest FID on private validation text")
+    assert math.isinf(read.epsilon())
+    assert math.isinf(read.epsilon("replace_one"))
+    assert read.spent() == ledger(release()).epsilon()
+    assert read.unaccounted[0].reason == "lowest FID on private validation text"
+
+
+def test_held_out_evaluation_costs_nothing() -> None:
+    read = ledger(release()).evaluation_only_read("fid", "test clients")
+    assert read.epsilon() == ledger(release()).epsilon()
+    assert read.evaluation_only[0].name == "fid"
+
+
+def test_an_empty_ledger_has_spent_nothing() -> None:
+    assert ledger().epsilon() == 0.0
+
+
+def test_the_same_release_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="'scores' of round 1 is in the ledger already"):
+        ledger(release()).charge(release(1, 50.0))
+
+
+def test_a_release_of_another_unit_is_refused() -> None:
+    with pytest.raises(ValueError, match="protects a record, the declared unit is a client"):
+        ledger().charge(release(unit="record"))
+    with pytest.raises(ValueError, match="protects a record"):
+        open_ledger(declared(), 10_000, [release(unit="record")])
+
+
+@pytest.mark.parametrize(
+    ("population", "delta", "message"),
+    [(0, DELTA, "population is 0"), (10, 0.1, "delta is 0.1 for 10 clients"), (10_000, 1e-3, "below 1 / 10000")],
+)
+def test_a_declaration_that_means_nothing_is_refused(population, delta, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        open_ledger(declared(delta=delta), population, [])
+
+
+def test_a_plan_that_cannot_be_priced_is_refused() -> None:
+    with pytest.raises(ValueError, match="public number of units"):
+        open_ledger(declared(adjacency="add_remove"), 10_000, [release(sampling="fixed_size", rate=0.1)])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sensitivity": 0.0},
+        {"noise_stddev": 0.0},
+        {"noise_stddev": math.inf},
+        {"noise_stddev": math.nan},
+        {"rate": 0.0},
+        {"rate": 1.5},
+        {"rate": 0.5},
+        {"sampling": "shuffle"},
+        {"steps": 0},
+        {"round": -1},
+        {"sigma": 1.0},
+    ],
+)
+def test_a_release_that_is_none_is_refused(changed) -> None:
+    with pytest.raises(ValidationError):
+        release(**changed)
+
+
+FINITE = st.floats(1e-6, 1e6)
+RELEASES = st.builds(
+    release,
+    round=st.integers(0, 99),
+    multiplier=FINITE,
+    sensitivity=FINITE,
+    name=st.text(max_size=9),
+    sampling=st.just("poisson"),
+    rate=st.floats(1e-6, 1),
+    steps=st.integers(1, 9),
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(releases=st.lists(RELEASES, max_size=4), delta=st.floats(1e-12, 0.5), reason=st.text(max_size=20))
+def test_json_keeps_every_bit(releases, delta, reason) -> None:
+    full = ledger(*releases, delta=delta).unaccounted_read("a", reason).evaluation_only_read("b", reason)
+    assert Ledger.model_validate_json(full.model_dump_json(indent=2)) == full
+    assert Ledger.model_validate(full.model_dump(mode="json")) == full

@@ -1,0 +1,152 @@
+"""The privacy report: the verdict first, every release and its price, and no claim that the ledger does not bear."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.report import _shown, privacy_report, render_markdown
+
+
+def ledger(rounds: int = 3, mechanism: str = "exact discrete Gaussian, grid step 2^-13", **changed: object) -> Ledger:
+    declaration = Privacy.model_validate({"epsilon": 1.0, "delta": 3e-6, **changed})
+    rate = 0.1 if declaration.sampling != "full" else 1.0
+    releases = tuple(
+        Release(
+            name="popri.scores",
+            round=t,
+            mechanism=mechanism,
+            sensitivity=1.5,
+            noise_stddev=30.0,
+            sampling=declaration.sampling,
+            rate=rate,
+            unit=declaration.unit,
+        )
+        for t in range(1, rounds + 1)
+    )
+    return Ledger(declaration=declaration, population=3312, releases=releases)
+
+
+def first_sentence(markdown: str) -> str:
+    return markdown.splitlines()[2]
+
+
+def test_the_first_sentence_says_what_was_protected_and_how_strongly() -> None:
+    run = ledger()
+    text = first_sentence(render_markdown(privacy_report(run)))
+    assert text.startswith("Protected is every single client among 3,312")
+    assert f"epsilon = {_shown(run.epsilon())} and delta = 3e-06 (zero_out)" in text
+
+
+def test_the_dictionary_has_every_release_with_its_price() -> None:
+    run = ledger()
+    report = privacy_report(run)
+    assert report["epsilon"] == run.epsilon()
+    assert (report["unit"], report["adjacency"], report["population"]) == ("client", "zero_out", 3312)
+    assert [entry["round"] for entry in report["releases"]] == [1, 2, 3]
+    assert report["releases"][0]["sensitivity"] == 1.5
+    assert report["releases"][0]["noise_stddev"] == 30.0
+    cumulative = [entry["epsilon_cumulative"] for entry in report["releases"]]
+    assert cumulative == sorted(cumulative)
+    assert cumulative[-1] == report["epsilon"]
+    assert len({entry["epsilon_alone"] for entry in report["releases"]}) == 1
+    assert report["releases"][0]["epsilon_alone"] == cumulative[0]
+
+
+def test_epsilon_is_given_under_every_adjacency() -> None:
+    by_adjacency = privacy_report(ledger())["epsilon_by_adjacency"]
+    assert by_adjacency["zero_out"] == by_adjacency["add_remove"] < by_adjacency["replace_one"]
+
+
+def test_what_cannot_be_priced_is_said_with_its_reason() -> None:
+    report = privacy_report(ledger(sampling="fixed_size", clients_per_round=331))
+    assert report["epsilon_by_adjacency"]["add_remove"].startswith("not available: sampling is 'fixed_size'")
+    assert isinstance(report["epsilon_by_adjacency"]["replace_one"], float)
+    assert "not available: sampling is 'fixed_size'" in render_markdown(report)
+
+
+def test_an_unaccounted_read_takes_the_first_sentence() -> None:
+    run = ledger().unaccounted_read("popri.checkpoint", "lowest FID on private validation text")
+    report = privacy_report(run)
+    text = render_markdown(report)
+    assert report["epsilon"] == "infinity"
+    assert first_sentence(text).startswith("No client is protected: epsilon is infinite")
+    assert "'popri.checkpoint'" in first_sentence(text)
+    assert "- popri.checkpoint: lowest FID on private validation text" in text
+    assert set(report["epsilon_by_adjacency"].values()) == {"infinity"}
+
+
+def test_evaluation_only_is_listed_apart() -> None:
+    text = render_markdown(privacy_report(ledger().evaluation_only_read("fid", "held-out test clients")))
+    after = text[text.index("## Evaluation only") :]
+    assert "- fid: held-out test clients" in after
+    assert "None." in text[text.index("## Unaccounted reads") : text.index("## Evaluation only")]
+
+
+@pytest.mark.parametrize(("seed", "source", "marked"), [(None, None, False), (3, None, True), (None, "seed", True)])
+def test_seeded_noise_is_marked(seed, source, marked) -> None:
+    report = privacy_report(ledger(noise_seed=seed), noise_source=source)
+    text = render_markdown(report)
+    assert ("simulation: seeded noise" in first_sentence(text)) is marked
+    assert (report["noise"] == "simulation: seeded noise") is marked
+    assert any("nothing real is protected" in line for line in report["assumptions"]) is marked
+
+
+def test_the_published_claim_stands_beside_the_exact_price() -> None:
+    declaration = Privacy(
+        epsilon=3.0, delta=3e-6, sampling="fixed_size", clients_per_round=1000, calibration="published"
+    )
+    entry = {"name": "s", "mechanism": "discrete", "sensitivity": 1.0, "noise_stddev": 2.5, "rate": 0.1}
+    run = Ledger(
+        declaration=declaration,
+        population=10_000,
+        releases=tuple(Release(round=t, sampling="fixed_size", **entry) for t in range(20)),
+    )
+    published = privacy_report(run)["published"]
+    assert published["epsilon"] == pytest.approx(0.9617, abs=1e-4)
+    assert published["exact"] == pytest.approx(1.6078, abs=1e-4)
+    assert "epsilon = 0.9617" in render_markdown(privacy_report(run))
+    assert privacy_report(ledger())["published"] is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, "Secure aggregation"),
+        ({"aggregation": "trusted"}, "trusted curator"),
+        ({"aggregation": "local"}, "one client's message"),
+        ({"honest_fraction": 0.9}, "At least 0.9 of the noise shares"),
+        ({"sampling": "poisson"}, "which units were drawn"),
+        ({"adjacency": "add_remove"}, "3312 clients is taken as public"),
+        ({"mechanism": "DP-SGD"}, "floating point"),
+    ],
+)
+def test_assumptions_follow_from_the_declaration(changed, said) -> None:
+    assert any(said in line for line in privacy_report(ledger(**changed))["assumptions"])
+    if changed:
+        assert not any(said in line for line in privacy_report(ledger(aggregation="secure"))["assumptions"])
+
+
+def test_the_dictionary_is_strict_json() -> None:
+    run = ledger().unaccounted_read("a", "b")
+    report = privacy_report(run, further=["The corpus has one author a document."])
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    assert "- The corpus has one author a document." in render_markdown(report)
+
+
+def test_a_run_without_releases_says_so() -> None:
+    text = render_markdown(privacy_report(ledger(rounds=0)))
+    assert "None: no private data were released." in text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.91948, "0.9195"), (0.919401, "0.9195"), (1.0, "1"), (0.99999, "1"), (12.3401, "12.35"), (0.0, "0.0")],
+)
+def test_epsilon_is_rounded_up_never_down(value, shown) -> None:
+    assert _shown(value) == shown
+    assert _shown(math.inf) == "inf"

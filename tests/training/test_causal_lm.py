@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from fedtext.params.training import CausalTraining
+from fedtext.training.causal_lm import _batches, train_causal_lm
+
+FAST = CausalTraining(epochs=3, batch_size=8, learning_rate=1e-2)
+
+
+def weights(model):
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+@pytest.fixture
+def rows(tokenizer):
+    """Rows that can be learned: each repeats one token pair."""
+    rng = np.random.default_rng(0)
+    return np.tile(rng.integers(3, len(tokenizer), size=(64, 2)), (1, 8))
+
+
+def test_the_loss_falls_from_chance(llama, rows):
+    model, tokenizer = llama.load()
+    history = train_causal_lm(model, rows, CausalTraining(epochs=12, batch_size=8, learning_rate=1e-2), seed=0)
+    assert history[0]["loss"] < np.log(len(tokenizer)) + 0.5
+    assert history[-1]["loss"] < 0.6 * history[0]["loss"]
+    assert not model.training
+
+
+def test_history_covers_every_step_once(llama, rows):
+    model, _ = llama.load()
+    history = train_causal_lm(model, rows, CausalTraining(epochs=4, batch_size=8), seed=0)
+    assert [entry["step"] for entry in history] == [25, 32]
+    assert all(np.isfinite(entry["loss"]) for entry in history)
+
+
+def test_equal_seeds_give_equal_weights_and_other_seeds_others(llama, gpt2, rows):
+    for base in (llama, gpt2):  # GPT-2 has dropout
+        trained = []
+        for seed in (5, 5, 6):
+            model, _ = base.load()
+            torch.rand(seed)  # whatever was drawn before must not matter
+            train_causal_lm(model, rows, FAST, seed=seed)
+            trained.append(weights(model))
+        assert torch.equal(trained[0], trained[1])
+        assert not torch.equal(trained[0], trained[2])
+
+
+def test_padding_is_neither_scored_nor_attended_to(llama, rows):
+    pad = llama.tokenizer.pad_token_id
+    padded = np.concatenate([rows, np.full_like(rows, pad)], axis=1)
+    plain, with_padding = llama.load()[0], llama.load()[0]
+    once = CausalTraining(epochs=1, batch_size=8, learning_rate=1e-3)
+    expected = train_causal_lm(plain, rows, once, seed=0)
+    history = train_causal_lm(with_padding, padded, once, seed=0, pad_token_id=pad)
+    assert history[0]["loss"] == pytest.approx(expected[0]["loss"], rel=2e-3)
+    more = CausalTraining(epochs=3, batch_size=8, learning_rate=1e-2)
+    ignored = train_causal_lm(llama.load()[0], padded, more, seed=0, pad_token_id=pad)
+    scored = train_causal_lm(llama.load()[0], padded, more, seed=0)
+    assert scored[-1]["loss"] < 0.8 * ignored[-1]["loss"]  # a scored padding is soon learned
+
+
+def test_padding_may_be_marked_by_a_number_that_is_no_token(llama, rows):
+    padded = {
+        mark: np.concatenate([rows, np.full_like(rows, mark)], axis=1) for mark in (-1, llama.tokenizer.pad_token_id)
+    }
+    once = CausalTraining(epochs=1, batch_size=8)
+    losses = [
+        train_causal_lm(llama.load()[0], matrix, once, seed=0, pad_token_id=mark)[0]["loss"]
+        for mark, matrix in padded.items()
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
+def test_left_padding_is_not_attended_to(llama, rows):
+    pad = llama.tokenizer.pad_token_id
+    once = CausalTraining(epochs=1, batch_size=8, learning_rate=1e-3)
+    padded = np.concatenate([np.full_like(rows, pad), rows], axis=1)
+    expected = train_causal_lm(llama.load()[0], rows, once, seed=0)
+    history = train_causal_lm(llama.load()[0], padded, once, seed=0, pad_token_id=pad)
+    # the first real token is scored too, from a padding position, hence the looser bound
+    assert history[0]["loss"] == pytest.approx(expected[0]["loss"], rel=5e-2)
+
+
+def test_half_precision_weights_are_trained_in_float32(llama, rows):
+    model, _ = llama.load()
+    train_causal_lm(model.to(torch.bfloat16), rows, FAST, seed=0)
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+
+
+def test_only_what_requires_a_gradient_moves(llama, rows):
+    model, _ = llama.load()
+    frozen = model.get_input_embeddings().weight.requires_grad_(False)
+    before = frozen.clone()
+    train_causal_lm(model, rows, FAST, seed=0)
+    assert torch.equal(frozen, before)
+
+
+@pytest.mark.parametrize(
+    ("rows", "batch", "epochs", "sizes"),
+    [(10, 4, 1, [4, 4]), (3, 8, 2, [3, 3]), (10, 5, 1.5, [5, 5, 5]), (8, 4, 0.25, [4])],
+)
+def test_steps_of_whole_and_partial_epochs(rows, batch, epochs, sizes):
+    batches = list(_batches(rows, CausalTraining(epochs=epochs, batch_size=batch), seed=0))
+    assert [len(b) for b in batches] == sizes
+    assert max(np.concatenate(batches)) < rows
+
+
+def test_an_epoch_shows_every_row_once_in_a_fresh_order():
+    batches = list(_batches(12, CausalTraining(epochs=2, batch_size=4), seed=0))
+    first, second = np.concatenate(batches[:3]), np.concatenate(batches[3:])
+    assert sorted(first) == sorted(second) == list(range(12))
+    assert list(first) != list(second)
+
+
+def test_no_rows_is_an_error(llama):
+    model, _ = llama.load()
+    with pytest.raises(ValueError, match="on-device: no training rows"):
+        train_causal_lm(model, np.zeros((0, 9), dtype=np.int64), FAST, seed=0, label="on-device")
+
+
+def test_a_diverging_loss_is_an_error(llama, rows):
+    model, _ = llama.load()
+    with torch.no_grad():
+        model.get_input_embeddings().weight.fill_(float("nan"))
+    with pytest.raises(ValueError, match=r"loss nan at step .*lower the learning rate"):
+        train_causal_lm(model, rows, FAST, seed=0)
+
+
+def test_nothing_is_printed(llama, rows, capfd, monkeypatch, recwarn):
+    monkeypatch.setenv("FEDTEXT_PROGRESS", "0")
+    train_causal_lm(llama.load()[0], rows, FAST, seed=0)
+    assert capfd.readouterr() == ("", "")
+    assert not recwarn.list

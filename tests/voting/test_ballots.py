@@ -1,0 +1,313 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtext.voting.ballots import (
+    client_mean_blocks,
+    client_means,
+    nearest_histogram_blocks,
+    score_blocks,
+    summed_histogram,
+    summed_scores,
+)
+from tests.voting.examples import Federation, cosine_ballots, federation, nearest_ballots, unit
+
+CENTRES = ("none", "all", "prompt")
+seeds = st.integers(0, 2**32 - 1)
+
+
+def means_of(data: Federation) -> np.ndarray:
+    return client_means(data.embeddings, data.client_index, data.n_clients)
+
+
+# --- the Gram form is the papers' definition
+
+
+@pytest.mark.parametrize("centre", CENTRES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("clip_norm", [0.05, 1.0, 1e6])
+def test_summed_scores_equal_the_per_client_loop(centre, dtype, clip_norm):
+    data = federation(1, dtype=dtype)
+    summed = summed_scores(means_of(data), data.candidates, centre=centre, responses_per_prompt=8, clip_norm=clip_norm)
+    ballots = cosine_ballots(data, centre, 8, clip_norm)
+    np.testing.assert_allclose(summed, ballots.sum(axis=0), atol=1e-5 if dtype == "float32" else 1e-8)
+
+
+@pytest.mark.parametrize("centre", CENTRES)
+def test_the_clip_acts_in_some_of_these_cases_and_not_in_others(centre):
+    data = federation(1)
+    free, tight = (
+        summed_scores(means_of(data), data.candidates, centre=centre, responses_per_prompt=8, clip_norm=clip)
+        for clip in (1e6, 0.5)
+    )
+    assert np.abs(free - tight).max() > 0.1
+
+
+@pytest.mark.parametrize("centre", CENTRES)
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_blocks_are_the_ballots_that_the_gram_form_sums(centre, block):
+    data = federation(2)
+    blocks = list(score_blocks(means_of(data), data.candidates, centre=centre, responses_per_prompt=8, block=block))
+    ballots = np.concatenate(blocks)
+    assert max(map(len, blocks)) <= block
+    np.testing.assert_allclose(ballots, cosine_ballots(data, centre, 8, 1.0), atol=1e-5)
+    summed = summed_scores(means_of(data), data.candidates, centre=centre, responses_per_prompt=8)
+    np.testing.assert_allclose(ballots.sum(axis=0), summed, atol=1e-8)
+
+
+def test_many_clients_cross_the_gram_blocks_unchanged():
+    random = np.random.default_rng(3)
+    means = unit(random.standard_normal((9001, 6))).astype(np.float32)
+    candidates = unit(random.standard_normal((12, 6))).astype(np.float32)
+    ballots = np.concatenate(list(score_blocks(means, candidates)))
+    assert ballots.shape == (9001, 12)
+    np.testing.assert_allclose(summed_scores(means, candidates), ballots.sum(axis=0), rtol=1e-6, atol=1e-6)
+
+
+def test_centring_then_clipping_ranks_as_standardising_then_clipping():
+    """The released code divides by the standard deviation too: with the clip active that changes nothing."""
+    data = federation(4, candidates=400)
+    raw = cosine_ballots(data, "none", 8, 1e9)
+    spread = raw.std(axis=1, keepdims=True)
+    standard = np.divide(raw - raw.mean(axis=1, keepdims=True), spread, out=np.zeros_like(raw), where=spread > 0)
+    standard /= np.maximum(1.0, np.linalg.norm(standard, axis=1, keepdims=True))
+    assert (np.linalg.norm(cosine_ballots(data, "all", 8, 1e9), axis=1)[means_of(data).any(axis=1)] > 1).all()
+    summed = summed_scores(means_of(data), data.candidates, centre="all")
+    np.testing.assert_allclose(summed, standard.sum(axis=0), atol=1e-5)
+
+
+# --- what could break it
+
+
+@pytest.mark.parametrize("centre", ["all", "prompt"])
+def test_constant_score_vectors_give_zero_not_nan(centre):
+    same = np.tile(unit(np.ones((1, 5))), (6, 1))
+    means = unit(np.random.default_rng(5).standard_normal((4, 5)))
+    summed = summed_scores(means, same, centre=centre, responses_per_prompt=3)
+    np.testing.assert_allclose(summed, np.zeros(6), atol=1e-12)
+
+
+def test_no_clients_and_zero_means_contribute_nothing():
+    candidates = unit(np.random.default_rng(6).standard_normal((6, 5)))
+    np.testing.assert_array_equal(summed_scores(np.zeros((0, 5)), candidates), np.zeros(6))
+    np.testing.assert_array_equal(summed_scores(np.zeros((3, 5)), candidates), np.zeros(6))
+    assert list(score_blocks(np.zeros((0, 5)), candidates)) == []
+    assert not np.concatenate(list(score_blocks(np.zeros((3, 5)), candidates))).any()
+
+
+def test_equal_candidates_keep_an_index_each():
+    data = federation(7)
+    twice = np.concatenate([data.candidates, data.candidates[3:4]])
+    summed = summed_scores(means_of(data), twice)
+    assert summed.shape == (41,)
+    np.testing.assert_allclose(summed[40], summed[3], rtol=1e-12)
+
+
+def test_a_nearly_orthogonal_ballot_does_not_escape_the_clip_in_single_precision():
+    """18,000 candidates in a narrow cone, a client across it: the Gram matrix cancels five digits of the norm."""
+    random = np.random.default_rng(8)
+    cone = unit(np.eye(1, 32) * 30 + 0.3 * random.standard_normal((18_000, 32))).astype(np.float32)
+    across = random.standard_normal((5, 32))
+    across[:, 0] = 0.0
+    means = unit(across).astype(np.float32)
+    for client in means:
+        assert np.linalg.norm(summed_scores(client[None], cone)) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"centre": "prompt"}, "responses_per_prompt is None"),
+        ({"centre": "prompt", "responses_per_prompt": 7}, "40 candidates do not divide into prompts of 7"),
+        ({"centre": "median"}, "centre"),
+        ({"clip_norm": 0.0}, "clip_norm"),
+    ],
+)
+def test_impossible_demands_are_named(kwargs, message):
+    data = federation(9)
+    with pytest.raises((ValueError, TypeError), match=message):
+        summed_scores(means_of(data), data.candidates, **kwargs)
+    with pytest.raises((ValueError, TypeError), match=message):
+        list(score_blocks(means_of(data), data.candidates, **kwargs))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(value):
+    data = federation(10)
+    means = means_of(data).copy()
+    broken_candidates, broken_samples = data.candidates.copy(), data.embeddings.copy()
+    means[5, 2] = broken_candidates[7, 1] = broken_samples[3, 0] = value
+    with pytest.raises(ValueError, match="client_means holds NaN or infinite values in 1 rows, first row 5"):
+        summed_scores(means, data.candidates)
+    with pytest.raises(ValueError, match="candidates holds NaN or infinite values in 1 rows, first row 7"):
+        summed_scores(means_of(data), broken_candidates)
+    with pytest.raises(ValueError, match="embeddings holds NaN or infinite values in 1 rows, first row 3"):
+        client_means(broken_samples, data.client_index, data.n_clients)
+    with pytest.raises(ValueError, match="embeddings holds NaN or infinite values in 1 rows, first row 3"):
+        list(nearest_histogram_blocks(broken_samples, data.client_index, data.n_clients, data.candidates))
+
+
+# --- means
+
+
+def test_client_means_are_means_and_absent_clients_are_zero():
+    data = federation(11)
+    means = means_of(data)
+    assert means.dtype == np.float32
+    for client in range(data.n_clients):
+        mine = data.embeddings[data.client_index == client]
+        np.testing.assert_allclose(means[client], mine.mean(axis=0) if len(mine) else 0.0, atol=1e-6)
+    assert not means[0].any()
+
+
+def test_without_an_index_every_sample_is_its_own_client():
+    data = federation(12)
+    np.testing.assert_array_equal(client_means(data.embeddings), data.embeddings)
+    np.testing.assert_allclose(np.concatenate(list(client_mean_blocks(data.embeddings, block=3))), data.embeddings)
+
+
+def test_feature_means_come_in_blocks():
+    data = federation(13)
+    blocks = list(client_mean_blocks(data.embeddings, data.client_index, data.n_clients, features=np.square, block=4))
+    assert [len(block) for block in blocks] == [4] * 7 + [2]
+    expected = client_means(np.square(data.embeddings), data.client_index, data.n_clients)
+    np.testing.assert_allclose(np.concatenate(blocks), expected, atol=1e-6)
+
+
+def test_no_clients_at_all():
+    assert client_means(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), 0).shape == (0, 4)
+    assert client_means(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), 3).shape == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("index", "clients", "message"),
+    [
+        (np.array([0, 1]), None, "n_clients is None"),
+        (np.array([0]), 2, "client_index"),  # a TypeError where shapes are checked at the call
+        (np.array([0, 2]), 2, "from 0 to 2: keep it in 0..1"),
+        (np.array([-1, 0]), 2, "from -1 to 0"),
+    ],
+)
+def test_a_wrong_client_index_is_refused(index, clients, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        client_means(np.eye(2), index, clients)
+
+
+# --- nearest histogram
+
+
+@pytest.mark.parametrize("clip_norm", [0.5, 1.0, 1e6])
+def test_nearest_histograms_equal_the_loop(clip_norm):
+    data = federation(14)
+    expected = nearest_ballots(data, clip_norm)
+    arguments = (data.embeddings, data.client_index, data.n_clients, data.candidates)
+    for block in (1, 7, 1000):
+        ballots = np.concatenate(list(nearest_histogram_blocks(*arguments, clip_norm=clip_norm, block=block)))
+        np.testing.assert_allclose(ballots, expected, atol=1e-8)
+    np.testing.assert_allclose(summed_histogram(*arguments, clip_norm=clip_norm), expected.sum(axis=0), atol=1e-7)
+
+
+def test_of_equal_candidates_the_first_gets_the_vote():
+    """Whatever the position: matrix products may round equal columns differently."""
+    random = np.random.default_rng(15)
+    distinct = unit(random.standard_normal((37, 24))).astype(np.float32)
+    candidates = np.concatenate([distinct, distinct[::-1], distinct])
+    samples = unit(random.standard_normal((500, 24))).astype(np.float32)
+    votes = summed_histogram(samples, None, None, candidates)
+    assert votes[:37].sum() == pytest.approx(500, rel=1e-6)
+    assert not votes[37:].any()
+
+
+def test_unit_record_histograms_are_one_vote_each():
+    data = federation(16)
+    ballots = np.concatenate(list(nearest_histogram_blocks(data.embeddings, None, None, data.candidates)))
+    assert ballots.shape == (len(data.embeddings), 40)
+    np.testing.assert_allclose(ballots.sum(axis=1), 1.0, rtol=1e-6)
+    np.testing.assert_allclose(ballots.max(axis=1), 1.0, rtol=1e-6)
+
+
+def test_a_vote_needs_candidates():
+    with pytest.raises(ValueError, match="no candidates"):
+        summed_histogram(np.eye(2), None, None, np.zeros((0, 2)))
+
+
+# --- properties
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, centre=st.sampled_from(CENTRES))
+def test_the_order_of_clients_and_samples_does_not_matter(seed, centre):
+    data = federation(seed % 1000)
+    random = np.random.default_rng(seed)
+    names, order = random.permutation(data.n_clients), random.permutation(len(data.embeddings))
+    shuffled = client_means(data.embeddings[order], names[data.client_index[order]], data.n_clients)
+    np.testing.assert_allclose(
+        summed_scores(shuffled, data.candidates, centre=centre, responses_per_prompt=4),
+        summed_scores(means_of(data), data.candidates, centre=centre, responses_per_prompt=4),
+        atol=1e-5,
+    )
+    np.testing.assert_allclose(
+        summed_histogram(data.embeddings[order], names[data.client_index[order]], data.n_clients, data.candidates),
+        summed_histogram(data.embeddings, data.client_index, data.n_clients, data.candidates),
+        atol=1e-8,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, scale=st.floats(0.01, 100.0), clip_norm=st.floats(0.01, 10.0))
+def test_scaling_contributions_and_clip_together_scales_the_sum(seed, scale, clip_norm):
+    data = federation(seed % 1000, dtype="float64")
+    plain = summed_scores(means_of(data), data.candidates, clip_norm=clip_norm)
+    scaled = summed_scores(scale * means_of(data), data.candidates, clip_norm=scale * clip_norm)
+    np.testing.assert_allclose(scaled, scale * plain, rtol=1e-6, atol=1e-9 * scale)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, centre=st.sampled_from(CENTRES), clip_norm=st.floats(0.01, 10.0), scale=st.floats(0.1, 1e4))
+def test_no_ballot_exceeds_the_clip_norm(seed, centre, clip_norm, scale):
+    data = federation(seed % 1000)
+    cosine = score_blocks(
+        scale * means_of(data), data.candidates, centre=centre, responses_per_prompt=4, clip_norm=clip_norm
+    )
+    votes = nearest_histogram_blocks(
+        data.embeddings, data.client_index, data.n_clients, data.candidates, clip_norm=clip_norm
+    )
+    for rows in itertools.chain(cosine, votes):
+        assert (np.linalg.norm(rows, axis=1) <= clip_norm * (1 + 1e-12)).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=seeds, centre=st.sampled_from(CENTRES), clip_norm=st.floats(0.05, 2.0), scale=st.floats(0.1, 1e4))
+def test_one_client_moves_the_sum_by_at_most_the_clip_norm(seed, centre, clip_norm, scale):
+    """Zero out, remove and add; a replacement moves it by at most twice as much. Clients may send anything."""
+    random = np.random.default_rng(seed)
+    data = federation(seed % 1000)
+    means = means_of(data)
+    client = int(random.integers(data.n_clients))
+
+    def summed(rows: np.ndarray) -> np.ndarray:
+        return summed_scores(rows, data.candidates, centre=centre, responses_per_prompt=4, clip_norm=clip_norm)
+
+    zeroed, replaced = means.copy(), means.copy()
+    zeroed[client], replaced[client] = 0.0, scale * random.standard_normal(means.shape[1])
+    bound = clip_norm * (1 + 1e-9) + 1e-12
+    assert np.linalg.norm(summed(means) - summed(zeroed)) <= bound
+    assert np.linalg.norm(summed(means) - summed(np.delete(means, client, axis=0))) <= bound
+    assert np.linalg.norm(summed(replaced) - summed(zeroed)) <= bound
+    assert np.linalg.norm(summed(means) - summed(replaced)) <= 2 * bound
+
+
+def test_the_sensitivity_bound_is_reached():
+    """A bound that is never met would hide a clip that is too small; here one client fills it."""
+    data = federation(17)
+    strong = np.zeros((1, 16), np.float32)
+    strong[0, 0] = 100.0
+    moved = summed_scores(np.concatenate([means_of(data), strong]), data.candidates) - summed_scores(
+        means_of(data), data.candidates
+    )
+    assert np.linalg.norm(moved) == pytest.approx(1.0, rel=1e-6)

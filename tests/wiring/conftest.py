@@ -1,0 +1,68 @@
+"""A small Kedro project with the real settings, hooks, session and datasets; runs are real sessions in this process."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ["FEDTEXT_TRACKING"] = "off"  # before the settings are imported
+
+from kedro.framework.project import settings
+from kedro.framework.startup import bootstrap_project
+
+from fedtext import source_digest
+from fedtext.config import ProjectConfigLoader
+
+TOY = Path(__file__).parent / "toy"
+
+
+class ToyProject:
+    """A copy of the toy project to run, kill, change and look into."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.data = path / "data"
+
+    def run(self, pipeline: str | None = None, *, env: str | None = None, **params: Any) -> dict[str, Any]:
+        """One session, as `kedro run --pipelines PIPELINE --env ENV --params ...` makes it."""
+        with settings.SESSION_CLASS.create(project_path=self.path, env=env, runtime_params=params) as session:
+            return session.run(pipeline_names=[pipeline] if pipeline else None)
+
+    def files(self, root: Path | None = None) -> dict[str, str]:
+        """SHA-256 of every result by its relative path; the records of the runs left out."""
+        root = root or self.data
+        return {
+            path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(root.rglob("*"))
+            if path.is_file() and ".fedtext" not in path.parts
+        }
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyProject]:
+    """A fresh copy, bootstrapped, with nothing left of earlier copies in this process."""
+    path = tmp_path / "project"
+    shutil.copytree(TOY, path, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not entry.endswith("project/src")])
+    monkeypatch.setenv("PYTHONPATH", "")
+    forget()
+    bootstrap_project(path)
+    yield ToyProject(path)
+    forget()
+    ProjectConfigLoader.active = None
+
+
+def forget() -> None:
+    """Drops the toy package and everything that was remembered of source files."""
+    for name in [name for name in sys.modules if name == "toy" or name.startswith("toy.")]:
+        del sys.modules[name]
+    source_digest.source_tree.cache_clear()
+    source_digest._imported_names.cache_clear()

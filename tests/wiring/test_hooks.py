@@ -1,0 +1,160 @@
+"""What is refused before a run, and what MLflow is told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from kedro.framework.project import pipelines, settings
+from pydantic import BaseModel
+
+from fedtext.config import ProjectConfigLoader
+from fedtext.hooks import check_pipeline, check_registered_pipelines
+from fedtext.hooks.preflight import check_data_root
+from fedtext.hooks.tracking import flat_parameters, numbers
+from fedtext.refusal import RunRefusedError
+from tests.wiring.conftest import ToyProject
+
+KEDRO = Path(sys.executable).with_name("kedro")
+
+
+def loader(project: Path) -> ProjectConfigLoader:
+    return ProjectConfigLoader(conf_source=str(project / "conf"), base_env="base", default_run_env="local")
+
+
+def test_a_leak_is_refused_before_anything_is_written(toy: ToyProject) -> None:
+    with pytest.raises(RunRefusedError, match=r"leak.*private_records.*toy_report"):
+        toy.run("leak")
+    assert not toy.data.exists()
+
+
+def test_a_refusal_is_one_message_and_exit_code_one(toy: ToyProject) -> None:
+    env = {**os.environ, "FEDTEXT_TRACKING": "off"}
+    done = subprocess.run(
+        [KEDRO, "run", "--pipelines", "leak"], cwd=toy.path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: the privacy flow check refuses this run")
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr + done.stdout
+
+
+def test_every_registered_pipeline_can_be_checked(toy: ToyProject) -> None:
+    loader(toy.path)
+    found = check_registered_pipelines(dict(pipelines))
+    assert found
+    assert all(violation.startswith("leak: ") for violation in found if "released_gone" not in violation)
+
+
+def test_previews_and_tracking_of_private_data_are_refused(toy: ToyProject) -> None:
+    catalog = loader(toy.path)["catalog"]
+    pipeline = pipelines["__default__"]
+    assert check_pipeline(pipeline, catalog) == []
+    metadata = catalog["private_records"]["metadata"]
+    metadata["kedro-viz"] = {"preview": True}
+    (violation,) = check_pipeline(pipeline, catalog)
+    assert "private_records" in violation
+    metadata["kedro-viz"] = {"preview": False}
+    metadata["fedtext"]["tracked"] = True
+    (violation,) = check_pipeline(pipeline, catalog)
+    assert "private_records" in violation
+
+
+def test_factories_are_classed_by_the_names_they_resolve(toy: ToyProject) -> None:
+    catalog = loader(toy.path)["catalog"]
+    catalog["{algorithm}.{stage}.scores"]["metadata"]["fedtext"]["privacy"] = "private"
+    found = check_pipeline(pipelines["__default__"], catalog)
+    assert any("toy.round_01.scores" in violation for violation in found)
+    assert any("toy.round_02.scores" in violation for violation in found)
+
+
+def test_missing_inputs_are_named_before_the_run(toy: ToyProject) -> None:
+    with pytest.raises(RunRefusedError, match="released_gone does not exist"):
+        toy.run("needs")
+
+
+def test_a_data_root_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunRefusedError, match=r"cannot be made.*data_root=DIR"):
+        check_data_root(tmp_path / "file")
+
+
+def test_a_full_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10 * 2**20))
+    with pytest.raises(RunRefusedError, match="10 MiB of free disk"):
+        check_data_root(tmp_path)
+
+
+def test_numbers_are_found_at_every_depth() -> None:
+    class Inner(BaseModel):
+        loss: float = 0.5
+        name: str = "text"
+
+    state = {"round": 3, "done": True, "history": [1.0, 2.0], "rows": [{"a": 1}], "inner": Inner(), "empty": []}
+    assert dict(numbers(state)) == {"round": 3.0, "history": 2.0, "inner.loss": 0.5}
+
+
+def test_parameters_are_flat_and_long_values_split() -> None:
+    flat = flat_parameters({"a": {"b": 1, "c": {"d": None}}, "long": "x" * 13000, "none": {}})
+    assert flat["a.b"] == "1"
+    assert flat["a.c.d"] == "None"
+    assert flat["none"] == "{}"
+    assert [len(flat[f"long/{i}"]) for i in range(3)] == [6000, 6000, 1000]
+    assert "long" not in flat
+
+
+@pytest.fixture
+def tracked(toy: ToyProject) -> Any:
+    """The toy project with kedro-mlflow's hooks on."""
+    pytest.importorskip("kedro_mlflow")
+    before = settings.DISABLE_HOOKS_FOR_PLUGINS
+    settings.set("DISABLE_HOOKS_FOR_PLUGINS", ("kedro-viz",))
+    yield toy
+    settings.set("DISABLE_HOOKS_FOR_PLUGINS", before)
+
+
+def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text(tracked: ToyProject) -> None:
+    from mlflow.tracking import MlflowClient
+
+    tracked.run(toy={"draws": 6})
+    client = MlflowClient(f"sqlite:///{tracked.data}/mlflow.db")
+    experiment = client.get_experiment_by_name("fedtext")
+    assert experiment is not None
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert run.info.status == "FINISHED"
+    assert run.data.params["toy.draws"] == "6"
+    assert run.data.params["privacy.epsilon"] == "1.0"
+    assert run.data.tags["command"] == "kedro run --params toy.draws=6"
+    assert {"git.revision", "environment.python", "environment.kedro"} <= run.data.tags.keys()
+    losses = client.get_metric_history(run.info.run_id, "toy.loss")
+    assert [metric.step for metric in losses] == [1, 2]
+    assert run.data.metrics["toy_report.epsilon"] == 1.0
+    assert [file.path for file in client.list_artifacts(run.info.run_id, "08_reporting")] == ["08_reporting/toy.json"]
+    for path in [*tracked.data.glob("mlflow.db*"), *(tracked.data / "mlartifacts").rglob("*")]:
+        assert not path.is_file() or b"secret-" not in path.read_bytes()
+
+    tracked.run(toy={"draws": 6})  # everything is up to date: the new run still holds the whole curve
+    runs = client.search_runs([experiment.experiment_id])
+    newest = next(found for found in runs if found.info.run_id != run.info.run_id)
+    assert [m.step for m in client.get_metric_history(newest.info.run_id, "toy.loss")] == [1, 2]
+
+
+def test_a_failed_run_is_marked_failed(tracked: ToyProject) -> None:
+    from mlflow.tracking import MlflowClient
+
+    with pytest.raises(Exception, match=r"missing\.txt"):
+        tracked.run(corpus={"path": "missing.txt"})
+    client = MlflowClient(f"sqlite:///{tracked.data}/mlflow.db")
+    (run,) = client.search_runs([client.get_experiment_by_name("fedtext").experiment_id])
+    assert run.info.status == "FAILED"
+
+
+def test_without_tracking_nothing_of_mlflow_is_written(toy: ToyProject) -> None:
+    toy.run()
+    assert not [path for path in toy.path.rglob("*ml*") if path.name.startswith(("mlflow.db", "mlruns", "mlartifacts"))]

@@ -1,0 +1,306 @@
+"""Resuming: the same bytes after any kill, and never a mixture of old and new."""
+
+from __future__ import annotations
+
+import json
+import logging
+import multiprocessing
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from fedtext.provenance import Store, release_history
+from fedtext.refusal import RunRefusedError
+from tests.wiring.conftest import ToyProject, forget
+
+FORK = multiprocessing.get_context("fork")
+EVERYTHING = 12  # nodes with saved outputs: five at the start, three in each of two rounds, the report
+
+
+def ran(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Names of the nodes that the last run ran, by the runner's messages; clears them."""
+    found = [r.args[2] for r in caplog.records if r.name == "fedtext.runners" and r.msg.startswith("Node ")]
+    caplog.clear()
+    return found
+
+
+@pytest.fixture(autouse=True)
+def listen(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="fedtext.runners")
+
+
+def test_a_second_run_does_nothing(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run()
+    assert len(ran(caplog)) == EVERYTHING
+    before = toy.files()
+    toy.run()
+    assert ran(caplog) == []
+    assert toy.files() == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "first", "untouched"),
+    [
+        ({"toy.draws": 6}, "toy.round_01.score", {"read_private", "create_key", "release_mean", "start"}),
+        ({"privacy.epsilon": 2.0}, "release_mean", {"read_private", "create_key", "start"}),
+        ({"toy.start": 5}, "start", {"read_private", "create_key", "release_mean"}),
+    ],
+)
+def test_a_changed_parameter_rebuilds_from_the_first_affected_node(
+    toy: ToyProject, caplog: pytest.LogCaptureFixture, changed: dict[str, float], first: str, untouched: set[str]
+) -> None:
+    nested = {key.partition(".")[0]: {key.partition(".")[2]: value} for key, value in changed.items()}
+    toy.run(data_root="fresh", **nested)
+    toy.run()
+    ran(caplog)
+    toy.run(**nested)
+    again = ran(caplog)
+    assert again[0] == first
+    assert not untouched & set(again)
+    assert toy.files() == toy.files(toy.path / "fresh")
+
+
+def test_one_more_round_keeps_what_does_not_depend_on_it(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run(toy={"rounds": 3}, data_root="fresh")
+    toy.run()
+    ran(caplog)
+    toy.run(toy={"rounds": 3})
+    assert "toy.round_03.close" in ran(caplog)
+    assert toy.files() == toy.files(toy.path / "fresh")
+
+
+def test_a_deleted_output_is_made_again_and_nothing_else(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run()
+    before = toy.files()
+    ran(caplog)
+    (toy.data / "04_rounds/toy/round_01/scores.safetensors").unlink()
+    toy.run()
+    assert ran(caplog) == ["toy.round_01.score"]
+    assert toy.files() == before
+
+
+@pytest.mark.parametrize(
+    ("file", "node"),
+    [
+        ("04_rounds/toy/round_01/state.json", "toy.round_01.close"),
+        ("03_models/toy/round_01/weights.bin", "toy.round_01.train"),
+        ("02_released/mean.safetensors", "release_mean"),
+    ],
+)
+def test_a_changed_output_is_not_used(toy: ToyProject, caplog: pytest.LogCaptureFixture, file: str, node: str) -> None:
+    toy.run()
+    before = toy.files()
+    ran(caplog)
+    path = toy.data / file
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    stat = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # a forged time does not help
+    toy.run()
+    assert ran(caplog)[0] == node
+    assert toy.files() == before
+
+
+def test_an_output_of_another_run_is_not_used(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run()
+    before = toy.files()
+    ran(caplog)
+    save_file({"array": np.ones(5)}, toy.data / "04_rounds/toy/round_02/scores.safetensors", {"single": "True"})
+    toy.run()
+    assert ran(caplog) == ["toy.round_02.score"]
+    assert toy.files() == before
+
+
+def test_changed_data_rebuild_all_that_read_them(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    raw = toy.path / "mine.txt"
+    raw.write_text("one\ntwo\nthree\n")
+    toy.run(corpus={"path": str(raw)})
+    first = toy.files()
+    ran(caplog)
+    toy.run(corpus={"path": str(raw)})
+    assert ran(caplog) == []
+    raw.write_text("one\ntwo\nfour!\n")
+    toy.run(corpus={"path": str(raw)})
+    again = ran(caplog)
+    assert again[:2] == ["read_private", "release_mean"]
+    assert "create_key" not in again
+    assert toy.files()["02_released/mean.safetensors"] != first["02_released/mean.safetensors"]
+
+
+def test_changed_code_rebuilds_what_imports_it(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run()
+    before = toy.files()
+    ran(caplog)
+    source = toy.path / "src/toy/nodes.py"
+    source.write_text(source.read_text() + "\n# a remark\n")
+    forget()
+    toy.run()
+    again = ran(caplog)
+    assert "release_mean" in again
+    assert "create_key" not in again, "a secret key must survive a change of code"
+    assert toy.files() == before
+
+
+def test_the_key_survives_a_lost_record(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run(privacy={"noise_seed": None})
+    key = (toy.data / "01_raw/key.json").read_bytes()
+    (toy.data / ".fedtext/nodes/create_key.json").unlink()
+    ran(caplog)
+    toy.run(privacy={"noise_seed": None})
+    assert ran(caplog) == []
+    assert (toy.data / "01_raw/key.json").read_bytes() == key
+
+
+def test_a_moved_data_root_stays_valid(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run()
+    toy.data.rename(toy.path / "elsewhere")
+    ran(caplog)
+    toy.run(data_root="elsewhere")
+    assert ran(caplog) == []
+    assert not toy.data.exists()
+
+
+def test_outputs_that_nobody_saves_are_made_when_asked_for(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    result = toy.run("unsaved")
+    assert result["nobody_saves"].load() == {"round": 0, "loss": 1.0}
+    ran(caplog)
+    toy.run("unsaved")
+    assert ran(caplog) == ["start"]
+
+
+def test_two_runs_do_not_share_a_data_root(toy: ToyProject) -> None:
+    with Store.locked(toy.data), pytest.raises(RunRefusedError, match="another run is writing"):
+        toy.run()
+
+
+def test_a_failed_node_leaves_what_was_done(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(Exception, match=r"missing\.txt"):
+        toy.run(corpus={"path": "missing.txt"})
+    assert "run the same command to resume" in caplog.text
+    Path("missing.txt").write_text("one\ntwo\n")
+    ran(caplog)
+    toy.run(corpus={"path": "missing.txt"})
+    assert "create_key" not in ran(caplog)
+
+
+def test_every_release_is_remembered(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run()
+    toy.run()
+    (toy.data / "02_released/mean.safetensors").unlink()
+    toy.run()
+    assert len(release_history(toy.data)) == 1, "the same bytes again are the same release"
+    assert "released private data again" not in caplog.text
+    toy.run(privacy={"epsilon": 3.0})
+    assert "release_mean released private data again" in caplog.text
+    assert "2 different releases" in caplog.text
+    history = release_history(toy.data)
+    assert [json.loads(entry.parameters["params:privacy"])["epsilon"] for entry in history] == [1.0, 3.0]
+
+
+def run_forked(toy: ToyProject, prepare: Callable[[], None] | None = None, *, kill_after: float | None = None) -> int:
+    """Exit code of a run in a forked process; -9 if it was killed."""
+
+    def job() -> None:
+        if prepare:
+            prepare()
+        toy.run(toy={"seconds": 0.005})
+
+    process = FORK.Process(target=job)
+    process.start()
+    if kill_after is not None:
+        time.sleep(kill_after)
+        process.kill()
+    process.join()
+    assert process.exitcode is not None
+    return process.exitcode
+
+
+def interrupted_forever_after(toy: ToyProject, kills: int, seed: int) -> int:
+    """Starts and kills runs at random moments, then lets one finish; returns how many died at work."""
+    started = time.monotonic()
+    assert run_forked(toy) == 0
+    whole = time.monotonic() - started
+    expected, history = toy.files(), release_history(toy.data)
+    toy.data.rename(toy.path / "uninterrupted")
+    moments, died = random.Random(seed), 0
+    while died < kills:
+        code = run_forked(toy, kill_after=moments.uniform(0.05, 1.0) * whole)
+        died += code == -signal.SIGKILL
+        if code == 0 or moments.random() < 0.2:  # start anew, so that kills fall on every stage
+            if code == 0:
+                assert toy.files() == expected
+            if toy.data.exists():
+                toy.data.rename(toy.path / f"discarded{died}-{time.monotonic_ns()}")
+    assert run_forked(toy) == 0
+    assert toy.files() == expected
+    assert release_history(toy.data) == history
+    return died
+
+
+def test_twenty_kills_at_random_moments_leave_the_same_bytes(toy: ToyProject) -> None:
+    assert interrupted_forever_after(toy, kills=20, seed=0) >= 20
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_at_random_moments_leave_the_same_bytes(toy: ToyProject) -> None:
+    assert interrupted_forever_after(toy, kills=200, seed=1) >= 200
+
+
+def dying_at_rename(number: int, moment: str) -> Callable[[], None]:
+    """Kills the process just before or just after its rename of that number, counted from 1."""
+
+    def prepare() -> None:
+        replace, seen = os.replace, iter(range(1, number + 1))
+
+        def dying(source: str, target: str) -> None:
+            last = next(seen, None) == number
+            if last and moment == "before":
+                os.kill(os.getpid(), signal.SIGKILL)
+            replace(source, target)
+            if last:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        os.replace = dying  # type: ignore[assignment]
+
+    return prepare
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_kills_at_commit_points_leave_the_same_bytes(toy: ToyProject, moment: str) -> None:
+    """Dies again and again, one to four nodes further each time: at outputs, records, the release history."""
+    assert run_forked(toy) == 0
+    expected, history = toy.files(), release_history(toy.data)
+    toy.data.rename(toy.path / "uninterrupted")
+    numbers = iter([6, 7, 9, 8] * 10)
+    kills = 0
+    while run_forked(toy, dying_at_rename(next(numbers), moment)) == -signal.SIGKILL:
+        kills += 1
+    assert kills >= 3
+    assert toy.files() == expected
+    assert release_history(toy.data) == history
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_kill_at_every_rename_leaves_the_same_bytes(toy: ToyProject, moment: str) -> None:
+    """Every commit point in turn from a fresh start: file and directory renames, records, the release history."""
+    assert run_forked(toy) == 0
+    expected, history = toy.files(), release_history(toy.data)
+    number = 1
+    while True:
+        toy.data.rename(toy.path / f"before-{number}")
+        if run_forked(toy, dying_at_rename(number, moment)) == 0:
+            break
+        assert run_forked(toy) == 0
+        assert toy.files() == expected
+        assert release_history(toy.data) == history
+        number += 1
+    assert number > 2 * EVERYTHING

@@ -1,0 +1,85 @@
+"""T namespaced rounds."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import pytest
+from kedro.pipeline import Pipeline, node
+
+from fedtext.unrolling import round_dataset, round_namespace, unroll
+
+CARRIED = {"state_before": "state", "adapter_before": "adapter"}
+FIRST = {"state_before": "start_state", "adapter_before": "popri.start_adapter"}
+
+
+def step(*inputs: object) -> object:
+    return inputs
+
+
+def one_round() -> Pipeline:
+    return Pipeline(
+        [
+            node(step, ["state_before", "prompts", "params:popri"], "candidates", name="generate"),
+            node(step, ["candidates", "encoder"], "embeddings", name="embed"),
+            node(step, ["embeddings", "private_embeddings", "parameters"], "scores", name="score"),
+            node(step, ["scores", "params:popri.preference"], "pairs", name="choose"),
+            node(step, ["pairs", "adapter_before"], "adapter", name="train"),
+            node(step, ["adapter", "state_before"], "state", name="close", tags="release"),
+        ]
+    )
+
+
+def unrolled(rounds: int) -> Pipeline:
+    return unroll(one_round, rounds=rounds, namespace="popri", carried=CARRIED, first=FIRST)
+
+
+def test_rounds_hand_over_and_share() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pipeline = unrolled(3)
+    nodes = {n.name: n for n in pipeline.nodes}
+    assert len(nodes) == 18
+    assert nodes["popri.round_01.generate"].inputs == ["start_state", "prompts", "params:popri"]
+    assert nodes["popri.round_02.generate"].inputs == ["popri.round_01.state", "prompts", "params:popri"]
+    assert nodes["popri.round_01.train"].inputs == ["popri.round_01.pairs", "popri.start_adapter"]
+    assert nodes["popri.round_03.train"].inputs == ["popri.round_03.pairs", "popri.round_02.adapter"]
+    assert nodes["popri.round_03.score"].inputs == ["popri.round_03.embeddings", "private_embeddings", "parameters"]
+    assert nodes["popri.round_03.close"].tags == {"release"}
+    assert pipeline.inputs() == {
+        "start_state", "popri.start_adapter", "prompts", "encoder", "private_embeddings",
+        "params:popri", "params:popri.preference", "parameters",
+    }  # fmt: skip
+    assert pipeline.outputs() == {"popri.round_03.state"}
+
+
+def test_names_do_not_change_with_the_number_of_rounds() -> None:
+    assert {n.name for n in unrolled(2).nodes} < {n.name for n in unrolled(101).nodes}
+    assert round_namespace("popri", 3) == "popri.round_03"
+    assert round_dataset("popri", 101, "state") == "popri.round_101.state"
+
+
+def test_two_hundred_rounds_are_built_within_two_seconds() -> None:
+    started = time.process_time()
+    pipeline = unrolled(200)
+    assert len(pipeline.nodes) == 1200
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rounds": 0}, r"popri\.rounds is 0"),
+        ({"first": {"state_before": "s"}}, "must name the same inputs"),
+        ({"carried": {"stat": "state"}, "first": {"stat": "s"}}, r"\['stat'\] are no inputs of the round"),
+        (
+            {"carried": {"state_before": "stat"}, "first": {"state_before": "s"}},
+            r"no node of the round makes \['stat'\]",
+        ),
+    ],
+)
+def test_mistakes_are_named(changes: dict[str, object], words: str) -> None:
+    right = {"rounds": 2, "namespace": "popri", "carried": CARRIED, "first": FIRST}
+    with pytest.raises(ValueError, match=words):
+        unroll(one_round(), **{**right, **changes})  # type: ignore[arg-type]
