@@ -3,6 +3,7 @@
 from kedro.pipeline import Pipeline
 
 from fedtext.config import active_parameters
+from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 from fedtext.pipelines.docstrings.pipeline import create_pipeline as docstrings
 from fedtext.pipelines.evaluation.pipeline import create_pipeline as evaluation
 from fedtext.pipelines.ingest.pipeline import create_pipeline as ingest
@@ -23,6 +24,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     steps = {
         "public_text": public_text(),
         "partition": partition(),
+        "clients": clients(),
         "popri": popri(),
         "evaluation": evaluation(),
         "report": report(),

@@ -67,13 +67,14 @@ def spoken(model: Talker, _: None, prompts: list[str], *, responses: int, seed: 
 @pytest.fixture
 def run_popri(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """Runs the graph of the given parameters in memory; everything it made, by data set name."""
-    from fedtext.pipelines.popri.nodes import rounds, sampling, setup
+    from fedtext.generation import few_shot
+    from fedtext.pipelines.popri.nodes import rounds, setup
 
     def trained(*_: Any, previous: str, **__: Any) -> tuple[str, list[dict[str, float]]]:
         return f"{previous}+", [{"step": 1.0, "loss": 0.5}]
 
-    monkeypatch.setattr(sampling, "sample_responses", spoken)
-    monkeypatch.setattr(sampling, "clean_samples", lambda texts, *_: list(texts))
+    monkeypatch.setattr(few_shot, "sample_responses", spoken)
+    monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_: list(texts))
     monkeypatch.setattr(setup, "initial_adapter", lambda *_, **__: "adapter")
     monkeypatch.setattr(rounds, "saved_adapter", lambda adapter: adapter)
     monkeypatch.setattr(rounds, "train_preferences", trained)
@@ -95,9 +96,10 @@ def _run(privacy: dict[str, Any], popri: dict[str, Any]) -> dict[str, Any]:
     ProjectConfigLoader(
         conf_source=str(ROOT / "conf"), base_env="base", default_run_env="local", runtime_params={"popri": popri}
     )
-    from fedtext.pipelines.popri.pipeline import create_pipeline
+    from fedtext.pipelines.clients.pipeline import create_pipeline as clients
+    from fedtext.pipelines.popri.pipeline import create_pipeline as popri_pipeline
 
-    pipeline = create_pipeline()
+    pipeline = clients() + popri_pipeline()
     private = pd.DataFrame(
         {"client_id": [f"c{i // 2}" for i in range(60)], "text": [f"secret {i}" for i in range(60)],
          "label": ["tea", "rum"] * 30}

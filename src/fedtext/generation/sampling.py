@@ -14,7 +14,7 @@ import numpy as np
 
 from fedtext.generation.decoding import CHECK_EVERY, decode
 from fedtext.generation.precision import decoding_copy
-from fedtext.params.popri import Sampler
+from fedtext.params.generation import Sampler
 from fedtext.progress import progress
 from fedtext.seeding import stream
 

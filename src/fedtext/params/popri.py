@@ -7,24 +7,13 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from fedtext.params import Parameters
+from fedtext.params.generation import Sampler
 from fedtext.params.training import PreferenceTraining
 
 Scoring = Literal[
     "mean_cosine", "mean_cosine_centred", "nearest_histogram", "mean_embedding", "witness_linear", "witness_rff"
 ]
 SINGLE_RELEASE: frozenset[str] = frozenset({"mean_embedding", "witness_linear", "witness_rff"})
-
-
-class Sampler(Parameters):
-    """How text is drawn from the generator: at most `max_new_tokens`, then cut to the chunk length.
-
-    `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
-    """
-
-    temperature: float = Field(1.0, gt=0)
-    top_p: float = Field(1.0, gt=0, le=1)
-    max_new_tokens: int = Field(85, ge=4)
-    batch_size: int = Field(256, ge=1)
 
 
 class Popri(Parameters):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms.popri import PrivateSamples
+from fedtext.federation.private_samples import PrivateSamples
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
@@ -42,8 +42,8 @@ def samples(seed: int, *, clients: int = 12, classes: int = 1, unit: str = "clie
     client = np.repeat(np.arange(clients), rng.integers(1, 5, clients))
     label = rng.integers(-1, classes, len(client)) if classes > 1 else np.zeros(len(client), dtype=np.int64)
     features = unit_rows(seed + 1, len(client))
-    arrays = {"features": features, "client": client, "label": label}
-    return PrivateSamples.of(arrays, popri(), Privacy(epsilon=1, delta=1e-6, unit=unit))
+    units = np.arange(len(client)) if unit == "record" else client
+    return PrivateSamples(features, units, label, int(units.max()) + 1)
 
 
 def candidates(texts: list[str], responses: int = 3, labels: list[str | None] | None = None) -> pd.DataFrame:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.algorithms.popri import PrivateSamples, feature_map, release, release_private_mean
-from fedtext.algorithms.popri.release import asked_units
+from fedtext.algorithms.popri import feature_map, release, release_private_mean
+from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.params.popri import Popri
 from fedtext.privacy.noise import new_noise_key
 from tests.algorithms.popri.examples import DIM, KEY, QUIET, ledger, popri, samples, unit_rows
@@ -106,14 +106,6 @@ def test_a_class_that_nobody_has_stays_finite_and_bounded() -> None:
 
 
 @pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
-def test_who_takes_part_depends_on_the_secret_and_not_on_the_seed_alone(sampling: str) -> None:
-    held, opened = samples(7, clients=60), ledger(60, sampling=sampling, clients_per_round=20)
-    drawn = [tuple(asked_units(held, popri(), opened, new_noise_key(k), 1)) for k in range(3)]
-    assert len(set(drawn)) == 3
-    assert drawn[0] == tuple(asked_units(held, popri(), opened, new_noise_key(0), 1))
-
-
-@pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
 def test_sampled_means_are_scaled_by_the_rate(sampling: str) -> None:
     held = samples(8, clients=400)
     opened = ledger(400, sampling=sampling, clients_per_round=200)
@@ -126,7 +118,7 @@ def test_sampled_means_are_scaled_by_the_rate(sampling: str) -> None:
 
 def test_nobody_drawn_is_pure_noise() -> None:
     held, opened = samples(9, clients=3), ledger(3, sampling="poisson", clients_per_round=1)
-    empty = next(k for k in map(new_noise_key, range(50)) if not len(asked_units(held, popri(), opened, k, 0)))
+    empty = next(k for k in map(new_noise_key, range(50)) if not len(asked_units(3, opened, k, seed=0, round=0)))
     mean, charged = release_private_mean(held, popri(), opened, empty, 1.0)
     assert np.isfinite(mean).all()
     assert mean.any()

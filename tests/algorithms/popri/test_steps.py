@@ -46,7 +46,7 @@ def test_classes_take_turns_and_are_named_in_the_prompt() -> None:
 
 def test_no_prompts_and_too_few_public_samples() -> None:
     assert list(draw_prompts(PUBLIC, POOL, popri(), "round 1", 0).columns) == ["prompt_id", "prompt", "label"]
-    with pytest.raises(ValueError, match="2 public samples"):
+    with pytest.raises(ValueError, match="2 samples to draw"):
         draw_prompts(PUBLIC, POOL[:2], popri(), "round 1", 1)
 
 

@@ -5,7 +5,7 @@
 | K, J | `popri.prompts`, `popri.responses` | prompts a round, responses a prompt |
 | T, t | `popri.rounds`, `round_number` | rounds |
 | eta_k | column `prompt` | few-shot prompt k (Figure 5) |
-| E_i | `PrivateSamples.features` | unit embeddings of client i's samples |
+| E_i | `federation.private_samples.PrivateSamples.features` | unit embeddings of client i's samples |
 | E_syn,t | `candidate_embeddings` | unit embeddings of the K x J candidates |
 | l | `popri.rejected_rank` | rank of the rejected response |
 | `variant` | `popri.variant` | federated (Algorithm 1), or central (2, 3, 5: records, with a curator) |
@@ -17,10 +17,10 @@ clients' mean features can serve all rounds (`witness_*`, `mean_embedding`).
 """
 
 from fedtext.algorithms.popri.ballots import score_by_ballots
-from fedtext.algorithms.popri.budget import CLIP_NORM, multiplier, planned_ledger, sampling_rate
+from fedtext.algorithms.popri.budget import CLIP_NORM, multiplier, planned_ledger
 from fedtext.algorithms.popri.checkpoint import chosen_adapter, next_state
-from fedtext.algorithms.popri.features import feature_map, label_index, written
-from fedtext.algorithms.popri.release import PrivateSamples, release_private_mean
+from fedtext.algorithms.popri.features import feature_map, label_index
+from fedtext.algorithms.popri.release import release_private_mean
 from fedtext.algorithms.popri.steps import (
     draw_prompts,
     final_selection,
@@ -31,7 +31,6 @@ from fedtext.algorithms.popri.steps import (
 
 __all__ = [
     "CLIP_NORM",
-    "PrivateSamples",
     "chosen_adapter",
     "draw_prompts",
     "feature_map",
@@ -43,8 +42,6 @@ __all__ = [
     "planned_ledger",
     "preference_pairs",
     "release_private_mean",
-    "sampling_rate",
     "score_by_ballots",
     "score_by_release",
-    "written",
 ]

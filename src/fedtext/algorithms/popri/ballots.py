@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.algorithms.popri.budget import CLIP_NORM
-from fedtext.algorithms.popri.features import written
-from fedtext.algorithms.popri.release import PrivateSamples, asked_units
+from fedtext.embedding.blanks import written
+from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.secure_sum import digest, private_sum
 from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
@@ -36,7 +36,7 @@ def score_by_ballots(
     Candidates are in prompt order, `popri.responses` successive ones a prompt. An empty one (a row of zeros) is not
     voted on, takes no part of a ballot's clip norm, and scores zero.
     """
-    asked = asked_units(samples, popri, ledger, key, round_number)
+    asked = asked_units(samples.units, ledger, key, seed=popri.seed, round=round_number)
     scores, charged = private_sum(
         _ballots(samples.of_units(asked), candidate_embeddings, candidate_label, popri),
         dim=len(candidate_embeddings),

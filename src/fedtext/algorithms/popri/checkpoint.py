@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.algorithms.popri.features import feature_map, label_index, written
+from fedtext.algorithms.popri.features import feature_map, label_index
+from fedtext.embedding.blanks import written
 from fedtext.params.popri import Popri
 
 

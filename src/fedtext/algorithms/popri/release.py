@@ -1,68 +1,20 @@
-"""Private samples as clients hold them, who of them is asked, and the one release that serves every round."""
+"""The one release that serves every round."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from fedtext.algorithms.popri.budget import CLIP_NORM, sampling_rate
+from fedtext.algorithms.popri.budget import CLIP_NORM
 from fedtext.algorithms.popri.features import feature_map
-from fedtext.federation.participation import participants
+from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.secure_sum import digest, private_sum
 from fedtext.params.popri import Popri
-from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
-
-
-@dataclass(frozen=True)
-class PrivateSamples:
-    """Private samples as the clients hold them: `unit[s]` and `label[s]` say whose sample s is and of which class.
-
-    `label` is -1 for a sample of no declared class; such a sample contributes nothing.
-    """
-
-    features: Float[np.ndarray, "sample dim"]
-    unit: Int[np.ndarray, " sample"]
-    label: Int[np.ndarray, " sample"]
-    units: int
-
-    @classmethod
-    def of(cls, embeddings: dict[str, np.ndarray], popri: Popri, privacy: Privacy) -> PrivateSamples:
-        """From the private arrays `features`, `client`, `label`; a unit is a client or, centrally, a record."""
-        client = embeddings["client"]
-        unit = np.arange(len(client)) if privacy.unit == "record" else client
-        return cls(embeddings["features"], unit, embeddings["label"], int(unit.max(initial=-1)) + 1)
-
-    def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
-        """The samples of the chosen units only, with every unit keeping its number."""
-        kept = np.isin(self.unit, chosen)
-        return PrivateSamples(self.features[kept], self.unit[kept], self.label[kept], self.units)
-
-
-def asked_units(
-    samples: PrivateSamples, popri: Popri, ledger: Ledger, key: NoiseKey, round_number: int
-) -> Int[np.ndarray, " unit"]:
-    """Numbers of the units that take part in a release, drawn among the whole population that the ledger prices.
-
-    The run's secret draws them: sampling amplifies privacy only as long as nobody knows who was asked.
-
-    Raises:
-        ValueError: there are more units than the ledger was opened for.
-    """
-    if samples.units > ledger.population:
-        raise ValueError(f"{samples.units} units hold samples, the ledger was opened for {ledger.population}: rerun it")
-    return participants(
-        ledger.population,
-        sampling=ledger.declaration.sampling,
-        clients_per_round=ledger.declaration.clients_per_round,
-        seed=popri.seed,
-        round=round_number,
-        key=key,
-    )
+from fedtext.privacy.plan import sampling_rate
 
 
 def release_private_mean(
@@ -75,7 +27,7 @@ def release_private_mean(
     scaled by 1/sqrt 2): its released sum stands for the class size, which is never read exactly. Without, the sum is
     divided by the public number of units that were to be expected.
     """
-    asked = asked_units(samples, popri, ledger, key, 0)
+    asked = asked_units(samples.units, ledger, key, seed=popri.seed, round=0)
     classes = len(popri.classes)
     dim = _sent_features(samples.features[:1], popri).shape[1]
     total, charged = private_sum(

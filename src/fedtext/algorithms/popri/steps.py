@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.algorithms.popri.features import feature_map, label_index, written
-from fedtext.generation.prompts import SHOTS, few_shot_prompt
+from fedtext.algorithms.popri.features import feature_map, label_index
+from fedtext.embedding.blanks import written
+from fedtext.generation import few_shot
 from fedtext.params.popri import Popri
 from fedtext.seeding import stream
 from fedtext.voting.choice import choose_pairs
@@ -18,22 +19,10 @@ from fedtext.voting.witness import witness_scores
 def draw_prompts(
     public: pd.DataFrame, pool: Int[np.ndarray, " pool"], popri: Popri, stage: str, count: int
 ) -> pd.DataFrame:
-    """Algorithm 1 line 10: `count` prompts, each three distinct public samples drawn from `pool`, classes in turn.
-
-    Raises:
-        ValueError: fewer public samples than a prompt shows.
-    """
-    if len(pool) < SHOTS:
-        raise ValueError(f"{len(pool)} public samples to draw prompts from, {SHOTS} are shown in each: add public text")
-    rng = stream(popri.seed, "prompts", stage)
-    texts = public["text"].to_numpy()
-    classes = popri.classes
-    rows = []
-    for k in range(count):
-        label = classes[k % len(classes)]
-        shown = rng.choice(pool, size=SHOTS, replace=False)
-        rows.append((k, few_shot_prompt([texts[i] for i in shown], label), label))
-    return pd.DataFrame(rows, columns=["prompt_id", "prompt", "label"])
+    """Algorithm 1 line 10: `count` prompts, each three distinct public samples drawn from `pool`, classes in turn."""
+    return few_shot.draw_prompts(
+        public, pool, count=count, classes=popri.classes, rng=stream(popri.seed, "prompts", stage)
+    )
 
 
 def score_by_release(

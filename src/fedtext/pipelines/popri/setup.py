@@ -12,27 +12,8 @@ popri_node = partial(node, namespace=NAME)
 
 
 def setup_pipeline(single: bool) -> Pipeline:
-    """Noise key, population, private embeddings, ledger, adapter 0, first state and prompt pool."""
-    return Pipeline([*_private_side(), *_start(), *(_single_release() if single else [_whole_pool()])])
-
-
-def _private_side() -> list[Node]:
-    return [
-        node(
-            nodes.create_noise_key,
-            "params:privacy.noise_seed",
-            "private_noise_key",
-            name="create_noise_key",
-            tags="keep",  # a key that is there is never made anew: that would be a second release
-        ),
-        node(nodes.count_units, ["private_train", PRIVACY], "population", name="count_units", tags="public_count"),
-        node(
-            nodes.embed_private_samples,
-            ["private_train", "encoder", POPRI],
-            "private_embeddings",
-            name="embed_private_samples",
-        ),
-    ]
+    """Ledger, adapter 0, first state, prompt pool, and with a single release that release."""
+    return Pipeline([*_start(), *(_single_release() if single else [_whole_pool()])])
 
 
 def _start() -> list[Node]:
@@ -58,9 +39,6 @@ def _single_release() -> list[Node]:
             ["popri_released_mean", "popri.ledger"],
             name="release_mean_features",
             tags="release",
-        ),
-        node(
-            nodes.embed_public_samples, ["public_samples", "encoder"], "public_embeddings", name="embed_public_samples"
         ),
         popri_node(
             nodes.match_public_samples,

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import popri as algorithm
+from fedtext.embedding.blanks import written
 from fedtext.embedding.encoder import Encoder
 from fedtext.evaluation.distribution import frechet_distance
 from fedtext.generation.language_model import LanguageModel
@@ -37,7 +38,7 @@ def choose_checkpoint_unaccounted(
 
     `candidate_embeddings[t]` are of adapter t; those of rounds skipped by early stopping are empty and not chosen.
     """
-    texts = [rows[algorithm.written(rows)] for rows in candidate_embeddings]
+    texts = [rows[written(rows)] for rows in candidate_embeddings]
     distances = [frechet_distance(rows, private_validation_embeddings) if len(rows) > 1 else np.inf for rows in texts]
     charged = ledger.unaccounted_read(
         "popri.checkpoint",
@@ -96,7 +97,7 @@ def generate_untuned_texts(
 
 def collect_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.ndarray]:
     """Embeddings of each round's texts, keyed `round_01`, ..., for the evaluation; no key for a round without any."""
-    texts = [rows[algorithm.written(rows)] for rows in candidate_embeddings]
+    texts = [rows[written(rows)] for rows in candidate_embeddings]
     return {f"round_{t:02d}": rows for t, rows in enumerate(texts, start=1) if len(rows)}
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import popri as algorithm
+from fedtext.federation.private_samples import PrivateSamples
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.popri import Popri
@@ -46,7 +47,7 @@ def score_candidates(
     """Algorithm 1 lines 14-20: one noised sum of the clients' clipped ballots, charged to the ledger."""
     if candidates.empty:
         return np.zeros(0), ledger
-    samples = algorithm.PrivateSamples.of(private_embeddings, popri, ledger.declaration)
+    samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit)
     noise = algorithm.multiplier(popri, ledger.declaration, ledger.population)
     labels = algorithm.label_index(candidates["label"].tolist(), popri)
     return algorithm.score_by_ballots(

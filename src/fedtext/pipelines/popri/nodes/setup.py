@@ -1,4 +1,4 @@
-"""Before the rounds: key, ledger, private embeddings, the single release, prompt pool, adapter 0, first state."""
+"""Before the rounds: the ledger, the single release, the prompt pool, adapter 0 and the first state."""
 
 from typing import Any
 
@@ -6,42 +6,20 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import popri as algorithm
-from fedtext.embedding.encoder import Encoder
+from fedtext.federation.private_samples import PrivateSamples
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey, new_noise_key
+from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
 from fedtext.training.adapters import initial_adapter
 from fedtext.training.lora import TrainedAdapter
 
 
-def create_noise_key(noise_seed: int | None) -> NoiseKey:
-    """The run's secret 256-bit key, from the operating system unless the run is a seeded simulation."""
-    return new_noise_key(noise_seed)
-
-
-def count_units(private_train: pd.DataFrame, privacy: Privacy) -> dict[str, int]:
-    """The number of protected units: public under zero_out and replace_one, where neighbours have the same units."""
-    units = private_train["client_id"].nunique() if privacy.unit == "client" else len(private_train)
-    return {"units": int(units)}
-
-
 def open_popri_ledger(population: dict[str, int], popri: Popri, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
     return algorithm.planned_ledger(population["units"], popri, privacy)
-
-
-def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder, popri: Popri) -> dict[str, np.ndarray]:
-    """Algorithm 1 line 4: clients embed their samples. Arrays `features`, `client`, `label`."""
-    clients, _ = pd.factorize(private_train["client_id"], sort=True)
-    labels = private_train["label"].where(private_train["label"].notna(), None).tolist()
-    return {
-        "features": encoder.encode(private_train["text"].tolist(), label="private samples"),
-        "client": np.asarray(clients, dtype=np.int64),
-        "label": algorithm.label_index(labels, popri),
-    }
 
 
 def release_mean_features(
@@ -51,14 +29,9 @@ def release_mean_features(
     popri: Popri,
 ) -> tuple[np.ndarray, Ledger]:
     """The one release of `witness_*` and `mean_embedding` scoring: noised mean features per class."""
-    samples = algorithm.PrivateSamples.of(private_embeddings, popri, ledger.declaration)
+    samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit)
     noise = algorithm.multiplier(popri, ledger.declaration, ledger.population)
     return algorithm.release_private_mean(samples, popri, ledger, private_noise_key, noise)
-
-
-def embed_public_samples(public_samples: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings of the public samples, one row a sample."""
-    return encoder.encode(public_samples["text"].tolist(), label="public samples")
 
 
 def match_public_samples(public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri) -> np.ndarray:

@@ -1,0 +1,25 @@
+"""Texts of which some are empty: an empty text's embedding is a row of zeros, which nothing may score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32
+
+if TYPE_CHECKING:
+    from fedtext.embedding.encoder import Encoder
+
+
+def encode_written(encoder: Encoder, texts: Sequence[str], label: str) -> Float32[np.ndarray, "text dim"]:
+    """Unit embeddings of the texts; zeros for an empty one."""
+    rows = np.zeros((len(texts), encoder.dim), dtype=np.float32)
+    full = [i for i, text in enumerate(texts) if text]
+    rows[full] = encoder.encode([texts[i] for i in full], label=label)
+    return rows
+
+
+def written(embeddings: Float[np.ndarray, "text dim"]) -> Bool[np.ndarray, " text"]:
+    """Which texts are not empty: the embedding of an empty text is a row of zeros, that of any other a unit vector."""
+    return np.asarray(embeddings.any(axis=1))

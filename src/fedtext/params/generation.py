@@ -1,0 +1,19 @@
+"""How text is drawn from a language model."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from fedtext.params import Parameters
+
+
+class Sampler(Parameters):
+    """At most `max_new_tokens` tokens, then cut to the chunk length.
+
+    `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
+    """
+
+    temperature: float = Field(1.0, gt=0)
+    top_p: float = Field(1.0, gt=0, le=1)
+    max_new_tokens: int = Field(85, ge=4)
+    batch_size: int = Field(256, ge=1)

@@ -1,0 +1,55 @@
+"""What a run plans to release, and at which noise: settled before any private text is read."""
+
+from __future__ import annotations
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.calibration import noise_multiplier
+from fedtext.privacy.ledger import Ledger, Release, open_ledger
+
+
+def sampling_rate(privacy: Privacy, population: int) -> float:
+    """Share of the units asked in one release."""
+    if privacy.sampling == "full" or privacy.clients_per_round is None:
+        return 1.0
+    return privacy.clients_per_round / population
+
+
+def planned_multiplier(privacy: Privacy, population: int, releases: int) -> float:
+    """Noise multiplier of each of `releases` releases: the declared one, or the smallest that keeps the epsilon."""
+    if privacy.noise_multiplier is not None:
+        return privacy.noise_multiplier
+    watched = privacy.aggregation == "local"  # the server sees who answers, so the draw of units hides nobody
+    return noise_multiplier(
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        rounds=releases,
+        adjacency=privacy.adjacency,
+        sampling="full" if watched else privacy.sampling,
+        rate=1.0 if watched else sampling_rate(privacy, population),
+    )
+
+
+def planned_ledger(
+    privacy: Privacy, population: int, *, name: str, releases: int, first_round: int = 1, clip_norm: float = 1.0
+) -> Ledger:
+    """An empty ledger for `population` units, after checking that `releases` releases called `name` fit the budget.
+
+    Raises:
+        BudgetExceeded: they would overdraw it.
+        ValueError: the declaration means nothing for so many units.
+    """
+    noise = planned_multiplier(privacy, population, releases)
+    planned = [
+        Release(
+            name=name,
+            round=first_round + t,
+            mechanism="discrete Gaussian",
+            sensitivity=clip_norm,
+            noise_stddev=noise * clip_norm,
+            sampling=privacy.sampling,
+            rate=sampling_rate(privacy, population),
+            unit=privacy.unit,
+        )
+        for t in range(releases)
+    ]
+    return open_ledger(privacy, population, planned)
