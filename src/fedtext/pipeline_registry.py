@@ -3,9 +3,10 @@
 from kedro.pipeline import Pipeline
 
 from fedtext.config import active_parameters
+from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 from fedtext.pipelines.docstrings.pipeline import create_pipeline as docstrings
-from fedtext.pipelines.evaluation.pipeline import create_pipeline as evaluation
+from fedtext.pipelines.evaluation import pipeline as evaluation
 from fedtext.pipelines.ingest.pipeline import create_pipeline as ingest
 from fedtext.pipelines.largefedbench.pipeline import create_pipeline as largefedbench
 from fedtext.pipelines.largefedbench_diff.pipeline import create_pipeline as largefedbench_diff
@@ -13,31 +14,50 @@ from fedtext.pipelines.partition.pipeline import create_pipeline as partition
 from fedtext.pipelines.popri.pipeline import create_pipeline as popri
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
 from fedtext.pipelines.public_text.pipeline import create_pipeline as public_text
-from fedtext.pipelines.report.pipeline import create_pipeline as report
+from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.snapshot.pipeline import create_pipeline as snapshot
 from fedtext.pipelines.table.pipeline import create_pipeline as table
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """All pipelines; `__default__` is source -> partition -> popri -> evaluation -> report."""
+    """All pipelines. An algorithm's name is its whole job; `__default__` is POPri's.
+
+    A job is source -> public text -> partition -> clients -> algorithm -> evaluation -> report; what an earlier run has
+    left below the data root is not done again, so jobs share all that they have in common.
+    """
     sources = {"docstrings": docstrings(), "table": table(), "snapshot": snapshot()}
+    source = active_parameters()["corpus"]["source"]
+    if source not in sources:
+        raise ValueError(f"corpus.source is {source!r}: choose one of {', '.join(sources)}")
     steps = {
         "public_text": public_text(),
         "partition": partition(),
         "clients": clients(),
-        "popri": popri(),
-        "evaluation": evaluation(),
-        "report": report(),
+        "controls": evaluation.controls_pipeline(),
     }
-    source = active_parameters()["corpus"]["source"]
-    if source not in sources:
-        raise ValueError(f"corpus.source is {source!r}: choose one of {', '.join(sources)}")
+    common = Pipeline([sources[source], *steps.values()])
+    matched = active_parameters()["popri"]["scoring"] in SINGLE_RELEASE
+    jobs = {
+        "popri": _text_job(common, "popri", popri(), matched=matched),
+    }
     return {
-        "__default__": Pipeline([sources[source], *steps.values()]),
+        "__default__": jobs["popri"],
         **sources,
         **steps,
+        **jobs,
         "ingest": ingest(),
         "largefedbench": largefedbench(),
         "largefedbench_diff": largefedbench_diff(),
         "pretrain": pretrain(),
     }
+
+
+def _text_job(common: Pipeline, name: str, algorithm: Pipeline, *, matched: bool = False) -> Pipeline:
+    """The whole job of an algorithm that makes text."""
+    judged = evaluation.text_pipeline(name, matched=matched)
+    return Pipeline([common, algorithm, judged, report.text_pipeline(name)])
+
+
+def _model_job(common: Pipeline, name: str, algorithm: Pipeline) -> Pipeline:
+    """The whole job of an algorithm that makes a model."""
+    return Pipeline([common, algorithm, evaluation.model_pipeline(name), report.model_pipeline(name)])

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from fedtext.evaluation.conditions import compare_conditions
-from fedtext.evaluation.cost import popri_cost
 from fedtext.evaluation.distribution import Bias, HeldOut, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.next_token import NextTokenCounts
 from fedtext.evaluation.scorecard import Distribution, Protection, scorecard
-from fedtext.params.popri import Popri
+from fedtext.federation.communication import Cost
 
 LEVELS = {
     "eps0": 0.09,
@@ -69,14 +68,14 @@ def protection(**changes: Any) -> Protection:
 
 
 def card(**changes: Any) -> dict[str, Any]:
-    popri = Popri(rounds=4, prompts=96, responses=8, synthetic_texts=2500)
+    cost = Cost(method="POPri, witness_rff (this run)", down_floats=0, up_floats=1024, exchanges=1)
     given = {
         "algorithm": "POPri",
         "corpus": "docstrings",
         "protection": protection(),
         "accuracy": accuracy(),
         "distribution": distribution(),
-        "costs": [popri_cost(popri, embedding_dim=384, client_seconds=0.003, server_seconds=31.0)],
+        "costs": [cost.model_copy(update={"client_seconds": 0.003, "server_seconds": 31.0})],
         "synthetic_texts": 2500,
         "seconds": {"popri": 140.0},
     }

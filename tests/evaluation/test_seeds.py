@@ -14,7 +14,9 @@ def test_every_run_counts_and_differences_are_paired():
     ours = [c["accuracy"]["conditions"]["synthetic"]["top_1"] for c in cards]
     public = [c["accuracy"]["conditions"]["public_control"]["top_1"] for c in cards]
     assert rows["top-1 accuracy, the private synthetic texts, %"].mean == pytest.approx(np.mean(ours))
-    assert rows["synthetic minus the same number of public texts, points"] == paired_difference(ours, public)
+    assert rows["the private synthetic texts minus the same number of public texts, points"] == paired_difference(
+        ours, public
+    )
     assert all(interval.runs == 3 for interval in rows.values())
     assert any(name.startswith("FID, synthetic minus") for name in rows)
 

@@ -115,6 +115,7 @@ def _run(privacy: dict[str, Any], popri: dict[str, Any]) -> dict[str, Any]:
         "params:privacy.noise_seed": privacy["noise_seed"],
         "params:chunking": Chunking(),
     }
+    given["release_history"] = ()
     made = {name: Kept() for name in pipeline.all_outputs()}
     catalog = DataCatalog({**{k: Kept(v, copy_mode="assign") for k, v in given.items()}, **made})
     SequentialRunner().run(pipeline, catalog)

@@ -70,9 +70,9 @@ def test_early_stopping_passes_through_every_node_without_work_or_price(
 
     monkeypatch.setattr(steering, "released_score", lambda rows, *_: next(scores) if len(rows) else None)
     made = run_popri(scoring=scoring, patience=1, rounds=3, checkpoint=checkpoint)
-    assert made["popri_rounds"] == {
-        "released_scores": [0.2, 0.1, None, None][: 4 if scoring in SINGLE_RELEASE else 3], "stopped": True
-    }  # fmt: skip
+    scored = [0.2, 0.1, None, None][: 4 if scoring in SINGLE_RELEASE else 3]
+    chosen = {"released_score": 0, "last": 3}.get(checkpoint, made["popri_checkpoint"]["adapter"])
+    assert made["popri_rounds"] == {"released_scores": scored, "stopped": True, "chosen": chosen}
     for name in ("prompts", "candidates", "candidate_embeddings", "scores", "pairs", "training_log"):
         assert len(made[f"popri.round_03.{name}"]) == 0, name
     assert made["popri.round_03.adapter"] == made["popri.round_02.adapter"] == "adapter++"

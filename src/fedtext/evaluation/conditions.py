@@ -8,22 +8,19 @@ intervals cover the draw of the held-out clients, not the randomness of training
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.evaluation.next_token import NextTokenCounts, fine_tune_and_count
-from fedtext.evaluation.published_metric import fine_tune_and_score_as_published
+from fedtext.evaluation.next_token import NextTokenCounts
 from fedtext.evaluation.ratios import Ratio, clustered_ratio
 from fedtext.params.evaluation import Evaluation
 from fedtext.seeding import stream
 
-if TYPE_CHECKING:
-    from fedtext.generation.language_model import LanguageModel
-
 PUBLIC, PRIVATE = "eps0", "private"
+JUDGED = ("synthetic", "trained_model")  # what an algorithm made: text to train on, or the model itself
 CONTROLS = ("public_control", "untuned_control", "matched_control")
 CONDITIONS = {
     "eps0": "public model, no fine-tuning (ε = 0)",
@@ -31,6 +28,7 @@ CONDITIONS = {
     "untuned_control": "samples of the untuned generator",
     "matched_control": "public texts that match the release (same ε)",
     "synthetic": "the private synthetic texts",
+    "trained_model": "the private text, under differential privacy",
     "private": "the private text itself (ε = ∞)",
 }
 
@@ -43,49 +41,15 @@ def held_out_sample(count: int, params: Evaluation) -> Int[np.ndarray, " sample"
     return np.sort(drawn)
 
 
-def score_conditions(
-    on_device: LanguageModel,
-    conditions: Mapping[str, Sequence[str]],
-    eval_texts: Sequence[str],
-    params: Evaluation,
-    *,
-    length: int,
-    seed: int,
-    clients: Int[np.ndarray, " text"] | None = None,
-) -> dict[str, Any]:
-    """Train on each condition's texts (none leaves the public model untouched), score, and compare.
-
-    Args:
-        on_device: The public on-device model every condition starts from.
-        conditions: Training texts by name; `CONDITIONS` names those of the report.
-        eval_texts: Held-out private texts.
-        params: Training recipe and ranks; `params.published_metric` adds the released code's figures.
-        length: Tokens a text is cut to.
-        seed: Of every condition's training alike.
-        clients: Whose each held-out text is; by default each is its own client.
-
-    Returns:
-        `conditions` (name -> accuracies and facts), `gains` and `gap_closed` (see `compare_conditions`).
-    """
-    counts: dict[str, NextTokenCounts] = {}
-    table: dict[str, dict[str, Any]] = {}
-    recipe: dict[str, Any] = {"length": length, "seed": seed}
-    for name, texts in conditions.items():
-        counts[name], facts = fine_tune_and_count(on_device, texts, eval_texts, params, **recipe, label=name)
-        table[name] = {**counts[name].summary(clients), **facts}
-        if params.published_metric:
-            table[name] |= fine_tune_and_score_as_published(on_device, texts, eval_texts, params, **recipe, label=name)
-    return {"conditions": table, **compare_conditions(counts, clients)}
-
-
 def compare_conditions(
     counts: Mapping[str, NextTokenCounts], clients: Int[np.ndarray, " text"] | None = None
 ) -> dict[str, Any]:
     """Paired differences in the first accuracy, and the share of the gap each condition closes.
 
     Returns:
-        `gains`: name -> reference -> `{estimate, low, high, measurable}`, against eps0 and the controls where scored;
-        measurable means that the 95% interval excludes 0. `gap_closed`: name -> `{share, low, high, reason}`.
+        `judged`: which condition is the algorithm's own. `gains`: name -> reference -> `{estimate, low, high,
+        measurable}`, against eps0 and the controls where scored; measurable means that the 95% interval excludes 0.
+        `gap_closed`: name -> `{share, low, high, reason}`.
     """
     references = [name for name in (PUBLIC, *CONTROLS) if name in counts]
     gains = {
@@ -104,7 +68,8 @@ def compare_conditions(
             for name in counts
             if name not in (PUBLIC, PRIVATE)
         }
-    return {"gains": gains, "gap_closed": closed}
+    judged = next((name for name in JUDGED if name in counts), None)
+    return {"judged": judged, "gains": gains, "gap_closed": closed}
 
 
 def gap_closed(

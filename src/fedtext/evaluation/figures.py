@@ -27,7 +27,7 @@ MIN_CLIENTS = 20  # an aggregate of fewer clients is not shown
 ROUND_TO = 10  # and larger ones only to this many clients
 TOKEN_EDGES = (0, 64, 128, 256, 512, 1024, 2048, 4096)
 MOST_LABELS = 12  # bars that still have room for their number
-COLOURS = {"eps0": PUBLIC, "private": PRIVATE, "synthetic": SYNTHETIC}
+COLOURS = {"eps0": PUBLIC, "private": PRIVATE, "synthetic": SYNTHETIC, "trained_model": SYNTHETIC}
 CURVES = {
     "fid": "FID to held-out text",
     "mean_gap": "squared mean gap to held-out text",
@@ -79,7 +79,7 @@ def round_curves(
 
 
 def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
-    """Next-token accuracy of each condition of `score_conditions`, 95% intervals, and the share of the gap closed."""
+    """Next-token accuracy of each condition of `compare_conditions`, 95% intervals, and the share of the gap closed."""
     from plotly.graph_objects import Bar, Figure
 
     table, closed = accuracy["conditions"], accuracy["gap_closed"]

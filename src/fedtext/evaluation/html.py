@@ -51,7 +51,8 @@ def render_report(
     unknown = sorted(figures.keys() - FIGURES.keys())
     if unknown:
         raise ValueError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
-    heading = title or f"Synthetic text by {card['algorithm']} from {card['corpus']}"
+    made = "A model" if card["accuracy"]["judged"] == "trained_model" else "Synthetic text"
+    heading = title or f"{made} by {card['algorithm']} from {card['corpus']}"
     drawn = {name: _figure(name, figures[name]) for name in FIGURES if name in figures}
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -70,12 +71,12 @@ def _lead(headline: Sequence[str]) -> str:
 def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[str]) -> str:
     tables = {
         "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]),
-        "distribution": distance_table(card["distribution"]),
+        "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
         "privacy": protection_table(card["protection"]) + _assumptions(card["protection"]["assumptions"]),
         "cost": cost_table_html(card["cost"]) + _stages(card["seconds"]),
     }
     titles = {
-        "accuracy": "What the synthetic text is worth",
+        "accuracy": "What it is worth",
         "distribution": "How near it is to the private text",
         "rounds": "Rounds",
         "samples": "Samples",

@@ -11,9 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fedtext.evaluation.cost import PUBLISHED, Cost
+from fedtext.evaluation.cost import PUBLISHED
 from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.wording import accuracy_sentence, epsilon_sentence, protection_sentence
+from fedtext.federation.communication import Cost
 from fedtext.params.privacy import Adjacency
 from fedtext.privacy.assumptions import SIMULATED
 
@@ -78,7 +79,7 @@ def scorecard(
     corpus: str,
     protection: Protection,
     accuracy: Mapping[str, Any],
-    distribution: Distribution,
+    distribution: Distribution | None,
     costs: Sequence[Cost],
     synthetic_texts: int,
     seconds: Mapping[str, float] | None = None,
@@ -91,8 +92,8 @@ def scorecard(
         algorithm: Name of what made the data set.
         corpus: What the private text is, in a few words.
         protection: What was protected and at which price.
-        accuracy: What `fedtext.evaluation.conditions.score_conditions` returned.
-        distribution: Distances to held-out text.
+        accuracy: `conditions` (name -> accuracies and facts) and what `conditions.compare_conditions` returned.
+        distribution: Distances to held-out text; None where a model was made and no text.
         costs: This run's rows of the cost table; the published ones are added.
         synthetic_texts: Size of the data set.
         seconds: Wall time by stage.
@@ -107,7 +108,7 @@ def scorecard(
         "protection": guarded,
         "synthetic_texts": synthetic_texts,
         "accuracy": accuracy,
-        "distribution": {**distribution.model_dump(), "bias": distribution.bias._asdict()},
+        "distribution": _distances(distribution),
         "cost": [_cost_row(row) for row in (*costs, *PUBLISHED)],
         "seconds": dict(seconds or {}),
         "limits": [*limits, *_standing_limits(accuracy, distribution, seeds)],
@@ -121,21 +122,32 @@ def _reasons(protection: Protection) -> tuple[str, ...]:
     return ("its accountant found none",)
 
 
-def _standing_limits(accuracy: Mapping[str, Any], distribution: Distribution, seeds: int) -> list[str]:
+def _distances(distribution: Distribution | None) -> dict[str, Any] | None:
+    if distribution is None:
+        return None
+    return {**distribution.model_dump(), "bias": distribution.bias._asdict()}
+
+
+def _standing_limits(accuracy: Mapping[str, Any], distribution: Distribution | None, seeds: int) -> list[str]:
     table = accuracy["conditions"]
-    bias = distribution.bias
-    said = [
-        f"FID is biased upwards at finite size: two samples of {bias.size:,} held-out texts each are already "
-        f"{bias.mean:.3f} apart. Every FID here is taken at that size, so compare it with that floor, not with 0.",
+    said = [_floor_of_distances(distribution.bias)] if distribution else []
+    said += [
         "Intervals cover the draw of the held-out clients. They do not cover the randomness of training"
         + (f"; these are the figures of one of {seeds} runs." if seeds > 1 else " and sampling: this is one run."),
-        "FID and accuracy are measured on held-out private text for the evaluation alone; nothing in the run saw them.",
+        "Everything here is measured on held-out private text for the evaluation alone; nothing in the run saw them.",
     ]
     sizes = {name: table[name]["texts"] for name in ("synthetic", "public_control", "untuned_control") if name in table}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {texts:,}" for name, texts in sizes.items())
         said.append(f"The conditions were trained on different numbers of texts ({listed}): compare them with care.")
     return said
+
+
+def _floor_of_distances(bias: Bias) -> str:
+    return (
+        f"FID is biased upwards at finite size: two samples of {bias.size:,} held-out texts each are already "
+        f"{bias.mean:.3f} apart. Every FID here is taken at that size, so compare it with that floor, not with 0."
+    )
 
 
 def _cost_row(cost: Cost) -> dict[str, Any]:

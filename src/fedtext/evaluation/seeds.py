@@ -25,18 +25,21 @@ def across_seeds(cards: Sequence[Mapping[str, Any]]) -> list[Row]:
     if not cards:
         raise ValueError("no scorecards: run with at least one seed")
     tables = [card["accuracy"]["conditions"] for card in cards]
+    judged = cards[0]["accuracy"]["judged"]
     names = [name for name in CONDITIONS if all(name in table for table in tables)]
     top = {name: [table[name]["top_1"] for table in tables] for name in names}
     rows = [Row(f"top-1 accuracy, {CONDITIONS[name]}, %", mean_interval(top[name]), 100, 1) for name in names]
     rows += [
-        Row(f"synthetic minus {CONDITIONS[name]}, points", paired_difference(top["synthetic"], top[name]), 100, 1)
+        Row(f"{CONDITIONS[judged]} minus {CONDITIONS[name]}, points", paired_difference(top[judged], top[name]), 100, 1)
         for name in (PUBLIC, *CONTROLS)
-        if {name, "synthetic"} <= top.keys()
+        if name in top
     ]
-    return [*rows, *_distances([card["distribution"] for card in cards])]
+    return [*rows, *_distances([card["distribution"] for card in cards if card["distribution"]])]
 
 
 def _distances(found: Sequence[Mapping[str, Any]]) -> list[Row]:
+    if not found:
+        return []
     names = [name for name in found[0]["sets"] if all(name in each["sets"] for each in found)]
     fid = {name: [each["sets"][name]["fid"] for each in found] for name in names}
     rows = [Row(f"FID, {CONDITIONS.get(name, name)}", mean_interval(fid[name])) for name in names]

@@ -54,7 +54,7 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> str:
         "The on-device model after each kind of training text: next-token accuracy on held-out text (95% intervals)",
         ["trained on", "texts", *[r.replace("_", " ") for r in ranks], "points against ε\u00a0=\u00a00", "gap closed"],
         rows,
-        strong=[i for i, name in enumerate(names) if name == "synthetic"],
+        strong=[i for i, name in enumerate(names) if name == accuracy["judged"]],
     )
 
 

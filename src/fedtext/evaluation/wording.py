@@ -122,15 +122,16 @@ def epsilon_sentence(protection: Mapping[str, Any]) -> str:
 
 def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
     """Third sentence: how much better the on-device model became, and whether a control without cost does as well."""
-    ours, public = accuracy["conditions"]["synthetic"]["top_1"], accuracy["conditions"][PUBLIC]["top_1"]
-    gain = accuracy["gains"]["synthetic"][PUBLIC]
+    judged = accuracy["judged"]
+    ours, public = accuracy["conditions"][judged]["top_1"], accuracy["conditions"][PUBLIC]["top_1"]
+    gain = accuracy["gains"][judged][PUBLIC]
     levels = f"from {percent(public)} to {percent(ours)}"
     interval = f"{100 * gain['estimate']:+.1f} points, {MEASURED} {_ends(gain, 1)}"
     if not gain["measurable"]:
         return f"The on-device model's next-token accuracy did not measurably change ({levels}; {interval})."
     if gain["estimate"] < 0:
         return f"The on-device model became worse: its next-token accuracy fell {levels} ({interval})."
-    closed = accuracy["gap_closed"].get("synthetic", {}).get("share")
+    closed = accuracy["gap_closed"].get(judged, {}).get("share")
     of_gap = "" if closed is None else f", {100 * closed:.0f}% of the gap to training on the private text itself"
     return (
         f"The on-device model's next-token accuracy rose {levels} ({interval}){of_gap}; {_against_controls(accuracy)}."
@@ -138,7 +139,7 @@ def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
 
 
 def _against_controls(accuracy: Mapping[str, Any]) -> str:
-    gains = {name: accuracy["gains"]["synthetic"][name] for name in CONTROLS if name in accuracy["conditions"]}
+    gains = {name: accuracy["gains"][accuracy["judged"]][name] for name in CONTROLS if name in accuracy["conditions"]}
     if not gains:
         return "no control was scored, so what the private text contributed is unknown"
     named = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from fedtext.params.privacy import Adjacency
@@ -19,13 +19,32 @@ NEIGHBOURS = {
 }
 
 
-def privacy_report(ledger: Ledger, *, noise_source: str | None = None, further: Sequence[str] = ()) -> dict[str, Any]:
+def final_report(ledger: Ledger, history: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
+    """What every algorithm's last node writes: `privacy_report.json` and `privacy_report.md`, held-out reads named.
+
+    Args:
+        ledger: After the last release.
+        history: Every different release of the data root, this run's among them: `node`, `identity`, `result`.
+    """
+    held_out = "accuracy and distances are measured on the test clients' text; nothing that is released depends on them"
+    report = privacy_report(ledger.evaluation_only_read("evaluation", held_out), history=history)
+    return report, render_markdown(report)
+
+
+def privacy_report(
+    ledger: Ledger,
+    *,
+    noise_source: str | None = None,
+    further: Sequence[str] = (),
+    history: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
     """Everything a reader needs to judge the run, ready for JSON; an infinite epsilon is the string "infinity".
 
     Args:
         ledger: The final ledger.
         noise_source: `NoiseKey.source`; by default what the declaration says. "seed" marks the report as a simulation.
         further: Assumptions that the run relies on beyond what the declaration says.
+        history: Every different release ever made of the data below this data root, this run's among them.
     """
     declaration = ledger.declaration
     source = noise_source or ("operating system" if declaration.noise_seed is None else "seed")
@@ -43,6 +62,7 @@ def privacy_report(ledger: Ledger, *, noise_source: str | None = None, further: 
         "unaccounted": [entry.model_dump() for entry in ledger.unaccounted],
         "evaluation_only": [entry.model_dump() for entry in ledger.evaluation_only],
         "published": _published(ledger) if declaration.calibration == "published" else None,
+        "data_root": _data_root(ledger, history),
         "noise": SIMULATED if source == "seed" else f"a secret key from the {source}",
         "assumptions": [*assumptions(ledger, source), *further],
     }
@@ -84,6 +104,10 @@ def render_markdown(report: dict[str, Any]) -> str:
         lines += [f"- {entry['name']}: {entry['reason']}" for entry in report[key]] or ["None."]
     if report["published"]:
         lines += ["", "## Published and exact", "", report["published"]["statement"]]
+    if others := report["data_root"]["releases"]:
+        lines += ["", "## All releases of this data root", "", report["data_root"]["statement"], ""]
+        head = ["node", "identity", "finished"]
+        lines += table(head, [[str(entry[key]) for key in head] for entry in others])
     lines += ["", "## Assumptions", "", *(f"- {assumption}" for assumption in report["assumptions"])]
     return "\n".join(lines) + "\n"
 
@@ -127,6 +151,21 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
         price = {"epsilon_alone": _number(alone.spent()), "epsilon_cumulative": _number(so_far.spent())}
         entries.append({**release.model_dump(), "noise_multiplier": release.noise_multiplier, **price})
     return entries
+
+
+def _data_root(ledger: Ledger, history: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Every release of the same private data, and whether there are more than this ledger prices."""
+    here = len(ledger.releases) + len(ledger.unaccounted)
+    others = len(history) - here
+    statement = f"This data root holds {len(history)} different releases of its private data, "
+    statement += (
+        f"{others} of them beyond the {here} of this ledger, made by other algorithms or with other parameters. "
+        "Whoever sees several of them has spent the sum of their epsilons; this report prices its own ledger only."
+        if others > 0
+        else "all of them in this ledger."
+    )
+    listed = [{"node": e["node"], "identity": e["identity"][:12], "finished": e["result"] is not None} for e in history]
+    return {"statement": statement, "releases": listed}
 
 
 def _epsilon_under(ledger: Ledger, adjacency: Adjacency) -> float | str:

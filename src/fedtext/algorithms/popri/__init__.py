@@ -19,6 +19,7 @@ clients' mean features can serve all rounds (`witness_*`, `mean_embedding`).
 from fedtext.algorithms.popri.ballots import score_by_ballots
 from fedtext.algorithms.popri.budget import CLIP_NORM, multiplier, planned_ledger
 from fedtext.algorithms.popri.checkpoint import chosen_adapter, next_state
+from fedtext.algorithms.popri.cost import communication
 from fedtext.algorithms.popri.features import feature_map, label_index
 from fedtext.algorithms.popri.release import release_private_mean
 from fedtext.algorithms.popri.steps import (
@@ -32,6 +33,7 @@ from fedtext.algorithms.popri.steps import (
 __all__ = [
     "CLIP_NORM",
     "chosen_adapter",
+    "communication",
     "draw_prompts",
     "feature_map",
     "final_selection",

@@ -4,7 +4,9 @@ What a condition got right in each held-out text is as private as the text; only
 the figures, by nodes that are declared held-out evaluations.
 """
 
+import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +14,17 @@ import pandas as pd
 from plotly.graph_objects import Figure
 
 from fedtext.embedding.encoder import Encoder
-from fedtext.evaluation.conditions import compare_conditions, held_out_sample
+from fedtext.evaluation.conditions import CONDITIONS, compare_conditions, held_out_sample
 from fedtext.evaluation.distribution import HeldOut, fit_pca
 from fedtext.evaluation.figures import tokens_per_client
 from fedtext.evaluation.figures_pca import pca_panels
 from fedtext.evaluation.next_token import NextTokenCounts, fine_tune_and_count
+from fedtext.generation.few_shot import draw_prompts, sampled_texts
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation
+from fedtext.params.generation import Sampler
+from fedtext.seeding import derived_seed, stream
 
 Counts = dict[str, np.ndarray]
 PANELS = 6
@@ -41,11 +46,39 @@ def _condition(
     return {"correct": counts.correct, "tokens": counts.tokens, "nats": counts.nats, "top": top, "texts": trained_on}
 
 
-def _as_many(texts: pd.DataFrame, synthetic: pd.DataFrame, evaluation: Evaluation) -> list[str]:
-    """As many texts as the synthetic data set has (or `evaluation.texts`), evenly spaced."""
-    wanted = min(evaluation.texts or len(synthetic), len(texts))
-    rows = np.linspace(0, len(texts) - 1, wanted).astype(np.int64)
+def _as_many(texts: pd.DataFrame, evaluation: Evaluation) -> list[str]:
+    """`evaluation.texts` of the texts, evenly spaced: every condition trains on as many."""
+    rows = np.linspace(0, len(texts) - 1, min(evaluation.texts, len(texts))).astype(np.int64)
     return texts["text"].iloc[rows].tolist()
+
+
+def generate_untuned_texts(
+    generator: LanguageModel,
+    public_samples: pd.DataFrame,
+    sampler: Sampler,
+    responses: int,
+    labels: list[str],
+    chunking: Chunking,
+    evaluation: Evaluation,
+) -> pd.DataFrame:
+    """What the public generator writes by itself, prompted with any public samples: a control without private data."""
+    prompts = draw_prompts(
+        public_samples,
+        np.arange(len(public_samples)),
+        count=-(-evaluation.texts // responses),
+        classes=labels or (None,),
+        rng=stream(evaluation.seed, "prompts", "untuned"),
+    )
+    texts = sampled_texts(
+        generator,
+        prompts,
+        responses=responses,
+        sampler=sampler,
+        length=chunking.length,
+        seed=derived_seed(evaluation.seed, "responses", "untuned"),
+        label="texts of the untuned generator",
+    )
+    return texts[texts["text"] != ""].reset_index(drop=True)
 
 
 def score_public_model(
@@ -63,7 +96,7 @@ def score_synthetic(
     synthetic: pd.DataFrame,
 ) -> Counts:
     """After training on the synthetic data."""
-    texts = _as_many(synthetic, synthetic, evaluation)
+    texts = _as_many(synthetic, evaluation)
     return _condition(on_device, texts, private_test, chunking, evaluation, "synthetic texts")
 
 
@@ -72,11 +105,10 @@ def score_untuned_control(
     private_test: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
-    synthetic: pd.DataFrame,
     untuned: pd.DataFrame,
 ) -> Counts:
     """Control without private data: as many texts of the untuned generator."""
-    texts = _as_many(untuned, synthetic, evaluation)
+    texts = _as_many(untuned, evaluation)
     return _condition(on_device, texts, private_test, chunking, evaluation, "untuned generator")
 
 
@@ -85,11 +117,10 @@ def score_public_control(
     private_test: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
-    synthetic: pd.DataFrame,
     public_samples: pd.DataFrame,
 ) -> Counts:
     """Control without private data: as many public texts."""
-    texts = _as_many(public_samples, synthetic, evaluation)
+    texts = _as_many(public_samples, evaluation)
     return _condition(on_device, texts, private_test, chunking, evaluation, "public texts")
 
 
@@ -98,11 +129,10 @@ def score_matched_control(
     private_test: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
-    synthetic: pd.DataFrame,
     matched_public: pd.DataFrame,
 ) -> Counts:
     """Control at the same epsilon: as many public texts as the release itself would pick, without any generator."""
-    texts = _as_many(matched_public, synthetic, evaluation)
+    texts = _as_many(matched_public, evaluation)
     return _condition(on_device, texts, private_test, chunking, evaluation, "matched public texts")
 
 
@@ -117,22 +147,23 @@ def score_private_text(
     return _condition(on_device, private_train["text"].tolist(), private_test, chunking, evaluation, "private texts")
 
 
-def compare_accuracies(
+def score_trained_model(
+    trained_model: Path,
+    on_device: LanguageModel,
     private_test: pd.DataFrame,
+    chunking: Chunking,
     evaluation: Evaluation,
-    eps0: Counts,
-    public_control: Counts,
-    untuned_control: Counts,
-    synthetic: Counts,
-    private: Counts,
-    matched_control: Counts | None = None,
-) -> dict[str, Any]:
+) -> Counts:
+    """The on-device model that an algorithm trained on the private text itself, under differential privacy."""
+    trained = dataclasses.replace(on_device, source=str(trained_model))
+    return _condition(trained, [], private_test, chunking, evaluation, "privately trained model")
+
+
+def compare_accuracies(private_test: pd.DataFrame, evaluation: Evaluation, **conditions: Counts) -> dict[str, Any]:
     """Accuracies of all conditions, their paired differences and the share of the gap closed: aggregates only."""
     held_out = private_test.iloc[held_out_sample(len(private_test), evaluation)]
     clients, _ = pd.factorize(held_out["client_id"], sort=True)
-    by_name = {"eps0": eps0, "public_control": public_control, "untuned_control": untuned_control}
-    by_name |= {"matched_control": matched_control} if matched_control is not None else {}
-    by_name |= {"synthetic": synthetic, "private": private}
+    by_name = {name: conditions[name] for name in CONDITIONS if name in conditions}
     counts = {
         name: NextTokenCounts(tuple(c["top"].tolist()), c["correct"], c["tokens"], c["nats"])
         for name, c in by_name.items()

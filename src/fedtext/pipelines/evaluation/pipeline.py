@@ -1,6 +1,7 @@
-"""evaluation: one scorecard for any synthetic data set, whatever algorithm made it.
+"""evaluation: one scorecard for whatever an algorithm made, text or a model.
 
-What reads held-out private text and still writes aggregates is tagged `held_out_evaluation`: only the report reads it.
+The controls are trained and scored once for a data root, whatever is compared with them. What reads held-out private
+text and still writes aggregates is tagged `held_out_evaluation`: only the report reads it.
 """
 
 from collections.abc import Callable
@@ -9,54 +10,93 @@ from typing import Any
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.config import active_parameters
-from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.pipelines.evaluation import nodes
 
 HELD_OUT = "held_out_evaluation"
-NAME = "evaluation"
-evaluation_node = partial(node, namespace=NAME)
-held_out_node = partial(node, namespace=NAME, tags=HELD_OUT)
+SETTINGS = ["params:chunking", "params:evaluation"]
+CONTROLS = ("eps0", "public_control", "untuned_control", "private")
 
 
-def create_pipeline(algorithm: str = "popri") -> Pipeline:
-    """Judge `<algorithm>_synthetic` and its controls on the test clients."""
-    synthetic = f"{algorithm}_synthetic"
+def controls_pipeline() -> Pipeline:
+    """What every algorithm is compared with, and the held-out samples' embeddings."""
     conditions: dict[str, tuple[Callable[..., Any], list[str]]] = {
         "eps0": (nodes.score_public_model, []),
-        "public_control": (nodes.score_public_control, [synthetic, "public_samples"]),
-        "untuned_control": (nodes.score_untuned_control, [synthetic, f"{algorithm}_untuned"]),
-        "synthetic": (nodes.score_synthetic, [synthetic]),
+        "public_control": (nodes.score_public_control, ["public_samples"]),
+        "untuned_control": (nodes.score_untuned_control, ["untuned_texts"]),
         "private": (nodes.score_private_text, ["private_train"]),
     }
-    if active_parameters()[algorithm]["scoring"] in SINGLE_RELEASE:
-        conditions["matched_control"] = (nodes.score_matched_control, [synthetic, f"{algorithm}_matched_public"])
-    counts = {name: f"private_{algorithm}_counts_{name}" for name in conditions}
-    settings = ["params:chunking", "params:evaluation"]
-    scored = [
-        evaluation_node(
-            function, ["on_device", "private_test", *settings, *texts], counts[name], name=function.__name__
-        )
-        for name, (function, texts) in conditions.items()
-    ]
-    compare = held_out_node(
+    untuned = ["generator", "public_samples", "params:popri.sampler", "params:popri.final_responses"]
+    return Pipeline(
+        [
+            node(
+                nodes.generate_untuned_texts,
+                [*untuned, "params:popri.labels", *SETTINGS],
+                "untuned_texts",
+                name="generate_untuned_texts",
+                namespace="evaluation",
+            ),
+            node(
+                nodes.embed_test_samples,
+                ["private_test", "encoder", "params:evaluation"],
+                "private_test_embeddings",
+                name="embed_test_samples",
+                namespace="evaluation",
+            ),
+            *(
+                _scored(function, texts, f"private_counts_{name}", "evaluation")
+                for name, (function, texts) in conditions.items()
+            ),
+        ]
+    )
+
+
+def text_pipeline(algorithm: str, *, matched: bool = False) -> Pipeline:
+    """Judge `<algorithm>_synthetic` on the test clients; `matched` adds the public texts that its release picks."""
+    place = f"evaluation.{algorithm}"
+    counts = {"synthetic": f"private_{algorithm}_counts_synthetic"}
+    scored = [_scored(nodes.score_synthetic, [f"{algorithm}_synthetic"], counts["synthetic"], place)]
+    if matched:
+        counts["matched_control"] = f"private_{algorithm}_counts_matched_control"
+        texts = [f"{algorithm}_matched_public"]
+        scored.append(_scored(nodes.score_matched_control, texts, counts["matched_control"], place))
+    return Pipeline([*scored, _comparison(algorithm, counts), *_distances(algorithm)])
+
+
+def model_pipeline(algorithm: str) -> Pipeline:
+    """Judge `<algorithm>_model`, an on-device model trained on the private text itself."""
+    counts = {"trained_model": f"private_{algorithm}_counts_trained_model"}
+    scored = node(
+        nodes.score_trained_model,
+        [f"{algorithm}_model", "on_device", "private_test", *SETTINGS],
+        counts["trained_model"],
+        name="score_trained_model",
+        namespace=f"evaluation.{algorithm}",
+    )
+    return Pipeline([scored, _comparison(algorithm, counts)])
+
+
+def _scored(function: Callable[..., Any], texts: list[str], counts: str, place: str) -> Node:
+    """Train the on-device model on some texts and count what it gets right in held-out text."""
+    inputs = ["on_device", "private_test", *SETTINGS, *texts]
+    return node(function, inputs, counts, name=function.__name__, namespace=place)
+
+
+def _comparison(algorithm: str, counts: dict[str, str]) -> Node:
+    controls = {name: f"private_counts_{name}" for name in CONTROLS}
+    return node(
         nodes.compare_accuracies,
-        {"private_test": "private_test", "evaluation": "params:evaluation", **counts},
+        {"private_test": "private_test", "evaluation": "params:evaluation", **controls, **counts},
         f"{algorithm}_accuracy",
         name="compare_accuracies",
+        namespace=f"evaluation.{algorithm}",
+        tags=HELD_OUT,
     )
-    return Pipeline([*scored, compare, *_distances(algorithm)])
 
 
 def _distances(algorithm: str) -> list[Node]:
     embeddings = [f"{algorithm}_round_embeddings", f"{algorithm}_synthetic_embeddings", "public_embeddings"]
+    held_out_node = partial(node, namespace=f"evaluation.{algorithm}", tags=HELD_OUT)
     return [
-        evaluation_node(
-            nodes.embed_test_samples,
-            ["private_test", "encoder", "params:evaluation"],
-            "private_test_embeddings",
-            name="embed_test_samples",
-        ),
         held_out_node(
             nodes.measure_distances,
             ["private_test_embeddings", *embeddings, f"{algorithm}_rounds", "params:evaluation"],

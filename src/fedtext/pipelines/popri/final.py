@@ -66,12 +66,6 @@ def _synthetic(rounds: int, single: bool) -> list[Node]:
             ["popri_synthetic", "popri_synthetic_embeddings"],
             name="select_synthetic",
         ),
-        popri_node(
-            nodes.generate_untuned_texts,
-            ["generator", "popri.adapter", "public_samples", POPRI, "params:chunking"],
-            "popri_untuned",
-            name="generate_untuned_texts",
-        ),
     ]
 
 
@@ -90,14 +84,22 @@ def _records(rounds: int, single: bool) -> list[Node]:
             "popri_training_log",
             name="collect_training_logs",
         ),
-        popri_node(nodes.report_rounds, last_state(rounds, single), "popri_rounds", name="report_rounds"),
+        popri_node(
+            nodes.count_communication, ["popri.final_embeddings", POPRI], "popri_cost", name="count_communication"
+        ),
+        popri_node(
+            nodes.report_rounds,
+            [last_state(rounds, single), "popri_checkpoint"],
+            "popri_rounds",
+            name="report_rounds",
+        ),
     ]
 
 
 def _privacy_report(ledger: str) -> Node:
     return popri_node(
         nodes.write_privacy_report,
-        ledger,
+        [ledger, "release_history"],
         ["popri_privacy_report", "popri_privacy_report_text"],
         name="write_privacy_report",
     )

@@ -2,17 +2,15 @@
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from plotly.graph_objects import Figure
 
-from fedtext.evaluation.cost import popri_cost
 from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.figures import accuracy_bars, privacy_price, round_curves
 from fedtext.evaluation.html import render_report
 from fedtext.evaluation.scorecard import Distribution, Protection, epsilon_after, scorecard
+from fedtext.federation.communication import Cost
 from fedtext.params.corpus import Corpus
-from fedtext.params.popri import Popri
 
 CORPORA = {
     "docstrings": "the docstrings of Python's standard library",
@@ -21,52 +19,82 @@ CORPORA = {
 }
 
 
-def build_scorecard(
+def build_text_scorecard(
     privacy_report: dict[str, Any],
     accuracy: dict[str, Any],
-    distances: dict[str, Any],
-    synthetic_embeddings: np.ndarray,
+    cost: dict[str, Any],
     corpus: Corpus,
-    popri: Popri,
+    distances: dict[str, Any],
+    synthetic: pd.DataFrame,
 ) -> dict[str, Any]:
-    """`scorecard.json`: protection, accuracy, distances and cost of one run."""
-    texts, dim = synthetic_embeddings.shape
+    """`scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
+    distribution = Distribution(**{**distances, "bias": Bias(**distances["bias"])})
+    return _scorecard(privacy_report, accuracy, cost, corpus, distribution, len(synthetic))
+
+
+def build_model_scorecard(
+    privacy_report: dict[str, Any], accuracy: dict[str, Any], cost: dict[str, Any], corpus: Corpus
+) -> dict[str, Any]:
+    """`scorecard.json` of a privately trained model: protection, accuracy and cost of one run."""
+    return _scorecard(privacy_report, accuracy, cost, corpus, None, 0)
+
+
+def _scorecard(
+    privacy_report: dict[str, Any],
+    accuracy: dict[str, Any],
+    cost: dict[str, Any],
+    corpus: Corpus,
+    distribution: Distribution | None,
+    synthetic_texts: int,
+) -> dict[str, Any]:
+    row = Cost.model_validate(cost)
     return scorecard(
-        algorithm="POPri",
+        algorithm=row.method.partition(",")[0].removesuffix(" (this run)"),
         corpus=CORPORA[corpus.source],
         protection=Protection.of(privacy_report),
         accuracy=accuracy,
-        distribution=Distribution(**{**distances, "bias": Bias(**distances["bias"])}),
-        costs=[popri_cost(popri, embedding_dim=dim)],
-        synthetic_texts=texts,
+        distribution=distribution,
+        costs=[row],
+        synthetic_texts=synthetic_texts,
     )
 
 
-def draw_figures(
-    accuracy: dict[str, Any], distances: dict[str, Any], checkpoint: dict[str, int], privacy_report: dict[str, Any]
-) -> tuple[Figure, Figure, Figure]:
-    """Accuracy of the conditions, curves over the rounds, and the price of each release."""
-    curves = round_curves(
+def draw_accuracies(accuracy: dict[str, Any]) -> Figure:
+    """Accuracy of every condition."""
+    return accuracy_bars(accuracy)
+
+
+def draw_privacy_price(privacy_report: dict[str, Any]) -> Figure:
+    """Epsilon after each release, against the budget."""
+    return privacy_price(epsilon_after(privacy_report), privacy_report["budget"])
+
+
+def draw_round_curves(distances: dict[str, Any], rounds: dict[str, Any]) -> Figure:
+    """Curves over the rounds, the one that made the final set marked."""
+    return round_curves(
         distances["rounds"],
-        chosen=checkpoint["adapter"],
+        chosen=rounds["chosen"],
         bias=Bias(**distances["bias"]),
         held_out_distance=distances["held_out_distance"],
     )
-    price = privacy_price(epsilon_after(privacy_report), privacy_report["budget"])
-    return accuracy_bars(accuracy), curves, price
 
 
-def write_report(
+def write_model_report(card: dict[str, Any], accuracy: Figure, privacy: Figure) -> str:
+    """`report.html` of a model."""
+    return render_report(card, {"accuracy": accuracy, "privacy": privacy}, [])
+
+
+def write_text_report(
     card: dict[str, Any],
     synthetic: pd.DataFrame,
     accuracy: Figure,
-    rounds: Figure,
     privacy: Figure,
+    rounds: Figure,
     pca_rounds: Figure,
     pca_sets: Figure,
     tokens: Figure,
 ) -> str:
-    """`report.html`."""
+    """`report.html` of a synthetic data set."""
     figures = {
         "accuracy": accuracy,
         "rounds": rounds,

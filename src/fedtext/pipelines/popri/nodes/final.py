@@ -15,7 +15,8 @@ from fedtext.params.corpus import Chunking
 from fedtext.params.popri import Popri
 from fedtext.pipelines.popri.nodes.sampling import sampled_texts
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.report import privacy_report, render_markdown
+from fedtext.privacy.report import final_report
+from fedtext.provenance import ReleaseEntry
 from fedtext.records import SYNTHETIC_COLUMNS
 
 
@@ -80,21 +81,6 @@ def select_synthetic(
     return table[list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
 
 
-def generate_untuned_texts(
-    generator: LanguageModel, adapter: Path, public_samples: pd.DataFrame, popri: Popri, chunking: Chunking
-) -> pd.DataFrame:
-    """A control that spends no privacy: as many texts of the public checkpoint, prompted with any public samples."""
-    prompts = algorithm.draw_prompts(
-        public_samples,
-        np.arange(len(public_samples)),
-        popri,
-        "untuned",
-        -(-popri.synthetic_texts // popri.final_responses),
-    )
-    texts = sampled_texts(generator, adapter, prompts, "untuned", popri.final_responses, popri, chunking)
-    return texts[texts["text"] != ""].reset_index(drop=True)
-
-
 def collect_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.ndarray]:
     """Embeddings of each round's texts, keyed `round_01`, ..., for the evaluation; no key for a round without any."""
     texts = [rows[written(rows)] for rows in candidate_embeddings]
@@ -106,13 +92,20 @@ def collect_training_logs(*training_logs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([log.assign(round=t) for t, log in enumerate(training_logs, start=1)], ignore_index=True)
 
 
-def report_rounds(state: dict[str, Any]) -> dict[str, Any]:
-    """Released scores by round, as the report shows them."""
-    return {"released_scores": state["released_scores"], "stopped": state["stopped"]}
+def report_rounds(state: dict[str, Any], checkpoint: dict[str, int]) -> dict[str, Any]:
+    """Released scores by round and the chosen adapter, as the report shows them."""
+    return {
+        "released_scores": state["released_scores"],
+        "stopped": state["stopped"],
+        "chosen": checkpoint["adapter"],
+    }
 
 
-def write_privacy_report(ledger: Ledger) -> tuple[dict[str, Any], str]:
+def count_communication(final_embeddings: np.ndarray, popri: Popri) -> dict[str, Any]:
+    """This run's row of Table 2."""
+    return algorithm.communication(popri, embedding_dim=final_embeddings.shape[1]).model_dump()
+
+
+def write_privacy_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
     """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    held_out = "accuracy and distances are measured on the test clients' text; nothing that is released depends on them"
-    report = privacy_report(ledger.evaluation_only_read("evaluation", held_out))
-    return report, render_markdown(report)
+    return final_report(ledger, [entry.model_dump() for entry in release_history])

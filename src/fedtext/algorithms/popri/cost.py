@@ -1,0 +1,23 @@
+"""What POPri asks a client to exchange (the row of Table 2)."""
+
+from __future__ import annotations
+
+from fedtext.federation.communication import Cost
+from fedtext.params.popri import Popri
+
+
+def communication(popri: Popri, *, embedding_dim: int) -> Cost:
+    """What one client exchanges under `popri.scoring`.
+
+    A scoring that ballots every round sends all K x J candidates' embeddings down and one score each up. A single
+    release sends nothing down, for encoder and feature seed are public and ahead of the run, and the mean features up,
+    once; with classes, a block and one count coordinate for each.
+    """
+    if popri.single_release:
+        features = popri.random_features if popri.scoring == "witness_rff" else embedding_dim
+        classes = len(popri.classes)
+        down, up = 0, classes * (features + 1) if popri.labels else features
+    else:
+        candidates = popri.prompts * popri.responses
+        down, up = candidates * embedding_dim, candidates
+    return Cost(method=f"POPri, {popri.scoring} (this run)", down_floats=down, up_floats=up, exchanges=popri.releases)

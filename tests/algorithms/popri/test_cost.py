@@ -1,0 +1,38 @@
+"""Floats and bytes that POPri asks a client to exchange, against the paper's Table 2."""
+
+from __future__ import annotations
+
+import pytest
+
+from fedtext.algorithms.popri import communication
+from fedtext.evaluation.cost import PUBLISHED
+from fedtext.params.popri import Popri
+
+
+def popri(scoring: str, **more: object) -> Popri:
+    given = {"prompt_pool": "random", "oversample": 1.0} if scoring.startswith(("mean_cos", "near")) else {}
+    return Popri(rounds=20, prompts=1800, responses=10, synthetic_texts=10, scoring=scoring, **given, **more)
+
+
+@pytest.mark.parametrize("scoring", ["mean_cosine", "mean_cosine_centred", "nearest_histogram"])
+def test_ballots_cost_what_the_paper_says(scoring: str) -> None:
+    cost = communication(popri(scoring), embedding_dim=384)
+    published = PUBLISHED[-1]
+    assert cost.down_floats == pytest.approx(published.down_floats, rel=0.02)  # 'an approximate 7 million'
+    assert cost.up_floats == published.up_floats
+    assert cost.exchanges == 20
+
+
+def test_single_release_sends_nothing_down_and_features_up_once() -> None:
+    witness = communication(popri("witness_rff", random_features=1024), embedding_dim=384)
+    assert (witness.down_floats, witness.up_floats, witness.exchanges) == (0, 1024, 1)
+    assert communication(popri("witness_linear"), embedding_dim=384).up_floats == 384
+    assert communication(popri("mean_embedding"), embedding_dim=384).up_floats == 384
+    conditional = communication(popri("mean_embedding", labels=("a", "b")), embedding_dim=384)
+    assert conditional.up_floats == 2 * 385
+
+
+def test_bytes_are_of_the_whole_run() -> None:
+    cost = communication(popri("mean_cosine"), embedding_dim=384)
+    assert cost.down_bytes == 18_000 * 384 * 20 * 4
+    assert cost.up_bytes == 18_000 * 20 * 8

@@ -1,0 +1,90 @@
+"""The evaluation's nodes with a real on-device model: every condition scored on the same held-out text."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.corpus import Chunking
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.generation import Sampler
+from fedtext.params.training import CausalTraining
+from fedtext.pipelines.evaluation import nodes
+
+ON_DEVICE = LanguageModel("bundled:on_device")
+SETTINGS = (
+    Chunking(length=24, min_tokens=4),
+    Evaluation(training=CausalTraining(epochs=3, batch_size=8, learning_rate=3e-3), texts=80, max_eval_samples=60),
+)
+
+
+def table(texts: list[str], clients: int = 20) -> pd.DataFrame:
+    return pd.DataFrame({"text": texts, "client_id": [f"client {i % clients}" for i in range(len(texts))]})
+
+
+def made_up(words: str, count: int, seed: int) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(words.split(), size=12)) for _ in range(count)]
+
+
+HARBOUR = "the ferry sailed from harbour to harbour while gulls followed its wake at dusk"
+TEST = table(made_up(HARBOUR, 60, 1))
+PRIVATE = table(made_up(HARBOUR, 120, 2))
+NOISE = table(made_up("qzx vvk jjq wpx kkz xqv zzk", 100, 3))
+
+
+@pytest.fixture(scope="module")
+def accuracy() -> dict:
+    half = pd.concat([PRIVATE.head(40), NOISE.head(40)], ignore_index=True)
+    counts = {
+        "synthetic": nodes.score_synthetic(ON_DEVICE, TEST, *SETTINGS, half),
+        "eps0": nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS),
+        "public_control": nodes.score_public_control(ON_DEVICE, TEST, *SETTINGS, NOISE),
+        "private": nodes.score_private_text(ON_DEVICE, TEST, *SETTINGS, PRIVATE),
+    }
+    return nodes.compare_accuracies(TEST, SETTINGS[1], **counts)
+
+
+def test_better_texts_give_a_better_model_and_a_share_of_the_gap(accuracy: dict) -> None:
+    found = accuracy["conditions"]
+    assert list(found) == ["eps0", "public_control", "synthetic", "private"]
+    assert found["private"]["top_1"] > found["synthetic"]["top_1"] > found["eps0"]["top_1"]
+    assert found["synthetic"]["texts"] == found["public_control"]["texts"] == 80
+    assert accuracy["judged"] == "synthetic"
+    assert 0 < accuracy["gap_closed"]["synthetic"]["share"] < 1
+    assert accuracy["gains"]["synthetic"]["public_control"]["measurable"]
+
+
+def test_only_aggregates_leave(accuracy: dict) -> None:
+    written = json.dumps(accuracy)
+    assert json.loads(written) == accuracy
+    assert not any(text in written for text in TEST["text"])
+
+
+def test_a_trained_model_is_scored_as_it_is(tmp_path, accuracy: dict) -> None:
+    model, tokenizer = ON_DEVICE.load()
+    for part in (model, tokenizer):
+        part.save_pretrained(tmp_path)
+    counts = nodes.score_trained_model(tmp_path, ON_DEVICE, TEST, *SETTINGS)
+    assert counts["correct"].sum(axis=0)[0] / counts["tokens"].sum() == pytest.approx(
+        accuracy["conditions"]["eps0"]["top_1"], abs=0.005
+    )
+
+
+def test_the_untuned_control_is_prompted_with_public_samples_only() -> None:
+    texts = nodes.generate_untuned_texts(
+        LanguageModel("bundled:generator"),
+        NOISE.head(20),
+        Sampler(max_new_tokens=16),
+        4,
+        [],
+        SETTINGS[0],
+        SETTINGS[1].model_copy(update={"texts": 10}),
+    )
+    assert 0 < len(texts) <= 12
+    assert set(texts["prompt_id"]) <= {0, 1, 2}
+    assert (texts["text"] != "").all()
