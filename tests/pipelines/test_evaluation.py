@@ -10,7 +10,7 @@ import pytest
 
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
-from fedtext.params.evaluation import Evaluation
+from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.generation import Sampler
 from fedtext.params.training import CausalTraining
 from fedtext.pipelines.evaluation import nodes
@@ -76,15 +76,10 @@ def test_a_trained_model_is_scored_as_it_is(tmp_path, accuracy: dict) -> None:
 
 
 def test_the_untuned_control_is_prompted_with_public_samples_only() -> None:
-    texts = nodes.generate_untuned_texts(
-        LanguageModel("bundled:generator"),
-        NOISE.head(20),
-        Sampler(max_new_tokens=16),
-        4,
-        [],
-        SETTINGS[0],
-        SETTINGS[1].model_copy(update={"texts": 10}),
-    )
+    chunking, evaluation = SETTINGS
+    untuned = UntunedControl(responses=4, sampler=Sampler(max_new_tokens=16))
+    asked = evaluation.model_copy(update={"texts": 10, "untuned": untuned})
+    texts = nodes.generate_untuned_texts(LanguageModel("bundled:generator"), NOISE.head(20), chunking, asked)
     assert 0 < len(texts) <= 12
     assert set(texts["prompt_id"]) <= {0, 1, 2}
     assert (texts["text"] != "").all()

@@ -9,7 +9,7 @@ import pytest
 
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.report import _shown, privacy_report, render_markdown
+from fedtext.privacy.report import _shown, final_report, privacy_report, render_markdown
 
 
 def ledger(rounds: int = 3, mechanism: str = "exact discrete Gaussian, grid step 2^-13", **changed: object) -> Ledger:
@@ -150,3 +150,18 @@ def test_a_run_without_releases_says_so() -> None:
 def test_epsilon_is_rounded_up_never_down(value, shown) -> None:
     assert _shown(value) == shown
     assert _shown(math.inf) == "inf"
+
+
+def test_releases_of_the_same_data_beyond_the_ledger_are_said() -> None:
+    run = ledger(rounds=2)
+    history = [{"node": f"popri.round_{t:02d}.score", "identity": "ab" * 32, "result": "bytes"} for t in (1, 2)]
+    alone, text = final_report(run, history)
+    assert "all of them in this ledger" in text
+    assert alone["data_root"]["releases"][0] == {
+        "node": "popri.round_01.score", "identity": "abababababab", "finished": True
+    }  # fmt: skip
+    cut_short = {"node": "other.score", "identity": "cd" * 32, "result": None}
+    _, text = final_report(run, [*history, cut_short])
+    assert "1 of them beyond the 2 of this ledger" in text
+    assert "| other.score | cdcdcdcdcdcd | False |" in text
+    assert "evaluation" in text

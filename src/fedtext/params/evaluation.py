@@ -5,7 +5,15 @@ from __future__ import annotations
 from pydantic import Field
 
 from fedtext.params import Parameters
+from fedtext.params.generation import Sampler
 from fedtext.params.training import CausalTraining
+
+
+class UntunedControl(Parameters):
+    """How the untuned generator writes its control: `responses` texts a prompt."""
+
+    responses: int = Field(4, ge=1)
+    sampler: Sampler = Sampler()
 
 
 class Evaluation(Parameters):
@@ -17,6 +25,7 @@ class Evaluation(Parameters):
     """
 
     training: CausalTraining = CausalTraining(epochs=3)
+    untuned: UntunedControl = UntunedControl()
     texts: int = Field(1600, ge=1)
     max_eval_samples: int = Field(2000, ge=10)
     top: tuple[int, ...] = (1, 3, 5)

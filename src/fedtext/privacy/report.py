@@ -157,7 +157,7 @@ def _data_root(ledger: Ledger, history: Sequence[Mapping[str, Any]]) -> dict[str
     """Every release of the same private data, and whether there are more than this ledger prices."""
     here = len(ledger.releases) + len(ledger.unaccounted)
     others = len(history) - here
-    statement = f"This data root holds {len(history)} different releases of its private data, "
+    statement = f"Different releases of this data root's private data: {len(history)}, "
     statement += (
         f"{others} of them beyond the {here} of this ledger, made by other algorithms or with other parameters. "
         "Whoever sees several of them has spent the sum of their epsilons; this report prices its own ledger only."

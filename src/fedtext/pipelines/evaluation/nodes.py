@@ -23,7 +23,6 @@ from fedtext.generation.few_shot import draw_prompts, sampled_texts
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation
-from fedtext.params.generation import Sampler
 from fedtext.seeding import derived_seed, stream
 
 Counts = dict[str, np.ndarray]
@@ -53,27 +52,21 @@ def _as_many(texts: pd.DataFrame, evaluation: Evaluation) -> list[str]:
 
 
 def generate_untuned_texts(
-    generator: LanguageModel,
-    public_samples: pd.DataFrame,
-    sampler: Sampler,
-    responses: int,
-    labels: list[str],
-    chunking: Chunking,
-    evaluation: Evaluation,
+    generator: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
 ) -> pd.DataFrame:
     """What the public generator writes by itself, prompted with any public samples: a control without private data."""
     prompts = draw_prompts(
         public_samples,
         np.arange(len(public_samples)),
-        count=-(-evaluation.texts // responses),
-        classes=labels or (None,),
+        count=-(-evaluation.texts // evaluation.untuned.responses),
+        classes=(None,),
         rng=stream(evaluation.seed, "prompts", "untuned"),
     )
     texts = sampled_texts(
         generator,
         prompts,
-        responses=responses,
-        sampler=sampler,
+        responses=evaluation.untuned.responses,
+        sampler=evaluation.untuned.sampler,
         length=chunking.length,
         seed=derived_seed(evaluation.seed, "responses", "untuned"),
         label="texts of the untuned generator",

@@ -25,12 +25,11 @@ def controls_pipeline() -> Pipeline:
         "untuned_control": (nodes.score_untuned_control, ["untuned_texts"]),
         "private": (nodes.score_private_text, ["private_train"]),
     }
-    untuned = ["generator", "public_samples", "params:popri.sampler", "params:popri.final_responses"]
     return Pipeline(
         [
             node(
                 nodes.generate_untuned_texts,
-                [*untuned, "params:popri.labels", *SETTINGS],
+                ["generator", "public_samples", *SETTINGS],
                 "untuned_texts",
                 name="generate_untuned_texts",
                 namespace="evaluation",
