@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.corpora.splits import split_clients, split_of
+from fedtext.corpora.splits import corpus_splits, split_clients, split_of
 
 SHARES = {"validation_share": 0.1, "test_share": 0.2}
 
@@ -62,3 +62,25 @@ def test_an_empty_split_is_an_error_with_a_remedy():
 def test_shares_must_leave_something_to_train_on():
     with pytest.raises(ValueError, match=r"validation_share 0.5 and partition.test_share 0.5 leave no training"):
         split_of("a", validation_share=0.5, test_share=0.5, seed=0)
+
+
+def test_a_corpus_keeps_its_own_splits():
+    owners, given = ["a", "b", "c", "a"], ["train", "validation", "test", "train"]
+    assert corpus_splits(["c", "a", "a", "b"], owners, given).tolist() == ["test", "train", "train", "validation"]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (["train", "validation", "dev"], "split 'dev': it must be one of train, validation, test"),
+        (["train", "validation", "train"], "none of 3 clients falls into the test split.*partition.split=hash"),
+    ],
+)
+def test_splits_that_a_corpus_cannot_have(given, reason):
+    with pytest.raises(ValueError, match=reason):
+        corpus_splits(["a"], ["a", "b", "c"], given)
+
+
+def test_a_client_in_two_splits_is_refused():
+    with pytest.raises(ValueError, match=r"one client in train and in test.*partition\.split=hash"):
+        corpus_splits(["a"], ["a", "b", "a"], ["train", "validation", "test"])

@@ -1,12 +1,12 @@
-"""Train, validation and test clients, told apart by a hash of the client id.
+"""Train, validation and test clients, told apart by a hash of the client id, or as the corpus itself tells them apart.
 
-A client's split depends on its own id and the seed alone: appending clients to a corpus, or reordering it, never moves
-one from test to train.
+By hash a client's split depends on its own id and the seed alone: appending clients to a corpus, or reordering it,
+never moves one from test to train.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from fedtext.records import SPLITS
 from fedtext.seeding import derived_seed
 
 Split = Literal["train", "validation", "test"]
+OWN_SPLITS = "set partition.split=hash to split its clients anew, or correct the corpus"
 
 
 def split_of(client_id: str, *, validation_share: float, test_share: float, seed: int) -> Split:
@@ -44,11 +45,33 @@ def split_clients(client_ids: Iterable[str], *, validation_share: float, test_sh
     splits = {
         one: split_of(one, validation_share=validation_share, test_share=test_share, seed=seed) for one in set(ids)
     }
+    _refuse_empty(
+        splits,
+        f"by hash, at partition.validation_share {validation_share} and partition.test_share {test_share}: have more "
+        f"clients, change the shares, or change partition.seed (now {seed})",
+    )
+    return np.array([splits[one] for one in ids], dtype=object)
+
+
+def corpus_splits(client_ids: Iterable[str], owners: Iterable[str], given: Iterable[str]) -> np.ndarray:
+    """Split of each entry of `client_ids` by the corpus's own word: record by record `owners` and their `given` split.
+
+    Raises:
+        ValueError: a split of another name, a client in two splits, or a split without a client.
+    """
+    splits: dict[str, str] = {}
+    for owner, split in zip(owners, given, strict=True):
+        if split not in SPLITS:
+            raise ValueError(
+                f"the corpus puts a client into the split {split!r}: it must be one of {', '.join(SPLITS)}"
+            )
+        if splits.setdefault(owner, split) != split:
+            raise ValueError(f"the corpus has records of one client in {splits[owner]} and in {split}: {OWN_SPLITS}")
+    _refuse_empty(splits, f"in the corpus's own splits: {OWN_SPLITS}, or raise corpus.max_clients if it is set")
+    return np.array([splits[one] for one in client_ids], dtype=object)
+
+
+def _refuse_empty(splits: Mapping[str, str], where_and_remedy: str) -> None:
     for name in SPLITS:
         if name not in splits.values():
-            raise ValueError(
-                f"none of {len(splits)} clients falls into the {name} split at partition.validation_share "
-                f"{validation_share} and partition.test_share {test_share}: have more clients, change the shares, or "
-                f"change partition.seed (now {seed})"
-            )
-    return np.array([splits[one] for one in ids], dtype=object)
+            raise ValueError(f"none of {len(splits)} clients falls into the {name} split {where_and_remedy}")

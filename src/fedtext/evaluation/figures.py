@@ -21,7 +21,7 @@ from fedtext.evaluation.ratios import TWO_SIDED_95
 from fedtext.evaluation.wording import count, percent, share, spent
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+    from plotly.graph_objects import Bar, Figure
 
 MIN_CLIENTS = 20  # an aggregate of fewer clients is not shown
 ROUND_TO = 10  # and larger ones only to this many clients
@@ -110,30 +110,35 @@ def tokens_per_client(tokens: Int[np.ndarray, " client"]) -> Figure:
 
     Bins of fewer than 20 clients, or none, are hatched alike, the others rounded to 10, so that no client stands out.
     """
-    from plotly.graph_objects import Bar, Figure
+    from plotly.graph_objects import Figure
 
     clients = np.bincount(np.searchsorted(TOKEN_EDGES[1:], tokens), minlength=len(TOKEN_EDGES))
-    shown = coarse(clients)
     labels = [f"{low + 1:g}–{high:g}" for low, high in pairwise(TOKEN_EDGES)]
-    hidden = shown == 0  # none, or some: a reader cannot tell
-    figure = Figure(
-        Bar(
-            x=[*labels, f"over {TOKEN_EDGES[-1]}"],
-            y=np.where(hidden, MIN_CLIENTS / 2, shown),
-            marker={
-                "color": [PUBLIC if h else PRIVATE for h in hidden],
-                "pattern": {"shape": ["/" if h else "" for h in hidden]},
-            },
-            text=[f"under {MIN_CLIENTS}" if h else count(c) for h, c in zip(hidden, shown.tolist(), strict=True)],
-            textposition="outside",
-            hoverinfo="skip",
-            cliponaxis=False,
-        )
-    )
+    figure = Figure(coarse_bars([*labels, f"over {TOKEN_EDGES[-1]}"], clients))
     figure.update_xaxes(title_text="tokens", showgrid=False, type="category")
     figure.update_yaxes(title_text="clients")
     styled(figure, "Tokens per held-out client")
     return note(figure, "Evaluation only. Clients rounded to 10; bins under 20 are not shown.")
+
+
+def coarse_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:
+    """One bar a bin: clients rounded to 10; bins of fewer than 20, or none, are hatched and alike."""
+    from plotly.graph_objects import Bar
+
+    shown = coarse(clients)
+    hidden = shown == 0  # none, or some: a reader cannot tell
+    return Bar(
+        x=labels,
+        y=np.where(hidden, MIN_CLIENTS / 2, shown),
+        marker={
+            "color": [PUBLIC if h else PRIVATE for h in hidden],
+            "pattern": {"shape": ["/" if h else "" for h in hidden]},
+        },
+        text=[f"under {MIN_CLIENTS}" if h else count(c) for h, c in zip(hidden, shown.tolist(), strict=True)],
+        textposition="outside",
+        hoverinfo="skip",
+        cliponaxis=False,
+    )
 
 
 def coarse(clients: Int[np.ndarray, " ..."]) -> Int[np.ndarray, " ..."]:

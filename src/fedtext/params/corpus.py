@@ -46,7 +46,11 @@ class Chunking(Parameters):
 
 
 class Partition(Parameters):
-    """How records become clients (docs/data.md) and how clients are split: by a hash of the client id."""
+    """How records become clients, and clients training, validation and test clients (docs/data.md).
+
+    `split`: `corpus` keeps the splits that a corpus comes with, and goes by hash where it has none; `hash` always goes
+    by a hash of the client id.
+    """
 
     method: Literal["natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew"] = (
         "natural"
@@ -54,6 +58,7 @@ class Partition(Parameters):
     clients: int | None = Field(None, ge=2)
     alpha: float = Field(1.0, gt=0)
     labels_per_client: int = Field(2, ge=1)
+    split: Literal["corpus", "hash"] = "corpus"
     validation_share: float = Field(0.1, gt=0, lt=1)
     test_share: float = Field(0.1, gt=0, lt=1)
     seed: int = 0

@@ -16,7 +16,7 @@ from fedtext.corpora.largefedbench.snapshot import provenance, read_snapshot, re
 from fedtext.corpora.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Chunking
 from fedtext.params.largefedbench import LargeFedBench, Splitting
-from fedtext.records import RECORD_COLUMNS
+from fedtext.records import RECORD_COLUMNS, SPLIT_COLUMN
 
 from .pages import US_DATE, preprint, preprint_page
 
@@ -285,7 +285,8 @@ def test_a_flipped_byte_anywhere_is_an_error_that_names_the_file(
 def test_read_snapshot_gives_the_records_of_every_corpus(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
     snapshot = build(raw, tmp_path, words)
     records = read_snapshot(snapshot, "congress")
-    assert tuple(records.columns) == RECORD_COLUMNS
+    assert tuple(records.columns) == (*RECORD_COLUMNS, SPLIT_COLUMN)
+    assert read_snapshot(snapshot, "congress", "train").equals(records[records["split"] == "train"])
     assert records["client_id"].is_monotonic_increasing
     assert set(records["label"]) == {"CA", "GB", "US"}
     undated = read_snapshot(snapshot, "scitldr")

@@ -17,7 +17,7 @@ from fedtext.params.largefedbench import LargeFedBench
 from fedtext.pipelines.largefedbench.nodes import build_largefedbench, describe_largefedbench, draw_largefedbench
 from fedtext.pipelines.largefedbench_diff.nodes import compare_snapshots
 from fedtext.pipelines.snapshot.nodes import read_private_snapshot
-from fedtext.records import RECORD_COLUMNS
+from fedtext.records import RECORD_COLUMNS, SPLIT_COLUMN
 from fedtext.refusal import RunRefusedError
 
 from .conftest import PROJECT
@@ -41,7 +41,7 @@ def test_from_raw_pages_to_records(params: LargeFedBench) -> None:
     assert facts["sources"]["ca"]["clients"] == 2
     assert "| whole turn | chair |" in card
     records = read_private_snapshot(Corpus(source="snapshot", snapshot=2025.1, config="congress"), params)
-    assert tuple(records.columns) == RECORD_COLUMNS
+    assert tuple(records.columns) == (*RECORD_COLUMNS, SPLIT_COLUMN)
     assert len(records) == 6
     few = read_private_snapshot(Corpus(source="snapshot", snapshot=snapshot, config="congress", max_clients=3), params)
     assert few["client_id"].tolist() == records["client_id"].tolist()[:3]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedtext.corpora.largefedbench.manifest import SnapshotError, verify
-from fedtext.records import RECORD_COLUMNS, SPLITS
+from fedtext.records import RECORD_COLUMNS, SPLIT_COLUMN, SPLITS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,14 +23,15 @@ def snapshot_directory(name: str, out_dir: str) -> Path:
 
 
 def read_snapshot(directory: Path | str, config: str, split: str | None = None, *, check: bool = True) -> pd.DataFrame:
-    """Records (`client_id`, `text`, `label`, `date`) of one config, in client order; empty labels and dates are None.
+    """Records of one config with their `split`, in client order; empty labels and dates are None.
 
     Raises:
         SnapshotError: the snapshot is not there, is altered (the message names the file), or has no such config or
         split.
     """
-    table = read_table(directory, config, "clients", split, columns=list(RECORD_COLUMNS), check=check)
-    records = table.to_pandas()[list(RECORD_COLUMNS)].astype(object)
+    columns = [*RECORD_COLUMNS, SPLIT_COLUMN]
+    records = read_table(directory, config, "clients", split, columns=columns, check=check).to_pandas()
+    records = records[columns].astype(object)
     for column in ("label", "date"):
         records[column] = records[column].where(records[column] != "", None)
     ordered: pd.DataFrame = records.sort_values("client_id", kind="stable", ignore_index=True)

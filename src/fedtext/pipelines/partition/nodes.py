@@ -1,21 +1,31 @@
 """Records -> clients -> samples -> training, validation and test clients."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pandas as pd
+from plotly.graph_objects import Figure
 
 from fedtext.corpora.samples import sample_records
-from fedtext.corpora.splits import split_clients
+from fedtext.corpora.splits import corpus_splits, split_clients
+from fedtext.evaluation.figures_partition import partition_figure
 from fedtext.federation.partition import partition
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Partition
+from fedtext.records import SPLIT_COLUMN, SPLITS
+from fedtext.refusal import RunRefusedError
 
 
 def assign_clients(private_records: pd.DataFrame, params: Partition) -> pd.DataFrame:
     """Records with the client ids that `params.method` gives them."""
-    clients = partition(
-        private_records["client_id"].to_numpy(dtype=str),
-        private_records["label"].fillna("").to_numpy(dtype=str),
-        params,
-    )
+    if params.method != "natural" and params.split == "corpus" and SPLIT_COLUMN in private_records:
+        raise RunRefusedError(
+            f"partition.method '{params.method}' would mix the corpus's own training and test clients: set "
+            "partition.split=hash to split the simulated clients anew, or partition.method=natural"
+        )
+    ids, labels = private_records["client_id"], private_records["label"].fillna("")
+    with refusing():
+        clients = partition(ids.to_numpy(dtype=str), labels.to_numpy(dtype=str), params)
     return private_records.assign(client_id=clients)
 
 
@@ -29,14 +39,33 @@ def chunk_public_records(public_records: pd.DataFrame, generator: LanguageModel,
     return sample_records(public_records, generator.tokenizer(), chunking)
 
 
-def split_samples(private_samples: pd.DataFrame, params: Partition) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Samples of the training, validation and test clients; a client's split is a hash of its id."""
-    split = split_clients(
-        private_samples["client_id"].tolist(),
-        validation_share=params.validation_share,
-        test_share=params.test_share,
-        seed=params.seed,
-    )
-    parts = (private_samples[[s == name for s in split]] for name in ("train", "validation", "test"))
-    train, validation, test = (part.reset_index(drop=True) for part in parts)
+def split_samples(
+    private_samples: pd.DataFrame, private_clients: pd.DataFrame, params: Partition
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Samples of the training, validation and test clients: the corpus's own splits, or by a hash of the client id."""
+    clients = private_samples["client_id"].tolist()
+    with refusing():
+        if params.split == "corpus" and SPLIT_COLUMN in private_clients:
+            split = corpus_splits(clients, private_clients["client_id"], private_clients[SPLIT_COLUMN])
+        else:
+            shares = {"validation_share": params.validation_share, "test_share": params.test_share}
+            split = split_clients(clients, **shares, seed=params.seed)
+    train, validation, test = (private_samples[split == name].reset_index(drop=True) for name in SPLITS)
     return train, validation, test
+
+
+def draw_partition(private_test: pd.DataFrame, params: Partition) -> Figure:
+    """Client sizes and label shares as the held-out clients show them, coarse enough that none stands out."""
+    labels = private_test["label"].where(private_test["label"].notna(), None).tolist()
+    settings = {"natural": "", "iid": "", "label_skew": f", {params.labels_per_client} labels a client"}
+    described = params.method + settings.get(params.method, f", alpha {params.alpha:g}")
+    return partition_figure(pd.factorize(private_test["client_id"])[0], labels, described=described)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What cannot be partitioned is said in one sentence, without a traceback."""
+    try:
+        yield
+    except ValueError as error:
+        raise RunRefusedError(str(error)) from None

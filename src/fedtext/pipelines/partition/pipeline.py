@@ -1,4 +1,4 @@
-"""partition: records -> clients -> samples -> splits."""
+"""partition: records -> clients -> samples -> splits, and what the clients look like."""
 
 from kedro.pipeline import Pipeline, node
 
@@ -6,6 +6,7 @@ from fedtext.pipelines.partition.nodes import (
     assign_clients,
     chunk_private_records,
     chunk_public_records,
+    draw_partition,
     split_samples,
 )
 
@@ -29,9 +30,16 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 split_samples,
-                ["private_samples", "params:partition"],
+                ["private_samples", "private_clients", "params:partition"],
                 ["private_train", "private_validation", "private_test"],
                 name="split_samples",
+            ),
+            node(
+                draw_partition,
+                ["private_test", "params:partition"],
+                "partition_figure",
+                name="draw_partition",
+                tags="held_out_evaluation",
             ),
         ]
     )

@@ -1,0 +1,68 @@
+"""The nodes of `partition`: whose split a client has, and what cannot be partitioned."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from fedtext.params.corpus import Partition
+from fedtext.pipelines.partition.nodes import assign_clients, draw_partition, split_samples
+from fedtext.records import SPLITS
+from fedtext.refusal import RunRefusedError
+
+OWN = {f"c{i:02d}": SPLITS[i % 3] for i in range(60)}
+
+
+def records(**columns: list[object]) -> pd.DataFrame:
+    table = {"client_id": list(OWN), "text": ["words"] * 60, "label": ["tea", "rum"] * 30, "date": [None] * 60}
+    return pd.DataFrame({**table, **columns})
+
+
+def samples(clients: pd.DataFrame) -> pd.DataFrame:
+    """Two samples a client, as chunking would make them, without the column of splits."""
+    twice = pd.concat([clients, clients], ignore_index=True)
+    return twice[["client_id", "text", "label", "date"]].assign(n_tokens=3)
+
+
+def split_of_clients(params: Partition, clients: pd.DataFrame) -> dict[str, str]:
+    parts = split_samples(samples(clients), clients, params)
+    return {one: name for name, part in zip(SPLITS, parts, strict=True) for one in part["client_id"]}
+
+
+def test_a_corpus_with_splits_keeps_them() -> None:
+    clients = assign_clients(records(split=list(OWN.values())), Partition())
+    assert split_of_clients(Partition(), clients) == OWN
+
+
+def test_a_parameter_splits_anew_and_a_corpus_without_splits_goes_by_hash() -> None:
+    anew = split_of_clients(Partition(split="hash"), records(split=list(OWN.values())))
+    assert anew != OWN
+    assert anew == split_of_clients(Partition(), records())
+
+
+def test_simulated_clients_never_mix_a_corpus_s_training_and_test_text() -> None:
+    with_splits, iid = records(split=list(OWN.values())), {"method": "iid", "clients": 30}
+    with pytest.raises(RunRefusedError, match=r"'iid' would mix .*partition\.split=hash"):
+        assign_clients(with_splits, Partition(**iid))
+    assert assign_clients(with_splits, Partition(**iid, split="hash"))["client_id"].nunique() == 30
+    assert assign_clients(records(), Partition(**iid))["client_id"].nunique() == 30
+
+
+def test_what_cannot_be_partitioned_is_refused_without_a_traceback() -> None:
+    with pytest.raises(RunRefusedError, match=r"partition\.clients is not set"):
+        assign_clients(records(), Partition(method="iid"))
+    with pytest.raises(RunRefusedError, match=r"none of 60 clients falls into the test split.*corpus\.max_clients"):
+        split_of_clients(Partition(), records(split=["train", "validation"] * 30))
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({}, "natural."),
+        ({"method": "label_skew", "clients": 9}, "label_skew, 2 labels a client."),
+        ({"method": "dirichlet_label_over_clients", "clients": 9, "alpha": 0.3}, "over_clients, alpha 0.3."),
+    ],
+)
+def test_the_figure_says_which_partition_it_shows(params: dict[str, object], words: str) -> None:
+    figure = draw_partition(samples(records()), Partition(**params))
+    assert words in figure.layout.annotations[-1].text
