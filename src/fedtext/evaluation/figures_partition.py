@@ -36,7 +36,8 @@ def partition_figure(clients: Int[np.ndarray, " sample"], labels: Sequence[str |
     from plotly.subplots import make_subplots
 
     codes = np.unique(clients, return_inverse=True)[1]
-    names, kinds = np.unique([label or UNLABELLED for label in labels], return_inverse=True)
+    texts, kinds = np.unique([label or UNLABELLED for label in labels], return_inverse=True)
+    names = [str(text) for text in texts]
     held = np.zeros((codes.max(initial=-1) + 1, len(names)), dtype=np.int64)
     np.add.at(held, (codes, kinds), 1)
     titles = ["samples of a client", "labels", "a client's most frequent label"]
@@ -69,7 +70,7 @@ def _label_shares(held: Int[np.ndarray, "client label"], names: Sequence[str]) -
     rest = [OTHER] if len(common) < len(names) else []
     values = np.round([*shares, *([1 - shares.sum()] if rest else [])], 2)
     return Bar(
-        x=[*(html.escape(str(names[label])) for label in common), *rest],
+        x=[*(html.escape(names[label]) for label in common.tolist()), *rest],
         y=values,
         marker={"color": PRIVATE},
         text=[f"{value:.0%}" for value in values],
