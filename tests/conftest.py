@@ -1,0 +1,26 @@
+"""Array shapes and types are checked while the tests run, and only then (jaxtyping with beartype)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from beartype import BeartypeConf, beartype
+from jaxtyping import install_import_hook
+
+SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
+ARRAYS = ("voting", "privacy", "federation")
+# Told by their own tests to refuse what their signatures forbid, with messages of their own.
+UNCHECKED = {"privacy.accountant", "privacy.calibration"}
+
+
+def tower(function: object) -> object:
+    """Beartype with whole numbers allowed where a float is meant, as PEP 484 has it."""
+    return beartype(conf=BeartypeConf(is_pep484_tower=True))(function)  # type: ignore[call-overload]
+
+
+def _modules() -> list[str]:
+    named = {f"{package}.{path.stem}" for package in ARRAYS for path in (SOURCE / package).glob("[!_]*.py")}
+    return [f"fedtext.{name}" for name in sorted(named - UNCHECKED)]
+
+
+install_import_hook(_modules(), "tests.conftest.tower")
