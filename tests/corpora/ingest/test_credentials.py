@@ -11,8 +11,11 @@ import respx
 
 from fedtext.corpora.ingest import credentials
 from fedtext.corpora.ingest.errors import IngestError, RefusedError
+from fedtext.corpora.ingest.pull import pull
+from fedtext.params.ingest import Ingest
 from tests.corpora.ingest import shapes
 from tests.corpora.ingest.conftest import CONTACT
+from tests.corpora.ingest.local_server import local_sources, parameters
 
 SECRETS = {
     "FEDTEXT_CONTACT": CONTACT, "GOVINFO_API_KEY": "govinfo-0a1b2c", "NCBI_API_KEY": "ncbi-3d4e5f",
@@ -63,6 +66,17 @@ def test_no_secret_in_urls_logs_files_or_errors(
     sent = "".join(f"{call.request.headers.raw}{call.request.content!r}" for call in respx_mock.calls)
     expected = {"us": ["govinfo-0a1b2c"], "pubmed": ["ncbi-3d4e5f"], "openreview": ["pass-6a7b8c", "token-9d0e1f"]}
     assert all(secret in sent for secret in expected[source])  # they did reach the server
+
+
+def test_no_secret_in_what_the_http_libraries_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Over real connections, where httpx and httpcore log every step."""
+    with local_sources() as server, caplog.at_level(logging.DEBUG):
+        for source in ("us", "pubmed"):
+            values = {**parameters(server.base), "source": source, "raw_dir": str(tmp_path), "to_date": "2024-01-02"}
+            assert pull(Ingest.model_validate(values), environment=SECRETS)["records"] == 3
+    logged = caplog.text + "".join(str(vars(record)) for record in caplog.records)
+    assert "/api/published/" in logged  # they did log
+    assert [secret for secret in HIDDEN if secret in logged] == []
 
 
 def test_the_content_server_never_sees_the_key(respx_mock: respx.MockRouter, pull_week: Callable[..., Any]) -> None:

@@ -10,10 +10,15 @@ import pytest
 
 from fedtext.corpora.ingest.errors import IngestError, RefusedError, StoredWindowError, UnusableAnswerError
 from fedtext.corpora.ingest.pull import pull
+from fedtext.corpora.largefedbench.build import build_snapshot
 from fedtext.corpora.largefedbench.raw_pages import RawPageError
+from fedtext.corpora.largefedbench.snapshot import provenance, read_snapshot
 from fedtext.corpora.largefedbench.sources import SOURCES, raw_pages
+from fedtext.corpora.largefedbench.tokens import load_tokenizer
 from fedtext.corpora.largefedbench.turns import SPEECH
+from fedtext.generation.language_model import bundled
 from fedtext.params.ingest import LIVE_SOURCES, Ingest
+from fedtext.params.largefedbench import LargeFedBench
 from tests.corpora.ingest.conftest import ENVIRONMENT
 from tests.corpora.ingest.local_server import LocalSources, local_sources, parameters
 
@@ -44,6 +49,22 @@ def test_the_builder_reads_what_was_pulled(server: LocalSources, tmp_path: Path,
     assert kinds.count(SPEECH) == SPEECHES[source]
     assert report["failed"] == {}
     assert report["windows_pulled"] == (1 if source == "openreview" else 12)
+
+
+def test_a_snapshot_is_built_from_what_was_pulled(server: LocalSources, tmp_path: Path) -> None:
+    """All seven sources into one directory, one build from it: every record that came is a client, none twice."""
+    for source in LIVE_SOURCES:
+        run(server, tmp_path / "raw", source)
+    tokenizer = load_tokenizer(bundled("generator"), name="bundled:generator")
+    params = LargeFedBench(snapshot="2024.1")
+    snapshot = build_snapshot(params, tokenizer, raw_dir=tmp_path / "raw", out_dir=tmp_path / "snapshots")
+    facts = provenance(snapshot)
+    assert {name: counts["clients"] for name, counts in facts["sources"].items()} == SPEECHES
+    assert facts["bad_pages"] == []
+    parliaments = SPEECHES["ca"] + SPEECHES["uk"] + SPEECHES["us"]
+    assert sum(split["clients"] for split in facts["configs"]["congress"].values()) == parliaments
+    assert len(read_snapshot(snapshot, "congress")) == parliaments
+    assert any(query["query"].get("session") == "44-1" for query in facts["queries"]["ca"])
 
 
 def test_a_second_pull_asks_for_nothing(server: LocalSources, tmp_path: Path) -> None:
