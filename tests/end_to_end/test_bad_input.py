@@ -34,6 +34,11 @@ def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
         ({"popri__round": 3}, ["round"]),
         ({"corpus__source": "web"}, ["corpus.source", "docstrings"]),
         ({"corpus__source": "table", "corpus__path": "/nowhere/mine.csv"}, ["/nowhere/mine.csv"]),
+        ({"corpus__source": "snapshot"}, ["corpus.snapshot=2025.1,corpus.config=congress"]),
+        (
+            {"corpus__source": "snapshot", "corpus__snapshot": "/nowhere/2025.1", "corpus__config": "congress"},
+            ["/nowhere/2025.1", "not a finished snapshot"],
+        ),
         ({"privacy__delta": 0.5}, ["delta"]),
     ],
 )

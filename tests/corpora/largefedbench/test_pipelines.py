@@ -12,6 +12,7 @@ import yaml
 from fedtext.corpora.largefedbench.figure_data import sample_speeches, tokens_of_clients
 from fedtext.corpora.largefedbench.tokens import ChunkTokenizer
 from fedtext.evaluation.figures_benchmark import speech_map, tokens_per_client_by_config
+from fedtext.fingerprint import FileDigests, local_paths
 from fedtext.params.corpus import Corpus
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.pipelines.largefedbench.nodes import build_largefedbench, describe_largefedbench, draw_largefedbench
@@ -40,10 +41,12 @@ def test_from_raw_pages_to_records(params: LargeFedBench) -> None:
     facts, card = describe_largefedbench(snapshot)
     assert facts["sources"]["ca"]["clients"] == 2
     assert "| whole turn | chair |" in card
-    records = read_private_snapshot(Corpus(source="snapshot", snapshot=2025.1, config="congress"), params)
+    records = read_private_snapshot(Corpus(source="snapshot", snapshot=2025.1, config="congress"), params.out_dir)
     assert tuple(records.columns) == (*RECORD_COLUMNS, SPLIT_COLUMN)
     assert len(records) == 6
-    few = read_private_snapshot(Corpus(source="snapshot", snapshot=snapshot, config="congress", max_clients=3), params)
+    few = read_private_snapshot(
+        Corpus(source="snapshot", snapshot=snapshot, config="congress", max_clients=3), params.out_dir
+    )
     assert few["client_id"].tolist() == records["client_id"].tolist()[:3]
 
 
@@ -55,6 +58,19 @@ def test_diff_by_name(params: LargeFedBench) -> None:
     assert changes.startswith("# 2025.1 -> 2025.2")
 
 
+def test_a_byte_that_changes_later_is_noticed_by_the_next_run(params: LargeFedBench) -> None:
+    """The directory that the parameter names is an input by content: the reading node is no longer up to date."""
+    snapshot = Path(build_largefedbench(params))
+    (named,) = local_paths(params.out_dir)
+    before = FileDigests().of(named)
+    assert FileDigests().of(named) == before
+    table = next((snapshot / "congress" / "clients").glob("train-*.parquet"))
+    table.write_bytes(table.read_bytes()[:-1] + b"?")
+    assert FileDigests().of(named) != before
+    with pytest.raises(RunRefusedError, match=rf"{table.name} is not the file of MANIFEST"):
+        read_private_snapshot(Corpus(source="snapshot", snapshot="2025.1", config="congress"), params.out_dir)
+
+
 def test_refusals_name_the_remedy(params: LargeFedBench, tmp_path: Path) -> None:
     with pytest.raises(RunRefusedError, match="no raw pages in"):
         build_largefedbench(params.model_copy(update={"raw_dir": str(tmp_path / "nowhere")}))
@@ -63,9 +79,9 @@ def test_refusals_name_the_remedy(params: LargeFedBench, tmp_path: Path) -> None
     with pytest.raises(RunRefusedError, match="not a finished snapshot"):
         compare_snapshots("a", "b", params)
     with pytest.raises(RunRefusedError, match=r"corpus\.snapshot=2025\.1,corpus\.config=congress"):
-        read_private_snapshot(Corpus(source="snapshot"), params)
+        read_private_snapshot(Corpus(source="snapshot"), params.out_dir)
     with pytest.raises(RunRefusedError, match="not a finished snapshot"):
-        read_private_snapshot(Corpus(source="snapshot", snapshot="missing", config="congress"), params)
+        read_private_snapshot(Corpus(source="snapshot", snapshot="missing", config="congress"), params.out_dir)
 
 
 def test_figures(params: LargeFedBench) -> None:

@@ -3,12 +3,11 @@
 import pandas as pd
 
 from fedtext.params.corpus import Corpus
-from fedtext.params.largefedbench import LargeFedBench
 from fedtext.refusal import RunRefusedError
 
 
-def read_private_snapshot(corpus: Corpus, largefedbench: LargeFedBench) -> pd.DataFrame:
-    """Records of one config of a snapshot, verified first; at most `corpus.max_clients` clients."""
+def read_private_snapshot(corpus: Corpus, out_dir: str) -> pd.DataFrame:
+    """Records of one config of a snapshot below `out_dir`, verified first; at most `corpus.max_clients` clients."""
     from fedtext.corpora.largefedbench.manifest import SnapshotError
     from fedtext.corpora.largefedbench.snapshot import read_snapshot, snapshot_directory
 
@@ -18,7 +17,7 @@ def read_private_snapshot(corpus: Corpus, largefedbench: LargeFedBench) -> pd.Da
             "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress"
         )
     try:
-        records = read_snapshot(snapshot_directory(corpus.snapshot, largefedbench.out_dir), corpus.config)
+        records = read_snapshot(snapshot_directory(corpus.snapshot, out_dir), corpus.config)
     except SnapshotError as error:
         raise RunRefusedError(str(error)) from None
     return records if corpus.max_clients is None else records.head(corpus.max_clients)
