@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.federation.participation import participants
+from fedtext.federation.participation import participants, scheduled
 from fedtext.params.privacy import Sampling
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 
@@ -76,3 +80,31 @@ def test_impossible_sizes_are_refused(sampling: Sampling, clients_per_round: int
 def test_no_clients_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         draw("full", n=0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 60), separation=st.integers(1, 20), rounds=st.integers(1, 50), key=st.integers(0, 10))
+def test_a_schedule_keeps_its_separation_and_asks_everybody_in_turn(
+    n: int, separation: int, rounds: int, key: int
+) -> None:
+    if separation > n:
+        with pytest.raises(ValueError, match=f"separation {separation} with {n}"):
+            scheduled(n, separation=separation, round=1, key=new_noise_key(key))
+        return
+    asked = [scheduled(n, separation=separation, round=t, key=new_noise_key(key)) for t in range(1, rounds + 1)]
+    for client in range(n):
+        turns = [t for t, who in enumerate(asked) if client in who]
+        assert all(later - earlier == separation for earlier, later in itertools.pairwise(turns))
+        assert rounds // separation <= len(turns) <= -(-rounds // separation)
+    for who in asked:
+        assert len(who) in (n // separation, -(-n // separation))
+        assert np.array_equal(who, np.unique(who))
+    cycle = np.concatenate(asked[:separation])
+    assert len(cycle) == len(np.unique(cycle))
+
+
+def test_the_places_of_a_schedule_are_drawn_by_the_key() -> None:
+    first, other = (scheduled(1000, separation=4, round=1, key=new_noise_key(k)) for k in (1, 2))
+    assert len(np.intersect1d(first, other)) < 100
+    with pytest.raises(ValueError, match="round 0"):
+        scheduled(10, separation=2, round=0, key=new_noise_key(1))

@@ -8,6 +8,7 @@ import math
 import pytest
 
 from fedtext.params.privacy import Privacy
+from fedtext.privacy.assumptions import assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import _shown, final_report, privacy_report, render_markdown
 
@@ -165,3 +166,25 @@ def test_releases_of_the_same_data_beyond_the_ledger_are_said() -> None:
     assert "1 of them beyond the 2 of this ledger" in text
     assert "| other.score | cdcdcdcdcdcd | False |" in text
     assert "evaluation" in text
+
+
+def test_what_is_kept_between_rounds_is_an_assumption() -> None:
+    opened = Ledger(declaration=Privacy(epsilon=1.0, delta=1e-6), population=100)
+    release = {"round": 0, "sensitivity": 1.0, "noise_stddev": 5.0}
+    plain = opened.charge(Release(name="sum", mechanism="discrete Gaussian", **release))
+    correlated = opened.charge(
+        Release(name="sum", mechanism="discrete Gaussian; correlated across 8 rounds", **release)
+    )
+    kept = "keeps sums of earlier rounds"
+    assert not any(kept in one for one in assumptions(plain, "seed"))
+    assert any(kept in one for one in assumptions(correlated, "seed"))
+
+
+def test_rounds_that_one_entry_pays_for_are_counted_as_releases() -> None:
+    entry = {"name": "sums", "mechanism": "discrete Gaussian", "round": 0, "sensitivity": 1.0, "noise_stddev": 9.0}
+    opened = Ledger(declaration=Privacy(epsilon=1.0, delta=1e-6), population=100)
+    history = [{"node": f"dp_ftrl.round_{t:02d}.release", "identity": "ab" * 32, "result": "b"} for t in (1, 2, 3)]
+    whole, single = opened.charge(Release(rounds=3, **entry)), opened.charge(Release(**entry))
+    assert whole.epsilon() == single.epsilon()
+    assert "all of them in this ledger" in final_report(whole, history)[1]
+    assert "2 of them beyond the 1 of this ledger" in final_report(single, history)[1]

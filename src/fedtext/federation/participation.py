@@ -1,4 +1,4 @@
-"""Who takes part in a round: everybody, each with the same probability, or a fixed number of clients."""
+"""Who takes part in a round: everybody, each with the same probability, a fixed number, or whose turn it is."""
 
 from __future__ import annotations
 
@@ -42,6 +42,24 @@ def participants(
     if sampling == "poisson":
         return np.flatnonzero(lots < clients_per_round / n)
     return np.sort(np.argsort(lots, kind="stable")[:clients_per_round])
+
+
+def scheduled(n: int, *, separation: int, round: int, key: NoiseKey) -> Int[np.ndarray, " participant"]:
+    """Indices, ascending, of the clients of `n` whose turn it is in `round`, counted from 1.
+
+    Everybody takes part once in `separation` rounds, always in the same place of the cycle, so that a client's rounds
+    are never closer. Who is in which place the run's secret draws, but nothing relies on that: no amplification by
+    sampling is claimed.
+
+    Raises:
+        ValueError: fewer clients than rounds in a cycle, one of which would be empty, or a round before the first.
+    """
+    if not 1 <= separation <= n:
+        raise ValueError(f"separation {separation} with {n} clients: give a number from 1 to {n}")
+    if round < 1:
+        raise ValueError(f"round {round}: rounds of a schedule count from 1")
+    order = np.argsort(_lots(n, 0, 0, key), kind="stable")
+    return np.sort(order[(round - 1) % separation :: separation])
 
 
 def _lots(n: int, seed: int, round: int, key: NoiseKey | None) -> Float[np.ndarray, " client"]:

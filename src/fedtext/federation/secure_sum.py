@@ -77,7 +77,7 @@ def private_sum(
     stream = _stream(plan, input_digest)
     local = ledger.declaration.aggregation == "local"
     total, clients = np.zeros(dim, dtype=np.int64), 0
-    for message in _messages(blocks, plan, clip_norm, key, stream):
+    for message in client_messages(blocks, plan, clip_norm, key, stream):
         if local:
             message += _client_noise(message, clients, plan, key, stream)
         total += message.sum(axis=0)  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
@@ -142,7 +142,7 @@ def _stream(plan: PlannedSum, input_digest: str) -> tuple[str, ...]:
     return (plan.release.model_dump_json(), str(plan.dim), input_digest)
 
 
-def _messages(
+def client_messages(
     blocks: Iterable[Float[np.ndarray, "_ dim"]],
     plan: PlannedSum,
     clip_norm: float,

@@ -16,6 +16,10 @@ _AGGREGATION = {
 }
 _SECRET_DRAW = "Nobody who sees the releases knows which units were drawn, neither from the server nor from a seed."
 _FLOAT_NOISE = "Some noise is drawn in floating point, whose low bits are not accounted for."
+_CORRELATED = (
+    "Whoever adds up messages keeps sums of earlier rounds, or shares of them, until the weighted sum they belong to "
+    "is complete; nobody sees one without its noise. No unit takes part more often, or in closer rounds, than priced."
+)
 _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, so nothing real is protected."
 
 
@@ -31,6 +35,8 @@ def assumptions(ledger: Ledger, noise_source: str) -> list[str]:
         found.append(f"At least {share} of the noise shares arrive; the noise is priced as if no more did.")
     if declaration.aggregation != "local" and any(release.rate < 1 for release in ledger.releases):
         found.append(_SECRET_DRAW)
+    if any("correlated across" in release.mechanism for release in ledger.releases):
+        found.append(_CORRELATED)
     if declaration.adjacency == "add_remove":
         count = f"{ledger.population} {declaration.unit}s"
         found.append(f"That there are {count} is taken as public, which add_remove does not protect.")

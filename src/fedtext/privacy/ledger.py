@@ -41,7 +41,8 @@ class Release(Parameters):
 
     `sensitivity` is the largest L2 norm of one unit's contribution: what zero_out and add_remove can move the sum by.
     replace_one can move it by twice that, which the ledger counts. `noise_stddev`, in the same unit, is the noise that
-    may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share one entry.
+    may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share an entry, and
+    one entry may pay for `rounds` rounds whose releases are one mechanism: that changes no price.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Release(Parameters):
     rate: float = Field(1.0, gt=0, le=1)
     unit: Literal["client", "record"] = "client"
     steps: int = Field(1, ge=1)
+    rounds: int = Field(1, ge=1)
 
     @model_validator(mode="after")
     def _full_means_all(self) -> Release:

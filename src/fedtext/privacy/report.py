@@ -155,7 +155,7 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
 
 def _data_root(ledger: Ledger, history: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Every release of the same private data, and whether there are more than this ledger prices."""
-    here = len(ledger.releases) + len(ledger.unaccounted)
+    here = sum(release.rounds for release in ledger.releases) + len(ledger.unaccounted)
     others = len(history) - here
     statement = f"Different releases of this data root's private data: {len(history)}, "
     statement += (
