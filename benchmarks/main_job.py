@@ -1,9 +1,10 @@
 """The main job by stage, so that the next improvement is obvious.
 
-    python benchmarks/main_job.py [--params privacy.epsilon=4,...]
+    python benchmarks/main_job.py [--params privacy.epsilon=4,...] [--data-root DIR]
 
-One whole `kedro run` into a fresh directory; prints seconds by kind of node, largest first, and the peak memory, and
-writes build/benchmarks/main_job.json. A node's time runs from its line in the log to the next one's.
+One whole `kedro run` into a fresh directory (or into DIR, which is kept); prints seconds and peak memory by kind of
+node, largest first, and writes build/benchmarks/main_job.json. A node's time runs from its line in the log to the next
+one's, and so does its peak: resident memory, which the kernel is asked to count anew for every node (Linux only).
 """
 
 from __future__ import annotations
@@ -12,21 +13,41 @@ import argparse
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 KEDRO = Path(sys.executable).with_name("kedro")
 NODE = re.compile(r"Node \d+ of \d+, (?:[\w.]+\.)?(\w+):")
+PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
+RESET_PEAK = "5"  # proc(5), clear_refs
 
 
-def timed_run(extra: str, data_root: str) -> tuple[dict[str, float], float]:
-    """Seconds by node name (rounds added up, `start` for what precedes the first) and in all."""
+class Stages(NamedTuple):
+    """Seconds, added up over rounds, and peak gigabytes by node name; `start` is what precedes the first node."""
+
+    seconds: dict[str, float]
+    gigabytes: dict[str, float]
+
+
+def peak_gigabytes(process: int) -> float:
+    """Peak resident memory since the last call; 0 where the system does not tell."""
+    status = Path(f"/proc/{process}")
+    try:
+        found = PEAK.search((status / "status").read_text())
+        (status / "clear_refs").write_text(RESET_PEAK)
+    except OSError:
+        return 0.0
+    return int(found.group(1)) / 2**20 if found else 0.0
+
+
+def timed_run(extra: str, data_root: str) -> Stages:
+    """One run of the main job by stage."""
     params = ",".join([f"data_root={data_root}", *([extra] if extra else [])])
     environment = {**os.environ, "FEDTEXT_PROGRESS": "0", "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
@@ -34,31 +55,37 @@ def timed_run(extra: str, data_root: str) -> tuple[dict[str, float], float]:
         cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     assert process.stdout is not None
-    stages: dict[str, float] = defaultdict(float)
-    stage, began, first = "start", time.perf_counter(), time.perf_counter()
+    stages = Stages(defaultdict(float), defaultdict(float))
+    stage, began = "start", time.perf_counter()
     for line in process.stdout:
         if found := NODE.search(line):
             now = time.perf_counter()
-            stages[stage] += now - began
+            stages.seconds[stage] += now - began
+            stages.gigabytes[stage] = max(stages.gigabytes[stage], peak_gigabytes(process.pid))
             stage, began = found.group(1), now
-    stages[stage] += time.perf_counter() - began
+        elif "Ran " in line:  # the process is still there; at the end of its output it is not
+            stages.gigabytes[stage] = peak_gigabytes(process.pid)
+    stages.seconds[stage] += time.perf_counter() - began
     if process.wait():
         raise SystemExit(f"kedro run failed with exit code {process.returncode}")
-    return dict(stages), time.perf_counter() - first
+    return stages
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--params", default="")
-    with tempfile.TemporaryDirectory() as data_root:
-        stages, seconds = timed_run(parser.parse_args().params, data_root)
-    gigabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    for name, spent in sorted(stages.items(), key=lambda item: -item[1]):
-        print(f"{spent:8.1f} s  {spent / seconds:5.1%}  {name}")
-    print(f"{seconds:8.1f} s in all, {gigabytes:.1f} GiB at the peak")
+    parser.add_argument("--data-root")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as fresh:
+        stages = timed_run(chosen.params, chosen.data_root or fresh)
+    seconds, peak = sum(stages.seconds.values()), max(stages.gigabytes.values())
+    for name, spent in sorted(stages.seconds.items(), key=lambda item: -item[1]):
+        print(f"{spent:8.1f} s  {spent / seconds:5.1%}  {stages.gigabytes[name]:5.2f} GiB  {name}")
+    print(f"{seconds:8.1f} s in all, {peak:.2f} GiB at the peak")
     out = ROOT / "build" / "benchmarks" / "main_job.json"
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps({"seconds": seconds, "peak_gigabytes": gigabytes, "stages": stages}, indent=2))
+    found = {"seconds": seconds, "peak_gigabytes": peak, "stages": stages.seconds, "peaks": stages.gigabytes}
+    out.write_text(json.dumps(found, indent=2))
 
 
 if __name__ == "__main__":

@@ -91,10 +91,10 @@ def test_loading_and_encoding_print_nothing(encoder, capfd, monkeypatch):
     assert printed.err == ""
 
 
-def test_similar_lengths_share_batches_and_repeats_are_embedded_once():
+def test_similar_lengths_share_batches_longest_first_and_repeats_are_embedded_once():
     model = Scripted()
     rows = Encoder("scripted", 2, model, 2).encode(["1000", "7", "30", "7", "8"])
-    assert model.batches == [["7", "8"], ["30", "1000"]]
+    assert model.batches == [["1000", "30"], ["7", "8"]]
     assert np.allclose(rows[:, 0] / rows[:, 1], [1000, 7, 30, 7, 8])
 
 

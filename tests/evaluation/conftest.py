@@ -28,11 +28,16 @@ class Successor(torch.nn.Module):
         super().__init__()
         self.weight = torch.nn.Parameter(torch.zeros(1))
         self.vocabulary, self.knows = vocabulary, knows
+        self.head = torch.nn.Identity()
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> SimpleNamespace:
+    def get_output_embeddings(self) -> torch.nn.Module:
+        return self.head
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, use_cache: bool) -> SimpleNamespace:
         tokens = torch.arange(self.vocabulary)
         distance = (tokens - input_ids[..., None] - 1) % self.vocabulary
-        return SimpleNamespace(logits=-distance.float() if self.knows else torch.zeros_like(distance).float())
+        logits = -distance.float() if self.knows else torch.zeros_like(distance).float()
+        return SimpleNamespace(logits=self.head(logits))
 
 
 @dataclass(frozen=True)

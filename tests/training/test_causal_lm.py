@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fedtext.params.training import CausalTraining
-from fedtext.training.causal_lm import _batches, train_causal_lm
+from fedtext.training.causal_lm import _batches, _loss, logits_of_real, train_causal_lm
 
 FAST = CausalTraining(epochs=3, batch_size=8, learning_rate=1e-2)
 
@@ -60,6 +60,28 @@ def test_padding_is_neither_scored_nor_attended_to(llama, rows):
     ignored = train_causal_lm(llama.load()[0], padded, more, seed=0, pad_token_id=pad)
     scored = train_causal_lm(llama.load()[0], padded, more, seed=0)
     assert scored[-1]["loss"] < 0.8 * ignored[-1]["loss"]  # a scored padding is soon learned
+
+
+def test_the_loss_of_padded_rows_is_the_models_own(llama, gpt2, rows):
+    ids = torch.from_numpy(rows[:6].copy())
+    for i, length in enumerate((16, 3, 9, 2, 12, 16)):
+        ids[i, length:] = -1
+    for base in (llama, gpt2):
+        model, _ = base.load()  # in evaluation mode: no dropout
+        known = model(
+            input_ids=ids.clamp(min=0), attention_mask=(ids >= 0).long(), labels=ids.masked_fill(ids < 0, -100)
+        )
+        assert _loss(model, model, ids, -1).item() == pytest.approx(known.loss.item(), rel=1e-5)
+
+
+def test_the_head_meets_what_is_scored_and_nothing_else(llama, rows):
+    model, tokenizer = llama.load()
+    ids = torch.from_numpy(rows[:2].copy())
+    ids[1, 5:] = -1
+    logits = logits_of_real(model, ids, ids >= 0)
+    assert logits.shape == (15 + 4, len(tokenizer))
+    alone = model(input_ids=ids[1:, :5]).logits[0, :-1]  # and the head is as it was
+    torch.testing.assert_close(logits[15:], alone, rtol=1e-4, atol=1e-5)
 
 
 def test_padding_may_be_marked_by_a_number_that_is_no_token(llama, rows):

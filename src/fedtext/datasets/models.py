@@ -63,12 +63,17 @@ class EncoderDataset(AbstractDataset[Any, Any]):
     Args:
         source: `offline` (the files of an installed package), a local directory, or a Hugging Face id.
         device: `auto`, `cpu`, `cuda`, ...
-        batch_size: Texts a batch.
+        batch_size: Texts a batch; by default what suits the device.
         metadata: Ignored by Kedro.
     """
 
     def __init__(
-        self, *, source: str, device: str = "auto", batch_size: int = 64, metadata: dict[str, Any] | None = None
+        self,
+        *,
+        source: str,
+        device: str = "auto",
+        batch_size: int | None = None,
+        metadata: dict[str, Any] | None = None,
     ) -> None:
         self._source, self._device, self._batch_size = source, device, batch_size
         self.metadata = metadata

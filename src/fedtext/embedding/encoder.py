@@ -47,7 +47,8 @@ class Encoder:
         Raises:
             ValueError: An embedding is not finite or has no direction; names its row, never its text.
         """
-        distinct = sorted(set(texts), key=lambda text: (len(text), text))  # similar lengths together: little padding
+        # Similar lengths together: little padding. The longest first: memory freed once serves all that follow.
+        distinct = sorted(set(texts), key=lambda text: (-len(text), text))
         rows = {text: row for row, text in enumerate(distinct)}
         embedded = np.zeros((len(distinct), self.dim), dtype=np.float32)
         for first in progress(range(0, len(distinct), self.batch_size), label, unit="batch"):
@@ -72,18 +73,23 @@ class Encoder:
         return np.asarray(vectors.float().cpu().numpy(), dtype=np.float32)
 
 
-def load_encoder(source: str, *, device: str = "auto", batch_size: int = 64) -> Encoder:
+def load_encoder(source: str, *, device: str = "auto", batch_size: int | None = None) -> Encoder:
     """Encoder by source: `offline` (offline_encoder.py), a local directory, or a Hugging Face id.
+
+    `batch_size` is by default what suits the device: in float32 on a CPU, a batch of 16 chunks stays in the cache and
+    takes three quarters of the time that one of 64 does.
 
     Raises:
         OSError: The source is not there or not an encoder.
         ValueError: The offline encoder's weights are not the published ones.
     """
-    model = _read(source, str(compute_device(device)))
+    place = compute_device(device)
+    model = _read(source, str(place))
     dim = model.get_embedding_dimension()
     if dim is None:
         raise OSError(f"encoder '{source}' does not say how long its embeddings are: use a sentence-transformers model")
-    return Encoder(name=source, dim=dim, model=model.eval(), batch_size=batch_size)
+    suited = 64 if bfloat16_pays(place) else 16
+    return Encoder(name=source, dim=dim, model=model.eval(), batch_size=batch_size or suited)
 
 
 def _read(source: str, device: str) -> SentenceTransformer:

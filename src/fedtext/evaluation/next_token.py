@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from fedtext.evaluation.ratios import clustered_ratio
 from fedtext.params.evaluation import Evaluation
 from fedtext.progress import progress
-from fedtext.training.causal_lm import train_causal_lm
+from fedtext.training.causal_lm import logits_of_real, train_causal_lm
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -111,23 +111,24 @@ def count_next_tokens(
         tokens=np.array([max(len(row) - 1, 0) for row in rows], dtype=np.int64),
         nats=np.zeros(len(rows)),
     )
-    order = sorted(np.flatnonzero(counts.tokens).tolist(), key=lambda i: len(rows[i]))
+    order = sorted(np.flatnonzero(counts.tokens).tolist(), key=lambda i: -len(rows[i]))
     batches = [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
     was_training = model.training
     model.eval()
     with torch.inference_mode():
         for batch in progress(batches, label, unit="batch") if len(batches) >= PROGRESS_FROM else batches:
-            rank, nats, real = _predict(model, padded([rows[i] for i in batch]))
-            counts.correct[batch] = np.stack([((rank < k) & real).sum(axis=1) for k in top], axis=1)
-            counts.nats[batch] = (nats * real).sum(axis=1)
+            rank, nats = _predict(model, padded([rows[i] for i in batch]))
+            first = np.cumsum(counts.tokens[batch]) - counts.tokens[batch]  # no row here is without tokens
+            counts.correct[batch] = np.stack([np.add.reduceat(rank < k, first, dtype=np.int64) for k in top], axis=1)
+            counts.nats[batch] = np.add.reduceat(nats, first)
     model.train(was_training)
     return counts
 
 
 def _predict(
     model: PreTrainedModel, matrix: Int[np.ndarray, "row length"]
-) -> tuple[Int[np.ndarray, "row label"], Float[np.ndarray, "row label"], Bool[np.ndarray, "row label"]]:
-    """Rank (0 is the first guess) and cross-entropy of each label, and which labels are real.
+) -> tuple[Int[np.ndarray, " label"], Float[np.ndarray, " label"]]:
+    """Rank (0 is the first guess) and cross-entropy of each real label, row after row.
 
     Among equal logits the smaller token id ranks first, so a model that knows nothing is not called right.
     """
@@ -135,14 +136,17 @@ def _predict(
 
     ids = torch.from_numpy(matrix).to(next(model.parameters()).device)
     real = ids != PADDING
-    ids = torch.where(real, ids, 0)
-    logits = model(input_ids=ids, attention_mask=real.long()).logits[:, :-1].float()
-    labels = ids[:, 1:, None]
+    logits = logits_of_real(model, ids, real).float()
+    labels = ids[:, 1:][real[:, 1:]][:, None]
     truth = logits.gather(-1, labels)
-    before = torch.arange(logits.shape[-1], device=logits.device) < labels
-    rank = ((logits > truth) | ((logits == truth) & before)).sum(-1)
-    nats = torch.logsumexp(logits, -1) - truth[..., 0]
-    return rank.cpu().numpy(), nats.double().cpu().numpy(), real[:, 1:].cpu().numpy()
+    rank = (logits > truth).sum(-1, dtype=torch.int32)
+    tied = ((logits >= truth).sum(-1, dtype=torch.int32) - rank > 1).nonzero()[
+        :, 0
+    ]  # rare, and to look at all tokens again is not cheap
+    smaller = torch.arange(logits.shape[-1], device=logits.device) < labels[tied]
+    rank[tied] += ((logits[tied] == truth[tied]) & smaller).sum(-1, dtype=torch.int32)
+    nats = torch.logsumexp(logits, -1) - truth[:, 0]
+    return rank.cpu().numpy(), nats.double().cpu().numpy()
 
 
 def fine_tune(

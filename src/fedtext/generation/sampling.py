@@ -48,7 +48,7 @@ def sample_responses(
     if responses < 1:
         raise ValueError(f"{responses} responses a prompt asked: ask for at least 1")
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
-    order = sorted(range(len(prompts)), key=lambda i: len(encoded[i]))
+    order = sorted(range(len(prompts)), key=lambda i: -len(encoded[i]))  # memory freed once serves all that follow
     per_batch = max(1, sampler.batch_size // responses)
     batches = [order[first : first + per_batch] for first in range(0, len(order), per_batch)]
     texts: list[list[str]] = [[] for _ in prompts]

@@ -7,11 +7,11 @@ The models trained here are mostly so small that a general trainer's bookkeeping
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 
 from fedtext.params.training import CausalTraining
 from fedtext.progress import progress
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LOG_EVERY = 25  # steps
 MAX_GRADIENT_NORM = 1.0
-IGNORED = -100  # transformers' label for a position that is not scored
 
 
 def reduced_precision() -> bool:
@@ -75,7 +74,7 @@ def train_causal_lm(
     for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
         ids = torch.from_numpy(rows[picked]).to(device)
         with torch.autocast(device, dtype=torch.bfloat16, enabled=reduced_precision()):
-            loss = forward(**_inputs(ids, pad_token_id)).loss
+            loss = _loss(forward, model, ids, pad_token_id)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
         optimizer.step()
@@ -110,15 +109,41 @@ def _optimizer(model: PreTrainedModel, params: CausalTraining) -> Optimizer:
     return torch.optim.AdamW(groups, lr=params.learning_rate, fused=True)
 
 
-def _inputs(ids: Tensor, pad_token_id: int | None) -> dict[str, Any]:
+def _loss(forward: Callable[..., Any], model: PreTrainedModel, ids: Tensor, pad_token_id: int | None) -> Tensor:
+    """Mean cross-entropy of the real tokens, each given those before it."""
+    from torch.nn.functional import cross_entropy
+
     if pad_token_id is None:
-        return {"input_ids": ids, "labels": ids}
+        loss: Tensor = forward(input_ids=ids, labels=ids).loss
+        return loss
     real = ids != pad_token_id
-    return {
-        "input_ids": ids.masked_fill(~real, 0),  # any token: it is masked and not scored
-        "attention_mask": real.long(),
-        "labels": ids.masked_fill(~real, IGNORED),
-    }
+    logits = logits_of_real(model, ids, real, forward)
+    return cross_entropy(logits.float(), ids[:, 1:][real[:, 1:]])
+
+
+def logits_of_real(
+    model: PreTrainedModel,
+    ids: Int[Tensor, "row length"],
+    real: Bool[Tensor, "row length"],
+    forward: Callable[..., Any] | None = None,
+) -> Float[Tensor, "label token"]:
+    """Logits that predict the real tokens `ids[:, 1:][real[:, 1:]]`, in that order; `forward` is `model` if not given.
+
+    The head, more than half of a small model's work, is spared what is not scored: it is handed the positions before
+    real tokens only, by a hook, so that whatever a model does to its logits (scaling, capping) still happens.
+    """
+    scored = real[:, 1:]
+    hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][:, :-1][scored],))
+    try:
+        output = (forward or model)(
+            input_ids=ids.masked_fill(~real, 0),  # any token: it is masked and not scored
+            attention_mask=real.long(),
+            use_cache=False,
+        )
+    finally:
+        hook.remove()
+    logits: Tensor = output.logits
+    return logits
 
 
 def _finite(loss: float, step: int, label: str) -> float:
