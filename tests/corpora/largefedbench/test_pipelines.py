@@ -44,10 +44,16 @@ def test_from_raw_pages_to_records(params: LargeFedBench) -> None:
     records = read_private_snapshot(Corpus(source="snapshot", snapshot=2025.1, config="congress"), params.out_dir)
     assert tuple(records.columns) == (*RECORD_COLUMNS, SPLIT_COLUMN)
     assert len(records) == 6
-    few = read_private_snapshot(
-        Corpus(source="snapshot", snapshot=snapshot, config="congress", max_clients=3), params.out_dir
+    few, more = (
+        read_private_snapshot(
+            Corpus(source="snapshot", snapshot=snapshot, config="congress", max_clients=n), params.out_dir
+        )
+        for n in (3, 5)
     )
-    assert few["client_id"].tolist() == records["client_id"].tolist()[:3]
+    assert (len(few), len(more)) == (3, 5)
+    assert set(few["client_id"]) < set(more["client_id"]) < set(records["client_id"])  # whichever the number
+    assert few["client_id"].is_monotonic_increasing
+    assert few["client_id"].tolist() != records["client_id"].tolist()[:3]  # not the oldest ones
 
 
 def test_diff_by_name(params: LargeFedBench) -> None:

@@ -1,13 +1,19 @@
 """Private records from a LargeFedBench snapshot."""
 
+from functools import partial
+
 import pandas as pd
 
 from fedtext.params.corpus import Corpus
 from fedtext.refusal import RunRefusedError
+from fedtext.seeding import derived_seed
 
 
 def read_private_snapshot(corpus: Corpus, out_dir: str) -> pd.DataFrame:
-    """Records of one config of a snapshot below `out_dir`, verified first; at most `corpus.max_clients` clients."""
+    """Records of one config of a snapshot below `out_dir`, verified first.
+
+    `corpus.max_clients` of them are those with the smallest hashes of their id: a fair part of all dates and sources.
+    """
     from fedtext.corpora.largefedbench.manifest import SnapshotError
     from fedtext.corpora.largefedbench.snapshot import read_snapshot, snapshot_directory
 
@@ -20,4 +26,7 @@ def read_private_snapshot(corpus: Corpus, out_dir: str) -> pd.DataFrame:
         records = read_snapshot(snapshot_directory(corpus.snapshot, out_dir), corpus.config)
     except SnapshotError as error:
         raise RunRefusedError(str(error)) from None
-    return records if corpus.max_clients is None else records.head(corpus.max_clients)
+    if corpus.max_clients is None:
+        return records
+    hashes = records["client_id"].map(partial(derived_seed, 0, "max_clients"))
+    return records.loc[hashes.nsmallest(corpus.max_clients).index].sort_index(ignore_index=True)
