@@ -44,7 +44,8 @@ def test_pull_build_and_read(tmp_path: Path) -> None:
     # no network from here on: the build reads what the pull left below data_root
     build = {"data_root": tmp_path, "largefedbench.snapshot": "2024.1"}
     shares = {"largefedbench.split.validation_share": 0.2, "largefedbench.split.test_share": 0.2}
-    ran("run", "--pipelines", "largefedbench", "--params", params(**build, **shares))
+    words = ("--pipelines", "largefedbench", "--to-nodes", "describe_largefedbench")  # the figures have their own test
+    ran("run", *words, "--params", params(**build, **shares))
     facts = json.loads((tmp_path / "08_reporting" / "largefedbench" / "provenance.json").read_text("utf-8"))
     assert {name: one["clients"] for name, one in facts["sources"].items()} == CLIENTS
     corpus = {"corpus.source": "snapshot", "corpus.snapshot": "2024.1", "corpus.config": "congress"}
