@@ -16,16 +16,18 @@ from kedro.config import OmegaConfigLoader
 from omegaconf import OmegaConf
 
 DEFAULT_DATA_ROOT = "data"
+TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: where the run that started this one keeps MLflow's records
 SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
 
 
 class ProjectConfigLoader(OmegaConfigLoader):
-    """Kedro's loader with four additions.
+    """Kedro's loader with five additions.
 
     - The newest loader is `active`, for `active_parameters()`.
     - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
       global `data_root`; a relative path starts at the project.
+    - `${tracking_root:}` is where MLflow's records lie: the data root, or that of the run which started this one.
     - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
     """
 
@@ -36,6 +38,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         super().__init__(*args, **kwargs)
         register = getattr(OmegaConf, "register_resolver", OmegaConf.register_new_resolver)  # renamed in 2.4
         register("data_root", lambda: str(self.data_root), replace=True)
+        register("tracking_root", lambda: os.environ.get(TRACKING_ROOT) or str(self.data_root), replace=True)
         ProjectConfigLoader.active = self
 
     def __getitem__(self, key: str) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fedtext.atomic import write_text
-from fedtext.fingerprint import text_digest
+from fedtext.fingerprint import canonical, text_digest
 
 STORE = ".fedtext"
 LONGEST_NAME = 180
@@ -31,7 +31,9 @@ class NodeRecord(BaseModel):
     """How a node's outputs came to be.
 
     `parts` are the digests of all that they depend on, by name; `outputs` the digests of what was saved; `files` what
-    the file system says of the saved files, so that they need not be read again.
+    the file system says of the saved files, so that they need not be read again. `seconds` is the wall time of the
+    run that made them, kept here and not among the results, which must come out the same however long they take; None
+    if outputs that were found were taken over.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -39,6 +41,7 @@ class NodeRecord(BaseModel):
     parts: dict[str, str]
     outputs: dict[str, str]
     files: dict[str, str]
+    seconds: float | None = None
 
 
 class ReleaseEntry(BaseModel):
@@ -92,6 +95,12 @@ class Store:
         """Records the node as done."""
         write_text(self._node_file(name), record.model_dump_json(indent=1))
 
+    def seconds(self) -> dict[str, float]:
+        """Wall time of every node that ran here, by name, whichever run it was."""
+        names = sorted(unquote(file.stem) for file in (self.root / "nodes").glob("*.json"))
+        records = {name: self.node(name) for name in names}
+        return {name: record.seconds for name, record in records.items() if record and record.seconds is not None}
+
     def releases(self) -> tuple[ReleaseEntry, ...]:
         """All different releases in the order in which they were first begun."""
         entries: dict[tuple[str, str | None], ReleaseEntry] = {}
@@ -101,6 +110,11 @@ class Store:
             if entry.result is not None or (entry.node, entry.identity) not in finished:
                 entries.setdefault((entry.node, entry.result or entry.identity), entry)
         return tuple(entries.values())
+
+    def current_releases(self) -> dict[str, str]:
+        """Digest of what each node that ever released holds now, by the node's name."""
+        records = {entry.node: self.node(entry.node) for entry in self.releases()}
+        return {node: text_digest(canonical(record.outputs)) for node, record in records.items() if record}
 
     def note_release(self, entry: ReleaseEntry) -> bool:
         """Appends `entry` unless it is there already; true if it was new."""

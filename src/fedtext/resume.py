@@ -97,7 +97,7 @@ class Resumption:
         if RELEASE in node.tags:
             self._store.note_release(self._release(node, result=None))
 
-    def commit(self, node: Node) -> list[ReleaseEntry]:
+    def commit(self, node: Node, seconds: float | None = None) -> list[ReleaseEntry]:
         """Records `node` as done, after its last output was saved; returns earlier, different releases of the node."""
         parts = self._recipes.get(node.name) or self.parts(node)
         outputs = {name: self._content_digest(name) for name in self._saved(node.outputs)}
@@ -106,7 +106,7 @@ class Resumption:
             if isinstance(place := content(self._dataset(name)), Path):
                 files |= self._digests.remembered(place)
         earlier = self._note_result(node, text_digest(canonical(outputs))) if RELEASE in node.tags else []
-        self._records[node.name] = record = NodeRecord(parts=parts, outputs=outputs, files=files)
+        self._records[node.name] = record = NodeRecord(parts=parts, outputs=outputs, files=files, seconds=seconds)
         if outputs:
             self._store.commit(node.name, record)
         return earlier

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,9 +55,10 @@ class ResumableRunner(SequentialRunner):
             for maker in resumption.unsaved_inputs(node):
                 execute(maker)
             resumption.begin(node)
+            began = time.perf_counter()
             Task(node, catalog, self._is_async, hook_manager, run_id).execute()
             ran.add(node.name)
-            if earlier := resumption.commit(node):
+            if earlier := resumption.commit(node, seconds=time.perf_counter() - began):
                 self._warn_of_second_release(node, len(earlier))
 
         keep_freed_memory()

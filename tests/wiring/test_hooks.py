@@ -14,8 +14,9 @@ import pytest
 from kedro.framework.project import pipelines, settings
 from pydantic import BaseModel
 
-from fedtext.config import ProjectConfigLoader
+from fedtext.config import TRACKING_ROOT, ProjectConfigLoader
 from fedtext.hooks import check_pipeline, check_registered_pipelines
+from fedtext.hooks.nested_runs import PARENT_RUN, NestedRuns
 from fedtext.hooks.preflight import check_data_root
 from fedtext.hooks.tracking import flat_parameters, numbers
 from fedtext.refusal import RunRefusedError
@@ -143,6 +144,36 @@ def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text
     runs = client.search_runs([experiment.experiment_id])
     newest = next(found for found in runs if found.info.run_id != run.info.run_id)
     assert [m.step for m in client.get_metric_history(newest.info.run_id, "toy.loss")] == [1, 2]
+
+
+def test_runs_started_by_a_run_are_nested_below_it(tracked: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow.tracking import MlflowClient
+
+    tracked.run()
+    assert PARENT_RUN not in os.environ, "a finished run adopts nobody"
+    client = MlflowClient(f"sqlite:///{tracked.data}/mlflow.db")
+    experiment = client.get_experiment_by_name("fedtext").experiment_id
+    (parent,) = client.search_runs([experiment])
+    monkeypatch.setenv(PARENT_RUN, parent.info.run_id)
+    monkeypatch.setenv(TRACKING_ROOT, str(tracked.data))
+    tracked.run(data_root=str(tracked.path / "child"))
+    assert os.environ[PARENT_RUN] == parent.info.run_id
+    child = next(run for run in client.search_runs([experiment]) if run.info.run_id != parent.info.run_id)
+    assert child.data.tags["mlflow.parentRunId"] == parent.info.run_id
+    assert child.info.run_name == "default in child"
+    assert not (tracked.path / "child" / "mlflow.db").exists()
+
+
+def test_a_run_says_who_it_is_to_the_processes_it_starts(toy: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    loader(toy.path)
+    monkeypatch.delenv(PARENT_RUN, raising=False)
+    monkeypatch.delenv(TRACKING_ROOT, raising=False)
+    runs = NestedRuns()
+    runs.adopt_or_join("abc", {})
+    assert os.environ[PARENT_RUN] == "abc"
+    assert os.environ[TRACKING_ROOT] == str(toy.data)
+    runs.let_go()
+    assert not {PARENT_RUN, TRACKING_ROOT} & os.environ.keys()
 
 
 def test_a_failed_run_is_marked_failed(tracked: ToyProject) -> None:

@@ -191,6 +191,28 @@ def test_a_failed_node_leaves_what_was_done(toy: ToyProject, caplog: pytest.LogC
     assert "create_key" not in ran(caplog)
 
 
+def test_seconds_are_recorded_beside_the_results_and_kept_by_later_runs(toy: ToyProject) -> None:
+    toy.run(toy={"seconds": 0.01})
+    store = Store(toy.data)
+    seconds = store.seconds()
+    assert len(seconds) == EVERYTHING
+    assert all(0 < spent < 600 for spent in seconds.values())
+    toy.run(toy={"seconds": 0.01})
+    assert store.seconds() == seconds
+    (toy.data / "02_released/mean.safetensors").unlink()
+    toy.run(toy={"seconds": 0.01})
+    assert store.seconds()["release_mean"] != seconds["release_mean"]
+
+
+def test_the_current_release_is_known_by_what_it_gave(toy: ToyProject) -> None:
+    toy.run()
+    before = Store(toy.data).current_releases()
+    assert list(before) == ["release_mean"]
+    assert before["release_mean"] == release_history(toy.data)[0].result
+    toy.run(privacy={"epsilon": 3.0})
+    assert Store(toy.data).current_releases() == {"release_mean": release_history(toy.data)[1].result}
+
+
 def test_every_release_is_remembered(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
     toy.run()
     toy.run()

@@ -25,6 +25,7 @@ from kedro.pipeline import Pipeline
 from pydantic import BaseModel
 
 from fedtext.config import active_data_root, active_parameters
+from fedtext.hooks.nested_runs import NestedRuns
 from fedtext.hooks.privacy_flow import dataset_classes, entry
 
 ROUND_STATE = re.compile(r"(?P<algorithm>[^.]+)\.round_(?P<round>\d+)\.state")
@@ -42,6 +43,7 @@ class TrackingHook:
         self._pipeline: Pipeline | None = None
         self._catalog: DataCatalog | None = None
         self._logged: set[str] = set()
+        self._nested = NestedRuns()
 
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -54,6 +56,7 @@ class TrackingHook:
         import mlflow
 
         mlflow.set_tags({**_revision(Path(run_params["project_path"])), **_environment(), **_command(run_params)})
+        self._nested.adopt_or_join(mlflow.active_run().info.run_id, run_params)
         values = list(flat_parameters(_used_parameters(pipeline)).items())
         for start in range(0, len(values), BATCH):
             mlflow.log_params(dict(values[start : start + BATCH]))
@@ -67,6 +70,7 @@ class TrackingHook:
     @hook_impl(tryfirst=True)
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Rounds that were up to date already, and every dataset whose entry says `fedtext: {tracked: true}`."""
+        self._nested.let_go()
         if not _run_is_open():
             return
         for name in sorted(self._shown & set(pipeline.all_outputs())):
@@ -74,6 +78,11 @@ class TrackingHook:
                 self._log_round(name, catalog.load(name))
             elif _tracked(entry(name, catalog.config_resolver)):
                 _log_report(name, catalog.get(name))
+
+    @hook_impl
+    def on_pipeline_error(self) -> None:
+        """The next run of this process is not a nested one."""
+        self._nested.let_go()
 
     def _log_round(self, name: str, state: Any) -> None:
         import mlflow
