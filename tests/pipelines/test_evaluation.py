@@ -65,6 +65,17 @@ def test_only_aggregates_leave(accuracy: dict) -> None:
     assert not any(text in written for text in TEST["text"])
 
 
+def test_the_published_metric_is_added_under_its_own_name_and_changes_nothing_else(tmp_path, accuracy: dict) -> None:
+    chunking, evaluation = SETTINGS
+    asked = evaluation.model_copy(update={"published_metric": True})
+    counts = nodes.score_synthetic(ON_DEVICE, TEST, chunking, asked, NOISE)
+    plain = nodes.score_public_control(ON_DEVICE, TEST, *SETTINGS, NOISE)
+    figures = nodes.compare_accuracies(TEST, asked, synthetic=counts, public_control=plain)["conditions"]
+    assert {key for key in figures["synthetic"] if key not in figures["public_control"]} >= {"published_top_1"}
+    assert figures["synthetic"]["published_top_1"] > figures["synthetic"]["top_1"]
+    assert figures["synthetic"]["top_1"] == figures["public_control"]["top_1"]
+
+
 def test_a_trained_model_is_scored_as_it_is(tmp_path, accuracy: dict) -> None:
     model, tokenizer = ON_DEVICE.load()
     for part in (model, tokenizer):

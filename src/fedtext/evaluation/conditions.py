@@ -8,16 +8,20 @@ intervals cover the draw of the held-out clients, not the randomness of training
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.evaluation.next_token import NextTokenCounts
+from fedtext.evaluation.next_token import NextTokenCounts, fine_tune_and_count
+from fedtext.evaluation.published_metric import fine_tune_and_score_as_published, published_figures
 from fedtext.evaluation.ratios import Ratio, clustered_ratio
 from fedtext.params.evaluation import Evaluation
 from fedtext.seeding import stream
+
+if TYPE_CHECKING:
+    from fedtext.generation.language_model import LanguageModel
 
 PUBLIC, PRIVATE = "eps0", "private"
 JUDGED = ("synthetic", "trained_model")  # what an algorithm made: text to train on, or the model itself
@@ -39,6 +43,46 @@ def held_out_sample(count: int, params: Evaluation) -> Int[np.ndarray, " sample"
         return np.arange(count)
     drawn = stream(params.seed, "held-out samples").choice(count, params.max_eval_samples, replace=False)
     return np.sort(drawn)
+
+
+def score_condition(
+    on_device: LanguageModel,
+    texts: Sequence[str],
+    held_out: Sequence[str],
+    evaluation: Evaluation,
+    *,
+    length: int,
+    label: str,
+) -> dict[str, np.ndarray]:
+    """Train the on-device model on `texts` (none: leave it) and count what it gets right in each held-out text.
+
+    Returns:
+        Arrays of `NextTokenCounts`, `texts` (trained on), and with `evaluation.published_metric` the released code's
+        figures, each under its own name.
+    """
+    recipe: dict[str, Any] = {"length": length, "seed": evaluation.seed, "label": label}
+    counts, facts = fine_tune_and_count(on_device, texts, held_out, evaluation, **recipe)
+    published = {}
+    if evaluation.published_metric:
+        published = fine_tune_and_score_as_published(on_device, texts, held_out, evaluation, **recipe)
+    scalars = {"top": counts.top, "texts": facts["texts"], **published}
+    found = {name: np.asarray(value) for name, value in scalars.items()}
+    return {"correct": counts.correct, "tokens": counts.tokens, "nats": counts.nats, **found}
+
+
+def compare_scored(
+    scored: Mapping[str, Mapping[str, np.ndarray]], clients: Int[np.ndarray, " text"] | None = None
+) -> dict[str, Any]:
+    """What `score_condition` gave for each condition as `conditions` (name -> figures) and `compare_conditions`."""
+    counts = {
+        name: NextTokenCounts(tuple(c["top"].tolist()), c["correct"], c["tokens"], c["nats"])
+        for name, c in scored.items()
+    }
+    table = {
+        name: {**counts[name].summary(clients), "texts": int(c["texts"]), **published_figures(c)}
+        for name, c in scored.items()
+    }
+    return {"conditions": table, **compare_conditions(counts, clients)}
 
 
 def compare_conditions(

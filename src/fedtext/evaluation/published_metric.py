@@ -9,8 +9,8 @@ are such bytes, which any model soon gets right, and a window of 64 holds some 2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from fedtext.evaluation.next_token import count_next_tokens, fine_tune
 from fedtext.params.evaluation import Evaluation
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from fedtext.generation.language_model import LanguageModel
+
+PREFIX = "published_"
 
 
 def published_accuracy(
@@ -36,7 +38,12 @@ def published_accuracy(
     """
     rows = doubly_tokenised(tokenizer, texts, length)
     summary = count_next_tokens(model, rows, top=top, batch_size=batch_size).summary()
-    return {f"published_{key}": value for key, value in summary.items() if key != "standard_error"}
+    return {f"{PREFIX}{key}": value for key, value in summary.items() if key != "standard_error"}
+
+
+def published_figures(scored: Mapping[str, Any]) -> dict[str, float]:
+    """Those of a condition's values that are this metric's, as plain numbers; none if it was not asked for."""
+    return {key: float(value) for key, value in scored.items() if key.startswith(PREFIX)}
 
 
 def doubly_tokenised(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int) -> list[list[int]]:

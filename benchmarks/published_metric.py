@@ -1,0 +1,91 @@
+"""What tokenising twice does to POPri's next-token accuracy, on real text (docs/published_metric.md).
+
+    python benchmarks/published_metric.py [--train 800] [--held-out 300]
+
+For docstrings of the installed packages, and for paper abstracts where `$FEDTEXT_SHARED/data/abstracts` is (default
+../shared): how many of the released code's labels are filler, how many pieces of real text its window of 64 tokens
+holds, and the top-1 accuracy by either metric of the bundled on-device model, as it is and after training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from fedtext.corpora.public import public_records
+from fedtext.evaluation.next_token import fine_tune_and_score
+from fedtext.evaluation.published_metric import doubly_tokenised, fine_tune_and_score_as_published
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.training import CausalTraining
+
+ROOT = Path(__file__).parents[1]
+SHARED = Path(os.environ.get("FEDTEXT_SHARED", ROOT.parent / "shared"))
+LENGTH = 64
+TRAINING = CausalTraining(epochs=2, batch_size=32, learning_rate=1e-3)  # conf/base/parameters_evaluation.yml
+
+
+def corpora(count: int) -> dict[str, list[str]]:
+    """`count` texts of each corpus that is at hand, spread over all of it."""
+    found = {"docstrings": public_records(Corpus(), max_texts=count)["text"].tolist()}
+    abstracts = SHARED / "data" / "abstracts" / "scitldr_train.jsonl"
+    if abstracts.exists():
+        rows = [json.loads(line)["abstract"] for line in abstracts.read_text(encoding="utf-8").splitlines()]
+        found["abstracts"] = [row if isinstance(row, str) else " ".join(row) for row in rows[:count]]
+    return found
+
+
+def window(on_device: LanguageModel, texts: list[str]) -> dict[str, float]:
+    """Filler among the scored labels, and pieces of text in a full window."""
+    tokenizer = on_device.tokenizer()
+    labels = filler = 0
+    pieces_in_window = []
+    for text in texts:
+        pieces = tokenizer.tokenize(text)
+        lengths = [len(tokenizer(f" {piece}", add_special_tokens=False)["input_ids"]) for piece in pieces]
+        whole = int(np.searchsorted(np.cumsum(lengths), LENGTH, side="right"))
+        shown = len(doubly_tokenised(tokenizer, [text], LENGTH)[0])
+        labels += shown
+        filler += shown - min(whole, shown)
+        if sum(lengths) >= LENGTH:
+            pieces_in_window.append(whole)
+    return {"filler": filler / labels, "pieces": float(np.mean(pieces_in_window))}
+
+
+def accuracies(on_device: LanguageModel, train: list[str], held_out: list[str]) -> dict[str, float]:
+    """Top-1 accuracy by either metric, before and after training on `train`."""
+    params, recipe = Evaluation(training=TRAINING, texts=len(train)), {"length": LENGTH, "seed": 0, "label": "metric"}
+    found = {}
+    for when, texts in (("before", []), ("after", train)):
+        found[f"correct_{when}"] = fine_tune_and_score(on_device, texts, held_out, params, **recipe)["top_1"]
+        published = fine_tune_and_score_as_published(on_device, texts, held_out, params, **recipe)
+        found[f"published_{when}"] = published["published_top_1"]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--train", type=int, default=800)
+    parser.add_argument("--held-out", type=int, default=300)
+    chosen = parser.parse_args()
+    on_device = LanguageModel("bundled:on_device")
+    print("| corpus | filler labels | pieces in 64 tokens | ours, before -> after | published, before -> after |")
+    print("|---|---:|---:|---:|---:|")
+    for name, texts in corpora(chosen.train + chosen.held_out).items():
+        shown = window(on_device, texts)
+        top = accuracies(on_device, texts[chosen.held_out :], texts[: chosen.held_out])
+        print(
+            f"| {name} | {shown['filler']:.1%} | {shown['pieces']:.1f} "
+            f"| {top['correct_before']:.1%} -> {top['correct_after']:.1%} "
+            f"| {top['published_before']:.1%} -> {top['published_after']:.1%} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
