@@ -5,6 +5,7 @@ from kedro.pipeline import Pipeline
 from fedtext.config import active_parameters
 from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.pipelines.clients.pipeline import create_pipeline as clients
+from fedtext.pipelines.compare.pipeline import create_pipeline as compare
 from fedtext.pipelines.docstrings.pipeline import create_pipeline as docstrings
 from fedtext.pipelines.evaluation import pipeline as evaluation
 from fedtext.pipelines.ingest.pipeline import create_pipeline as ingest
@@ -45,6 +46,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         **sources,
         **steps,
         **jobs,
+        "compare": compare(jobs),
         "ingest": ingest(),
         "largefedbench": largefedbench(),
         "largefedbench_diff": largefedbench_diff(),

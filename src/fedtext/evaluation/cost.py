@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fedtext.federation.communication import Cost
 
-if TYPE_CHECKING:
-    import pandas as pd
-
+ROUND = re.compile(r"round_\d+")
 # "Communication and computation cost comparison per round ... on the bioRxiv dataset with 1000 clients sampled per
 # round" (ICML Table 2; FedAvg's server runtime is "negligible compared to other methods"; T = 20, App. B.1).
 _GPU = "GPU seconds, ICML Table 2"
@@ -43,23 +42,24 @@ PUBLISHED = (
 )
 
 
-def cost_table(rows: Sequence[Cost], published: Sequence[Cost] = PUBLISHED) -> pd.DataFrame:
-    """Rows of this run above the published ones, a column for each of Table 2 and the bytes of the whole run."""
-    import pandas as pd
+def cost_rows(rows: Sequence[Cost], published: Sequence[Cost] = PUBLISHED) -> list[dict[str, Any]]:
+    """Rows of this run above the published ones, with the bytes of the whole run."""
+    return [{**row.model_dump(), "down_bytes": row.down_bytes, "up_bytes": row.up_bytes} for row in (*rows, *published)]
 
-    return pd.DataFrame(
-        [
-            {
-                "method": row.method,
-                "down_floats": row.down_floats,
-                "up_floats": row.up_floats,
-                "exchanges": row.exchanges,
-                "down_bytes": row.down_bytes,
-                "up_bytes": row.up_bytes,
-                "client_seconds": row.client_seconds,
-                "server_seconds": row.server_seconds,
-                "hardware": row.hardware,
-            }
-            for row in (*rows, *published)
-        ]
+
+def with_seconds(cost: Cost, *, units: int, clients: Mapping[str, float], server: Mapping[str, float]) -> Cost:
+    """`cost` with the measured seconds of a run's nodes: of one client for an exchange, of the server for a round.
+
+    Args:
+        cost: What a client exchanges.
+        units: Clients of the run; a simulation computes for all of them one after another.
+        clients: Seconds of the nodes that compute what the clients send, by name.
+        server: Seconds of the algorithm's other nodes; those of a round are known by `round_03` in their name.
+    """
+    rounds = len({found[0] for name in (*clients, *server) if (found := ROUND.search(name))})
+    return cost.model_copy(
+        update={
+            "client_seconds": sum(clients.values()) / (units * cost.exchanges) if clients else None,
+            "server_seconds": sum(server.values()) / max(rounds, 1) if server else None,
+        }
     )

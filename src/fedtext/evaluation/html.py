@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fedtext.evaluation.stylesheet import STYLESHEET
+from fedtext.evaluation.page import bullets, figure_html, page
 from fedtext.evaluation.tables import (
     accuracy_table,
     cost_table_html,
@@ -19,8 +19,6 @@ from fedtext.evaluation.wording import count, seconds
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-# Nothing is fetched, whatever a text or a script library says.
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 SAMPLES = 12
 
 # name of the figure -> (section, what to see in it)
@@ -53,22 +51,11 @@ def render_report(
         raise ValueError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
     made = "A model" if card["accuracy"]["judged"] == "trained_model" else "Synthetic text"
     heading = title or f"{made} by {card['algorithm']} from {card['corpus']}"
-    drawn = {name: _figure(name, figures[name]) for name in FIGURES if name in figures}
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(heading)}</title><style>{STYLESHEET}</style>{_library() if drawn else ''}</head>"
-        f"<body><main><h1>{escape(heading)}</h1>{_lead(card['headline'])}{_sections(card, drawn, samples)}</main>"
-        "</body></html>\n"
-    )
+    drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
+    return page(heading, card["headline"], _sections(card, drawn, samples), drawn=bool(drawn))
 
 
-def _lead(headline: Sequence[str]) -> str:
-    return f'<div class="lead">{"".join(f"<p>{escape(sentence)}</p>" for sentence in headline)}</div>'
-
-
-def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[str]) -> str:
+def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[str]) -> dict[str, tuple[str, str]]:
     tables = {
         "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]),
         "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
@@ -90,26 +77,8 @@ def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequen
     }
     bodies = {name: tables.get(name, "") + figures[name] for name in titles}
     bodies["samples"] = _samples(samples, card["synthetic_texts"])
-    bodies["limits"] = _list(card["limits"])
-    return "".join(
-        f'<section aria-labelledby="{name}"><h2 id="{name}">{escape(titles[name])}</h2>{body}</section>'
-        for name, body in bodies.items()
-        if body
-    )
-
-
-def _figure(name: str, figure: Figure) -> str:
-    from plotly.io import to_html
-
-    config = {"displaylogo": False, "displayModeBar": False, "responsive": True}
-    drawing = to_html(figure, full_html=False, include_plotlyjs=False, config=config, div_id=f"figure-{name}")
-    return f'<figure><div class="scroll">{drawing}</div><figcaption>{escape(FIGURES[name][1])}</figcaption></figure>'
-
-
-def _library() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return f"<script>{get_plotlyjs()}</script>"
+    bodies["limits"] = bullets(card["limits"])
+    return {name: (titles[name], body) for name, body in bodies.items()}
 
 
 def _samples(samples: Sequence[str], total: int) -> str:
@@ -121,12 +90,8 @@ def _samples(samples: Sequence[str], total: int) -> str:
     return f'<p>{escape(intro)}</p><ol class="samples">{quotes}</ol>'
 
 
-def _list(items: Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
-
-
 def _assumptions(assumptions: Sequence[str]) -> str:
-    return f"<p>The guarantee assumes:</p>{_list(assumptions)}" if assumptions else ""
+    return f"<p>The guarantee assumes:</p>{bullets(assumptions)}" if assumptions else ""
 
 
 def _stages(stages: Mapping[str, float]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fedtext.evaluation.cost import PUBLISHED
+from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.wording import accuracy_sentence, epsilon_sentence, protection_sentence
 from fedtext.federation.communication import Cost
@@ -109,7 +109,7 @@ def scorecard(
         "synthetic_texts": synthetic_texts,
         "accuracy": accuracy,
         "distribution": _distances(distribution),
-        "cost": [_cost_row(row) for row in (*costs, *PUBLISHED)],
+        "cost": cost_rows(costs),
         "seconds": dict(seconds or {}),
         "limits": [*limits, *_standing_limits(accuracy, distribution, seeds)],
     }
@@ -148,10 +148,6 @@ def _floor_of_distances(bias: Bias) -> str:
         f"FID is biased upwards at finite size: two samples of {bias.size:,} held-out texts each are already "
         f"{bias.mean:.3f} apart. Every FID here is taken at that size, so compare it with that floor, not with 0."
     )
-
-
-def _cost_row(cost: Cost) -> dict[str, Any]:
-    return {**cost.model_dump(), "down_bytes": cost.down_bytes, "up_bytes": cost.up_bytes}
 
 
 def _strict(value: Any) -> Any:

@@ -1,0 +1,196 @@
+"""Scorecards of several algorithms and seeds as one comparison: means over seeds, paired differences, verdicts.
+
+Every mean has Student's t interval over the seeds, every difference is paired by seed. The split of the clients is the
+same throughout, so intervals say how results vary with noise, sampling and training, not with the draw of the clients;
+that is in each run's own report. Claims are judged one by one, without a correction for their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fedtext.evaluation.conditions import CONDITIONS, PRIVATE, PUBLIC
+from fedtext.evaluation.cost import cost_rows, with_seconds
+from fedtext.evaluation.intervals import Interval, mean_interval, paired_difference
+from fedtext.federation.communication import Cost
+from fedtext.params.compare import Claim, Claims
+
+BySeed = dict[int, float]
+REPRODUCED, REFUTED, UNDECIDED = "reproduced", "not reproduced", "undecided at this size"
+CURVES = ("fid", "median_distance", "released_score")
+
+
+class Run(NamedTuple):
+    """One entry with one seed, as its scorecard and its privacy report tell it; `released` are digests."""
+
+    entry: str
+    algorithm: str
+    seed: int
+    params: dict[str, Any]
+    card: dict[str, Any]
+    privacy: dict[str, Any]
+    released: list[str]
+
+
+def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
+    """The whole comparison, ready for JSON.
+
+    Returns:
+        `corpus`, `seeds`; `entries`: name -> algorithm, params, epsilon, intervals of accuracy, gain over the public
+        model, gap closed and FID, and curves by round; `conditions`: name -> intervals of accuracy and FID; `claims`.
+    """
+    entries = {name: [run for run in runs if run.entry == name] for name in dict.fromkeys(run.entry for run in runs)}
+    return {
+        "corpus": runs[0].card["corpus"],
+        "seeds": sorted({run.seed for run in runs}),
+        "entries": {name: _entry(own) for name, own in entries.items()},
+        "conditions": _conditions(runs),
+        "claims": judged_claims(entries, claims),
+    }
+
+
+def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[str, dict[str, Any]]:
+    """Each claim both of whose sides were run: the difference in favour of `better`, paired by seed, and a verdict."""
+    found = {}
+    for name, claim in claims.judged.items():
+        sides = [_side(side, claim, entries) for side in (claim.better, claim.worse)]
+        seeds = sorted(sides[0].keys() & sides[1].keys())
+        if not seeds:
+            continue
+        better, worse = ([side[seed] for seed in seeds] for side in sides)
+        if claim.metric == "fid":
+            better, worse = worse, better  # the smaller distance is the better one
+        difference = paired_difference(better, worse)
+        gap = mean_interval([_gap(run) for run in entries[claim.better]]).mean
+        found[name] = {
+            **claim.model_dump(),
+            "difference": difference._asdict(),
+            "tolerance": claims.margin * gap if claim.relation == "alike" else None,
+            "verdict": verdict(claim, difference, claims.margin * gap),
+        }
+    return found
+
+
+def verdict(claim: Claim, difference: Interval, tolerance: float) -> str:
+    """What the interval of the difference says of the claim; one seed decides nothing."""
+    low, high = difference.low, difference.high
+    if low is None or high is None:
+        return UNDECIDED
+    least = tolerance if claim.relation == "alike" else 0.0
+    if claim.relation == "alike" and -least <= low and high <= least:
+        return REPRODUCED
+    if claim.relation == "more" and low > 0:
+        return REPRODUCED
+    apart = high < -least or (claim.relation == "alike" and low > least)
+    return REFUTED if apart else UNDECIDED
+
+
+def measured_costs(runs: Sequence[Run], seconds: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of Table 2: what each entry exchanges as counted, seconds as measured, a mean over its seeds.
+
+    `seconds` has, in the order of `runs`, each run's `clients` and `server`: seconds by node.
+    """
+    rows = []
+    for name in dict.fromkeys(run.entry for run in runs):
+        own = [
+            with_seconds(_cost(run), units=run.card["protection"]["units"], clients=s["clients"], server=s["server"])
+            for run, s in zip(runs, seconds, strict=True)
+            if run.entry == name
+        ]
+        means = {key: _mean([getattr(row, key) for row in own]) for key in ("client_seconds", "server_seconds")}
+        rows.append(own[0].model_copy(update={"method": f"{name} (this run)", **means}))
+    return cost_rows(rows)
+
+
+def price_sentence(price: Mapping[str, Any], delta: float, what: str) -> str:
+    """What publishing `what` together costs (`fedtext.privacy.together.price_together`)."""
+    if price["epsilon"] is None:
+        return f"Publishing {what} together has no finite ε: {price['reason']}."
+    return (
+        f"Publishing {what} together costs ε = {price['epsilon']:.2f} at δ = {delta:g}: {price['runs']} different sets "
+        "of releases on the same private text compose, whatever each run's own report says."
+    )
+
+
+def _entry(runs: Sequence[Run]) -> dict[str, Any]:
+    epsilons = [run.card["protection"]["epsilon"] for run in runs]
+    gaps = [_gap(run) for run in runs]
+    shares = [(_top(run) - _top(run, PUBLIC)) / gap for run, gap in zip(runs, gaps, strict=True) if gap > 0]
+    fid = _fids(runs)
+    return {
+        "algorithm": runs[0].algorithm,
+        "name": runs[0].card["algorithm"],
+        "params": runs[0].params,
+        "made": runs[0].card["accuracy"]["judged"],
+        "epsilon": None if None in epsilons else max(epsilons),
+        "delta": runs[0].card["protection"]["delta"],
+        "units": runs[0].card["protection"]["units"],
+        "simulated": any(run.card["protection"]["simulated"] for run in runs),
+        "top_1": mean_interval([_top(run) for run in runs])._asdict(),
+        "gain": paired_difference([_top(run) for run in runs], [_top(run, PUBLIC) for run in runs])._asdict(),
+        # an average of shares only where every seed has a gap to close
+        "gap_closed": mean_interval(shares)._asdict() if len(shares) == len(runs) else None,
+        "fid": mean_interval(list(fid.values()))._asdict() if fid else None,
+        "curves": _curves(runs),
+    }
+
+
+def _conditions(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
+    """Accuracy and FID of what every run is compared with, over the seeds; the first run of a seed speaks for it."""
+    accuracies: dict[str, BySeed] = {}
+    distances: dict[str, BySeed] = {}
+    for run in runs:
+        for name in run.card["accuracy"]["conditions"]:
+            if name in CONDITIONS and name != run.card["accuracy"]["judged"]:
+                accuracies.setdefault(name, {}).setdefault(run.seed, _top(run, name))
+        for name, found in ((run.card["distribution"] or {}).get("sets") or {}).items():
+            distances.setdefault(name, {}).setdefault(run.seed, found["fid"])
+    return {
+        name: {
+            "top_1": mean_interval(list(accuracies[name].values()))._asdict(),
+            "fid": mean_interval(list(distances[name].values()))._asdict() if name in distances else None,
+        }
+        for name in CONDITIONS
+        if name in accuracies
+    }
+
+
+def _curves(runs: Sequence[Run]) -> dict[str, list[list[Any]]]:
+    """By quantity, one list a seed of its values over the rounds; empty for a model, which has no candidates."""
+    rounds = [run.card["distribution"]["rounds"] for run in runs if run.card["distribution"]]
+    return {name: [[row.get(name) for row in own] for own in rounds] for name in CURVES}
+
+
+def _side(side: str, claim: Claim, entries: Mapping[str, Sequence[Run]]) -> BySeed:
+    """A claim's quantity by seed, of an entry or of a condition beside the entry that the claim is about."""
+    runs = entries.get(side) or (entries.get(claim.better, ()) if side in CONDITIONS else ())
+    if claim.metric == "fid":
+        return _fids(runs)
+    condition = side if side in CONDITIONS else None
+    known = [run for run in runs if condition is None or condition in run.card["accuracy"]["conditions"]]
+    return {run.seed: _top(run, condition) for run in known}
+
+
+def _top(run: Run, condition: str | None = None) -> float:
+    """Top-1 accuracy under a condition, by default of what the run itself made."""
+    accuracy = run.card["accuracy"]
+    return float(accuracy["conditions"][condition or accuracy["judged"]]["top_1"])
+
+
+def _cost(run: Run) -> Cost:
+    ours = run.card["cost"][0]  # the published rows follow
+    return Cost(**{name: ours[name] for name in Cost.model_fields})
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _gap(run: Run) -> float:
+    return _top(run, PRIVATE) - _top(run, PUBLIC)
+
+
+def _fids(runs: Sequence[Run]) -> BySeed:
+    return {run.seed: run.card["distribution"]["sets"]["synthetic"]["fid"] for run in runs if run.card["distribution"]}

@@ -1,0 +1,150 @@
+"""The comparison as people read it: Table 1's and Table 2's form, verdicts, limits; Markdown, CSV and one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fedtext.evaluation.conditions import CONDITIONS
+from fedtext.evaluation.page import bullets, figure_html, page
+from fedtext.evaluation.tables import cost_table_html, table
+from fedtext.evaluation.wording import spent
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+MADE = {"synthetic": "synthetic text", "trained_model": "private text, under DP"}
+TABLE1 = ("method", "trained on", "ε", "accuracy, %", "points above ε = 0", "gap closed, %", "FID")
+CONDITION_EPSILON = {"private": "∞", "matched_control": "that of the first entry"}
+LIMITS = (
+    "Intervals are Student's t over the seeds, 95%. The clients' split and the held-out clients are the same for every "
+    "seed, so the intervals do not cover the draw of the clients; each run's own report has those.",
+    "Each claim is judged by its own 95% interval; with many claims some verdicts are chance.",
+    "Accuracies are held-out evaluations on private text. They steer nothing here; choosing an algorithm or parameters "
+    "by them for the same text would be an unaccounted release.",
+    "Seconds are wall time of this machine under whatever else it did, and differ from run to run.",
+)
+
+
+def table1_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
+    """Rows of Table 1's form: the conditions without privacy cost, every entry, the private text."""
+    conditions = comparison["conditions"]
+    rows = [
+        [
+            CONDITIONS[name],
+            "",
+            CONDITION_EPSILON.get(name, "0"),
+            interval(found["top_1"], 100, 1),
+            "",
+            "",
+            interval(found["fid"], 1, 3),
+        ]
+        for name, found in conditions.items()
+    ]
+    for name, entry in comparison["entries"].items():
+        rows.append(
+            [
+                name,
+                MADE[entry["made"]],
+                "∞" if entry["epsilon"] is None else spent(entry["epsilon"]),
+                interval(entry["top_1"], 100, 1),
+                interval(entry["gain"], 100, 1),
+                interval(entry["gap_closed"], 100, 0),
+                interval(entry["fid"], 1, 3),
+            ]
+        )
+    return rows
+
+
+def claim_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
+    """A row for each claim that could be judged: what is said, the difference, the verdict."""
+    rows = []
+    for claim in comparison["claims"].values():
+        scale, unit = (100, "points") if claim["metric"] == "top_1" else (1, "FID")
+        difference = interval(claim["difference"], scale, 2 if scale == 100 else 3)
+        within = f"; alike within {100 * claim['tolerance']:.2f}" if claim["tolerance"] is not None else ""
+        measured = f"{claim['better']} against {claim['worse']}: {difference} {unit}{within}"
+        rows.append([claim["says"], measured, claim["verdict"]])
+    return rows
+
+
+def interval(found: Mapping[str, Any] | None, scale: float, decimals: int) -> str:
+    """`10.3 (10.1 to 10.6)`; the mean alone where one run has no interval; a dash where nothing was measured."""
+    if found is None:
+        return "–"
+    mean, low, high = (found[key] for key in ("mean", "low", "high"))
+    shown = f"{scale * mean:.{decimals}f}"
+    return shown if low is None else f"{shown} ({scale * low:.{decimals}f} to {scale * high:.{decimals}f})"
+
+
+def table1_csv(comparison: Mapping[str, Any]) -> str:
+    """Table 1 with a column for every number."""
+    import pandas as pd
+
+    rows = []
+    for name, entry in comparison["entries"].items():
+        row = {"entry": name, "algorithm": entry["algorithm"], "made": entry["made"], "epsilon": entry["epsilon"]}
+        rows.append(row | _columns(entry, ("top_1", "gain", "gap_closed", "fid")))
+    for name, found in comparison["conditions"].items():
+        rows.append({"entry": name, **_columns(found, ("top_1", "fid"))})
+    return pd.DataFrame(rows).to_csv(index=False)
+
+
+def table2_csv(costs: Sequence[Mapping[str, Any]]) -> str:
+    """Table 2: floats, exchanges, bytes and seconds, the published rows last."""
+    import pandas as pd
+
+    return pd.DataFrame(list(costs)).to_csv(index=False)
+
+
+def render_markdown(comparison: Mapping[str, Any]) -> str:
+    """Tables, verdicts, prices and limits as Markdown; nothing in it depends on how long a run took."""
+    lines = [f"# {_title(comparison)}", "", *_markdown(TABLE1, table1_rows(comparison)), ""]
+    if comparison["claims"]:
+        lines += ["## The paper's claims", "", *_markdown(("claim", "measured", "verdict"), claim_rows(comparison)), ""]
+    lines += ["## Privacy", "", *(f"- {sentence}" for sentence in comparison["prices"]), "", "## Limits", ""]
+    return "\n".join([*lines, *(f"- {limit}" for limit in LIMITS)]) + "\n"
+
+
+def render_page(
+    comparison: Mapping[str, Any], costs: Sequence[Mapping[str, Any]], figures: Mapping[str, Figure]
+) -> str:
+    """One HTML page that works offline; a figure without data is a sentence that says why."""
+    tables = table(
+        "Next-token accuracy on held-out text, means over seeds (95% intervals)", TABLE1, table1_rows(comparison)
+    )
+    claims = table("Paired by seed", ("claim", "measured", "verdict"), claim_rows(comparison), kind="words")
+    drawn = "".join(_figure(name, figure) for name, figure in figures.items())
+    sections = {
+        "accuracy": ("Accuracy", tables),
+        "claims": ("The paper's claims", claims if comparison["claims"] else ""),
+        "figures": ("Figures", drawn),
+        "cost": ("Cost", cost_table_html(costs)),
+        "privacy": ("Privacy", bullets(comparison["prices"])),
+        "limits": ("Limits", bullets(LIMITS)),
+    }
+    return page(_title(comparison), comparison["prices"][:1], sections, drawn=any(f.data for f in figures.values()))
+
+
+def _figure(name: str, figure: Figure) -> str:
+    if figure.data:
+        return figure_html(name, figure, "")
+    return f"<p>{escape(figure.layout.title.text)}: {escape(figure.layout.meta or '')}</p>"
+
+
+def _title(comparison: Mapping[str, Any]) -> str:
+    seeds = len(comparison["seeds"])
+    return f"{len(comparison['entries'])} runs compared on {comparison['corpus']}, {seeds} seed{'s' * (seeds > 1)}"
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def _columns(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, float | None]:
+    return {
+        f"{name}{suffix}": (entry[name] or {}).get(key)
+        for name in names
+        for key, suffix in (("mean", ""), ("low", "_low"), ("high", "_high"))
+    }

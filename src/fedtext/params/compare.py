@@ -1,0 +1,93 @@
+"""Which runs are laid side by side, over which seeds, and which of the paper's claims they are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from fedtext.params import Parameters
+
+CONDITIONS = ("eps0", "public_control", "untuned_control", "matched_control", "private")  # scored beside an entry
+
+
+class Entry(Parameters):
+    """One line of the comparison: an algorithm, and the parameters in which it differs from what the run says."""
+
+    algorithm: str
+    params: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+
+class Claim(Parameters):
+    """A sentence of the paper about two entries (or an entry and a condition such as `eps0`).
+
+    `more`: `better` exceeds `worse`. `alike`: they differ by no more than `Claims.margin` of the gap between the
+    public model and training on the private text. `metric` is what is compared: accuracy, or FID, where less is better.
+    """
+
+    says: str
+    better: str
+    worse: str
+    relation: Literal["more", "alike"] = "more"
+    metric: Literal["top_1", "fid"] = "top_1"
+
+
+class Claims(Parameters):
+    """The claims to judge, by name."""
+
+    margin: float = Field(0.1, gt=0, lt=1)
+    judged: dict[str, Claim] = Field(default_factory=dict)
+
+    def refuse_unknown(self, entries: Collection[str]) -> None:
+        """Raises ValueError for a claim about what is neither an entry nor a condition."""
+        for claim in self.judged.values():
+            for side in (claim.better, claim.worse):
+                if side not in entries and side not in CONDITIONS:
+                    raise ValueError(f"the claim {claim.says!r} is about {side!r}, no entry of compare.entries")
+
+
+class Compare(Parameters):
+    """`algorithms` are names of `entries`; the command line gives them, and the seeds, as words in one string."""
+
+    algorithms: tuple[str, ...] = Field(min_length=1)
+    seeds: tuple[int, ...] = Field(min_length=1)
+    entries: dict[str, Entry]
+
+    @field_validator("algorithms", "seeds", mode="before")
+    @classmethod
+    def _words_as_list(cls, value: object) -> object:
+        if isinstance(value, int):
+            return (value,)  # one seed, which the command line reads as a number
+        return tuple(value.split()) if isinstance(value, str) else value
+
+    @field_validator("algorithms", "seeds")
+    @classmethod
+    def _each_once(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(set(value)) < len(value):
+            raise ValueError(f"{' '.join(map(str, value))}: name each once")
+        return value
+
+    @field_validator("entries")
+    @classmethod
+    def _plain_names(cls, value: dict[str, Entry]) -> dict[str, Entry]:
+        for name in value:
+            if not name.isidentifier() or name in CONDITIONS:
+                raise ValueError(f"entry {name!r} names files and datasets: use letters, digits and underscores")
+        return value
+
+    @model_validator(mode="after")
+    def _entries_exist(self) -> Self:
+        unknown = [name for name in self.algorithms if name not in self.entries]
+        if unknown:
+            raise ValueError(
+                f"compare.algorithms names {', '.join(unknown)}: choose among compare.entries "
+                f"({', '.join(self.entries)}) or add an entry"
+            )
+        return self
+
+    @property
+    def chosen(self) -> dict[str, Entry]:
+        """The entries that are run, those without parameters of their own first: the others start from their files."""
+        plain = [name for name in self.algorithms if not self.entries[name].params]
+        return {name: self.entries[name] for name in (*plain, *(n for n in self.algorithms if n not in plain))}

@@ -1,0 +1,143 @@
+"""One run of a comparison: a `kedro run` in a process of its own, and what it leaves for the comparison to read.
+
+A process of its own gives its memory back, checks its own privacy flow and resumes exactly, so that a comparison that
+was killed goes on where it stopped. Runs of one seed share a data root: corpus, partition, embeddings and the controls
+are made once. An entry with parameters of its own gets its own data root, which starts as hard links to the files of
+an earlier one: what its parameters do not touch is up to date there. The noise key comes along, so a release that
+parameters do not touch is the same bytes, hence the same release, and not a second one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fedtext.atomic import partial_path, write_text
+from fedtext.params.compare import Entry
+from fedtext.provenance import Store
+from fedtext.refusal import RunRefusedError
+
+FIXED_SEEDS = ("partition",)  # the same split throughout: the seeds show what the algorithms vary, and results pair
+NOT_LINKED = ("lock", "mlflow.db", "mlflow.db-journal", "mlartifacts")
+
+
+@dataclass(frozen=True)
+class Child:
+    """A run to be made: what `kedro run` needs to know, and the data root to start from, if not from nothing."""
+
+    name: str
+    entry: Entry
+    seed: int
+    params: Mapping[str, Any]
+    data_root: Path
+    start_from: Path | None
+    project: Path
+    env: str | None
+
+
+def planned(
+    name: str, entry: Entry, seed: int, *, root: Path, project: Path, env: str | None, given: Mapping[str, Any],
+    parameters: Mapping[str, Any], start_from: str | None = None,
+) -> Child:  # fmt: skip
+    """The run of one entry with one seed, below `root` (the comparison's own directory).
+
+    Args:
+        name: The entry's.
+        entry: Algorithm and own parameters.
+        seed: Replaces every seed but the partition's; the noise of a simulation gets one of its own.
+        root: Directory of all runs of the comparison.
+        project: Directory that holds `conf`.
+        env: Configuration environment of the comparison.
+        given: Parameters given to the comparison on its command line; they go to every run.
+        parameters: All parameters of the comparison.
+        start_from: Entry of the same seed whose files a data root of its own starts with.
+    """
+    seeds = {group: {"seed": seed} for group, values in parameters.items() if _seeded(group, values)}
+    noise_seed = (parameters.get("privacy") or {}).get("noise_seed")
+    simulated = {} if noise_seed is None else {"privacy": {"noise_seed": noise_seed + seed}}
+    passed_on = {group: values for group, values in given.items() if group not in ("compare", "data_root")}
+    place = data_root(root, seed, name if entry.params else None)
+    params = merged(passed_on, seeds, simulated, entry.params, {"data_root": str(place)})
+    source = data_root(root, seed, start_from) if start_from != name else None
+    return Child(name, entry, seed, params, place, source if source != place else None, project, env)
+
+
+def data_root(root: Path, seed: int, variant: str | None) -> Path:
+    """Where the runs of a seed lie, or one variant's."""
+    return root / (f"seed_{seed}" if variant is None else f"seed_{seed}_{variant}")
+
+
+def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested mappings laid over each other key by key, the later over the earlier."""
+    result: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
+            result[key] = (
+                merged(result[key], value) if both else (merged(value) if isinstance(value, Mapping) else value)
+            )
+    return result
+
+
+def run(child: Child) -> None:
+    """Starts the run and waits for it; one that is finished already finds nothing left to do.
+
+    Raises:
+        RunRefusedError: it failed; what it said stands above.
+    """
+    import yaml
+
+    if child.start_from is not None and child.start_from.exists() and not child.data_root.exists():
+        _link(child.start_from, child.data_root)
+    child.data_root.mkdir(parents=True, exist_ok=True)
+    settings = child.data_root / f"run_{child.name}.yml"
+    write_text(settings, yaml.safe_dump({"run": {"params": child.params}}, sort_keys=True))
+    command = [sys.executable, "-m", "kedro", "run", "--pipelines", child.entry.algorithm, "--config", str(settings)]
+    command += ["--env", child.env] if child.env else []
+    done = subprocess.run(command, cwd=child.project, check=False)
+    if done.returncode:
+        raise RunRefusedError(
+            f"{child.name} with seed {child.seed} failed with exit code {done.returncode}; its message stands above. "
+            f"Finished runs are kept: mend it and run the same command, or this run alone: {' '.join(command)}"
+        )
+
+
+def release_digests(child: Child, privacy_report: Mapping[str, Any]) -> list[str]:
+    """Digests of what the run's releases gave, as its data root remembers them."""
+    places = _places(child, privacy_report)
+    releases = Store(child.data_root).current_releases()
+    return sorted(result for node, result in releases.items() if node.partition(".")[0] in places)
+
+
+def node_seconds(child: Child, privacy_report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Wall time of the algorithm's nodes by side: releases are what clients compute, the rest is the server's."""
+    store, places = Store(child.data_root), _places(child, privacy_report)
+    own = {node: s for node, s in store.seconds().items() if node.partition(".")[0] in places}
+    asked = {entry.node for entry in store.releases()}
+    return {
+        "clients": {node: s for node, s in own.items() if node in asked},
+        "server": {node: s for node, s in own.items() if node not in asked},
+    }
+
+
+def _places(child: Child, privacy_report: Mapping[str, Any]) -> set[str]:
+    """Namespaces of the nodes that are the run's own: its algorithm's, and that of the releases it stands on."""
+    return {child.entry.algorithm, *(release["name"].partition(".")[0] for release in privacy_report["releases"])}
+
+
+def _seeded(group: str, values: object) -> bool:
+    return isinstance(values, Mapping) and "seed" in values and group not in FIXED_SEEDS
+
+
+def _link(source: Path, target: Path) -> None:
+    """`target` as hard links to the files below `source`: results are replaced, never changed, so both stay whole."""
+    partial = partial_path(target)
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.copytree(source, partial, copy_function=os.link, ignore=shutil.ignore_patterns(*NOT_LINKED))
+    os.replace(partial, target)

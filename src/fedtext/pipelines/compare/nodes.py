@@ -1,0 +1,110 @@
+"""Comparison nodes: one run each, then tables, figures and verdicts from what the runs left."""
+
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from plotly.graph_objects import Figure
+
+from fedtext.evaluation import figures_comparison as figures
+from fedtext.evaluation.comparison import Run, compare_runs, measured_costs, price_sentence
+from fedtext.evaluation.comparison_text import render_markdown, render_page, table1_csv, table2_csv
+from fedtext.params.compare import Claims, Compare
+from fedtext.params.privacy import Privacy
+from fedtext.pipelines.compare.children import Child, node_seconds, release_digests, run
+from fedtext.privacy.together import price_together
+from fedtext.refusal import RunRefusedError
+
+MAPS = ("sets_map", "rounds_map")
+
+
+def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
+    """The node that refuses a comparison of what is not there, before any run."""
+
+    def check_entries(compare: Compare, claims: Claims) -> bool:
+        try:
+            claims.refuse_unknown(compare.entries)
+        except ValueError as error:
+            raise RunRefusedError(str(error)) from None
+        for name, entry in compare.chosen.items():
+            if entry.algorithm not in known:
+                raise RunRefusedError(
+                    f"compare.entries.{name} is of algorithm {entry.algorithm!r}: choose among {', '.join(known)}"
+                )
+        return True
+
+    return check_entries
+
+
+def asking(child: Child) -> Callable[..., tuple[dict[str, Any], dict[str, Any], bool]]:
+    """The node that makes or completes one run, and reads its results; `before` are what must have run earlier."""
+
+    def run_and_collect(*before: bool | dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], bool]:
+        run(child)
+        results = child.data_root / "08_reporting" / child.entry.algorithm
+        named = {"entry": child.name, "algorithm": child.entry.algorithm, "seed": child.seed}
+        privacy = _json(results / "privacy_report.json")
+        maps = {name: _json(results / f"figure_{name}.json") for name in MAPS}
+        result = {
+            **named,
+            "params": child.entry.params,
+            "card": _json(results / "scorecard.json"),
+            "privacy": privacy,
+            "released": release_digests(child, privacy),
+            "maps": {name: found for name, found in maps.items() if found},
+        }
+        return result, {**named, **node_seconds(child, privacy)}, True
+
+    return run_and_collect
+
+
+def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
+    """`comparison.json`, `table1.csv` and `comparison.md`."""
+    runs = [_run(result) for result in results]
+    first = min(run.seed for run in runs)
+    whole = {f"all runs of seed {first}": [r for r in runs if r.seed == first], "all runs of all seeds": runs}
+    prices = [
+        price_sentence(
+            price_together([r.privacy for r in own], [r.released for r in own], privacy), privacy.delta, what
+        )
+        for what, own in whole.items()
+    ]
+    comparison = {**compare_runs(runs, claims), "prices": prices}
+    return comparison, table1_csv(comparison), render_markdown(comparison)
+
+
+def tabulate_costs(*documents: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """`costs.json` and `table2.csv`: exchanged floats as counted, seconds as measured, means over the seeds."""
+    half = len(documents) // 2
+    costs = measured_costs([_run(result) for result in documents[:half]], documents[half:])
+    return costs, table2_csv(costs)
+
+
+def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[Figure, ...]:
+    """Figures 1, 2, 3, 4 (curves), 6 and 8, and the sweep over epsilon."""
+    maps = {result["entry"]: result["maps"]["sets_map"] for result in results if "sets_map" in result["maps"]}
+    return (
+        figures.accuracy_by_entry(comparison),
+        figures.sets_panels(maps),
+        figures.participation(comparison),
+        figures.rounds(comparison),
+        figures.scoring(comparison),
+        figures.rejected_rank(comparison),
+        figures.epsilon_sweep(comparison),
+    )
+
+
+def write_page(comparison: dict[str, Any], costs: list[dict[str, Any]], *drawn: Figure) -> str:
+    """`comparison.html`."""
+    return render_page(comparison, costs, {f"comparison-{i}": figure for i, figure in enumerate(drawn)})
+
+
+def _run(result: dict[str, Any]) -> Run:
+    return Run(**{name: result[name] for name in Run._fields})
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """The document, or an empty one where the algorithm leaves none."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found

@@ -1,0 +1,91 @@
+"""compare: every entry with every seed as a run of its own, then tables, figures and verdicts over all of them.
+
+Nothing private is read here. A run's node is asked again every time, for its own records, and not this pipeline's, say
+what is left to do; what it hands over is saved, so that everything after it is rebuilt only where a result changed.
+"""
+
+from collections.abc import Collection
+from functools import partial
+
+from kedro.pipeline import Node, Pipeline, node
+
+from fedtext.config import active_loader, active_parameters
+from fedtext.params.compare import Compare
+from fedtext.pipelines.compare import nodes
+from fedtext.pipelines.compare.children import Child, planned
+
+FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure6", "figure8", "epsilon")
+compare_node = partial(node, namespace="compare")
+
+
+def create_pipeline(algorithms: Collection[str]) -> Pipeline:
+    """The comparison that `compare` asks for; `algorithms` are the names that can be run."""
+    compare = Compare.model_validate(active_parameters()["compare"])
+    children = [child for seed in compare.seeds for child in _children(compare, seed)]
+    results = [_dataset(child, "result") for child in children]
+    seconds = [_dataset(child, "seconds") for child in children]
+    drawn = [f"comparison_{name}_figure" for name in FIGURES]
+    check = compare_node(
+        nodes.checking(algorithms), ["params:compare", "params:claims"], "compare.checked", name="check_entries"
+    )
+    return Pipeline(
+        [
+            check,
+            *_runs(children),
+            compare_node(
+                nodes.tabulate,
+                ["params:claims", "params:privacy", *results],
+                ["comparison", "comparison_table1", "comparison_text"],
+                name="tabulate",
+            ),
+            compare_node(
+                nodes.tabulate_costs,
+                [*results, *seconds],
+                ["comparison_costs", "comparison_table2"],
+                name="tabulate_costs",
+            ),
+            compare_node(
+                nodes.draw_figures, ["comparison", *results[: len(compare.algorithms)]], drawn, name="draw_figures"
+            ),
+            compare_node(
+                nodes.write_page, ["comparison", "comparison_costs", *drawn], "comparison_page", name="write_page"
+            ),
+        ]
+    )
+
+
+def _children(compare: Compare, seed: int) -> list[Child]:
+    """The runs of one seed, in the order in which they share files."""
+    loader, first = active_loader(), next(iter(compare.chosen))
+    return [
+        planned(
+            name,
+            entry,
+            seed,
+            root=loader.data_root / "compare",
+            project=loader.project_path,
+            env=loader.env,
+            given=loader.runtime_params or {},
+            parameters=active_parameters(),
+            start_from=first if compare.chosen[first].params else None,
+        )
+        for name, entry in compare.chosen.items()
+    ]
+
+
+def _runs(children: list[Child]) -> list[Node]:
+    """One node a run, each after the one before it: they share files, and the machine has one set of cores."""
+    done = ["compare.checked", *(_dataset(child, "result") for child in children)]
+    return [
+        compare_node(
+            nodes.asking(child),
+            list(dict.fromkeys(["compare.checked", before])),
+            [_dataset(child, kind) for kind in ("result", "seconds", "asked")],
+            name=f"run_{child.name}_seed_{child.seed}",
+        )
+        for child, before in zip(children, done, strict=False)
+    ]
+
+
+def _dataset(child: Child, kind: str) -> str:
+    return f"compare.{child.name}.seed_{child.seed}.{kind}"

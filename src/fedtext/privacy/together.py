@@ -1,0 +1,52 @@
+"""What several runs on the same private text cost together: whoever sees all of them has spent more than one budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger, Release
+
+
+def price_together(
+    reports: Sequence[Mapping[str, Any]], released: Sequence[Sequence[str]], declaration: Privacy
+) -> dict[str, Any]:
+    """Epsilon of all releases of several runs under composition, at `declaration.delta`.
+
+    Runs that released the very same bytes, and no others, count once: a repeated release is one release. Runs that
+    share a part of their releases count in full, so the epsilon is an upper bound.
+
+    Args:
+        reports: Each run's privacy report (`fedtext.privacy.report.privacy_report`).
+        released: For each run the digests of what its releases gave; an empty list is never taken for another's.
+        declaration: Delta and adjacency of the total; each run must have declared them too.
+
+    Returns:
+        `epsilon` (None where there is no finite one), `reason` (None where there is one), `runs` (how many counted).
+    """
+    different = {
+        tuple(given) or ("unknown", str(i)): report
+        for i, (report, given) in enumerate(zip(reports, released, strict=True))
+    }
+    kinds = {(report["delta"], report["adjacency"], report["unit"]) for report in different.values()}
+    if any(report["unaccounted"] for report in different.values()):
+        return _unpriced("private data were read without a mechanism in at least one of them", different)
+    if kinds - {(declaration.delta, declaration.adjacency, declaration.unit)}:
+        return _unpriced("they declare different deltas, adjacencies or units", different)
+    releases = [_release(entry) for report in different.values() for entry in report["releases"]]
+    population = max((report["population"] for report in different.values()), default=1)
+    ledger = Ledger(declaration=declaration, population=population, releases=tuple(releases))
+    epsilon = ledger.spent()
+    if math.isinf(epsilon):
+        return _unpriced("their accountant finds none", different)
+    return {"epsilon": epsilon, "reason": None, "runs": len(different)}
+
+
+def _release(entry: Mapping[str, Any]) -> Release:
+    return Release.model_validate({name: entry[name] for name in Release.model_fields})
+
+
+def _unpriced(reason: str, different: Mapping[Any, Any]) -> dict[str, Any]:
+    return {"epsilon": None, "reason": reason, "runs": len(different)}

@@ -1,0 +1,189 @@
+"""What is handed to each run of a comparison, what its data root starts with, and what comes back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fedtext.datasets.figures import PlotlyDataset
+from fedtext.evaluation.figures_pca import pca_panels
+from fedtext.params.compare import Claims, Compare, Entry
+from fedtext.params.privacy import Privacy
+from fedtext.pipelines.compare import children, nodes
+from fedtext.pipelines.compare.nodes import asking, checking
+from fedtext.pipelines.compare.pipeline import FIGURES
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.report import privacy_report
+from fedtext.provenance import NodeRecord, ReleaseEntry, Store
+from fedtext.refusal import RunRefusedError
+from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, card, cloud
+
+PARAMETERS = {
+    "popri": {"seed": 0, "rounds": 2},
+    "evaluation": {"seed": 0},
+    "partition": {"seed": 0},
+    "privacy": {"noise_seed": None},
+    "corpus": {"source": "docstrings"},
+}
+ENTRIES = ("popri", "rank_7")
+RANK_7 = Entry(algorithm="popri", params={"popri": {"rejected_rank": 7}})
+
+
+def planned(root: Path, name: str = "popri", entry: Entry | None = None, **changed: Any) -> children.Child:
+    given: dict[str, Any] = {"root": root, "project": root, "env": "tiny", "given": {}, "parameters": PARAMETERS}
+    return children.planned(name, entry or Entry(algorithm="popri"), 3, **{**given, **changed})
+
+
+def test_every_seed_but_the_partition_s_is_the_run_s_own(tmp_path: Path) -> None:
+    params = planned(tmp_path).params
+    assert params == {"popri": {"seed": 3}, "evaluation": {"seed": 3}, "data_root": str(tmp_path / "seed_3")}
+
+
+def test_a_simulation_has_another_noise_seed_for_every_seed(tmp_path: Path) -> None:
+    simulated = {**PARAMETERS, "privacy": {"noise_seed": 10}}
+    params = planned(tmp_path, parameters=simulated, given={"privacy": {"noise_seed": 10}}).params
+    assert params["privacy"] == {"noise_seed": 13}
+
+
+def test_given_parameters_go_to_every_run_and_the_entry_s_own_win(tmp_path: Path) -> None:
+    given = {"popri": {"rounds": 5, "rejected_rank": 2}, "compare": {"seeds": "3"}, "data_root": "elsewhere"}
+    child = planned(tmp_path, "rank_7", RANK_7, given=given)
+    assert child.params["popri"] == {"rounds": 5, "rejected_rank": 7, "seed": 3}
+    assert "compare" not in child.params
+    assert child.params["data_root"] == str(tmp_path / "seed_3_rank_7")
+    assert given["popri"] == {"rounds": 5, "rejected_rank": 2}, "what was given is not changed"
+
+
+def test_entries_with_parameters_of_their_own_start_from_the_shared_files(tmp_path: Path) -> None:
+    assert planned(tmp_path).start_from is None
+    assert planned(tmp_path, "rank_7", RANK_7).start_from == tmp_path / "seed_3"
+    assert planned(tmp_path, "rank_7", RANK_7, start_from="rank_7").start_from is None
+    assert planned(tmp_path, "ipo", RANK_7, start_from="rank_7").start_from == tmp_path / "seed_3_rank_7"
+
+
+def finished(root: Path) -> None:
+    """What a run of popri leaves, as far as a comparison reads it."""
+    reports = root / "08_reporting" / "popri"
+    reports.mkdir(parents=True, exist_ok=True)
+    (reports / "scorecard.json").write_text('{"algorithm": "POPri"}')
+    (reports / "privacy_report.json").write_text('{"releases": [{"name": "other.mean"}]}')
+    store = Store(root)
+    for name, seconds in (
+        ("popri.release", 4.0),
+        ("popri.round_01.train", 9.0),
+        ("evaluation.score", 1.0),
+        ("other.release", 6.0),
+    ):
+        store.commit(name, NodeRecord(parts={}, outputs={"x": name}, files={}, seconds=seconds))
+    for name in ("popri.release", "other.release"):
+        store.note_release(ReleaseEntry(node=name, identity="i", parameters={}, result="r"))
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that would have been run; each leaves what a finished run leaves."""
+    seen: list[list[str]] = []
+
+    def pretend(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        seen.append(command)
+        settings = yaml.safe_load(Path(command[command.index("--config") + 1]).read_text())
+        finished(Path(settings["run"]["params"]["data_root"]))
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(children.subprocess, "run", pretend)
+    return seen
+
+
+def test_a_run_hands_over_its_reports_and_seconds_by_side(tmp_path: Path, commands: list[list[str]]) -> None:
+    result, seconds, asked = asking(planned(tmp_path))(True)
+    assert asked
+    assert commands[0][:6] == [sys.executable, "-m", "kedro", "run", "--pipelines", "popri"]
+    assert commands[0][-2:] == ["--env", "tiny"]
+    assert (result["card"], result["privacy"], result["maps"]) == (
+        {"algorithm": "POPri"},
+        {"releases": [{"name": "other.mean"}]},
+        {},
+    )
+    assert len(result["released"]) == 2, "its own, and the one that its privacy report stands on"
+    assert seconds["clients"] == {"popri.release": 4.0, "other.release": 6.0}
+    assert seconds["server"] == {"popri.round_01.train": 9.0}
+    json.dumps([result, seconds])
+
+
+def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands: list[list[str]]) -> None:
+    asking(planned(tmp_path))(True)
+    (tmp_path / "seed_3" / "mlflow.db").write_text("records")
+    variant = planned(tmp_path, "rank_7", RANK_7)
+    asking(variant)(True)
+    shared = tmp_path / "seed_3" / ".fedtext" / "releases.jsonl"
+    assert (variant.data_root / ".fedtext" / "releases.jsonl").samefile(shared)
+    assert not (variant.data_root / "mlflow.db").exists()
+    assert not list(tmp_path.glob(".partial*"))
+    (variant.data_root / "kept").write_text("")
+    asking(variant)(True)
+    assert (variant.data_root / "kept").exists(), "a data root that is there is not linked again"
+
+
+def test_a_failed_run_stops_the_comparison_and_says_how_to_repeat_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 1))
+    with pytest.raises(RunRefusedError, match=r"popri with seed 3 failed with exit code 1.*--pipelines popri"):
+        asking(planned(tmp_path))(True)
+
+
+def test_an_algorithm_that_is_not_there_is_refused_before_any_run() -> None:
+    compare = Compare.model_validate({"algorithms": "a", "seeds": "1", "entries": {"a": {"algorithm": "nobody"}}})
+    with pytest.raises(RunRefusedError, match=r"entries.a is of algorithm 'nobody': choose among popri"):
+        checking(["popri"])(compare, Claims())
+    assert checking(["nobody"])(compare, Claims())
+
+
+def result(entry: str, seed: int, level: float) -> dict[str, Any]:
+    """What a run's node hands over, of a made-up run."""
+    found = card()
+    found["accuracy"]["conditions"]["synthetic"]["top_1"] = level
+    sets = {"synthetic": cloud(40, seed), "public": cloud(40, seed + 9)}
+    drawn = json.loads(pca_panels("sets", sets, HELD_OUT, CLIENTS, PCA).to_json())
+    release = Release(name="popri.mean", round=0, mechanism="discrete Gaussian", sensitivity=1.0, noise_stddev=4.0)
+    ledger = Ledger(declaration=Privacy(epsilon=2.0, delta=1e-5), population=2000, releases=(release,))
+    return {
+        "entry": entry,
+        "algorithm": "popri",
+        "seed": seed,
+        "params": {} if entry == "popri" else {"popri": {"rejected_rank": 7}},
+        "card": json.loads(json.dumps(found)),
+        "privacy": privacy_report(ledger),
+        "released": [f"{entry} {seed}"],
+        "maps": {"sets_map": drawn},
+    }
+
+
+def test_tables_figures_and_page_come_out_of_what_the_runs_handed_over(tmp_path: Path) -> None:
+    results = [result(entry, seed, 0.1 + 0.01 * i + 0.001 * seed) for seed in (1, 2) for i, entry in enumerate(ENTRIES)]
+    claim = {"says": "the 5th is better", "better": "popri", "worse": "rank_7"}
+    claims = Claims.model_validate({"judged": {"rank": claim}})
+    comparison, table1, text = nodes.tabulate(claims, Privacy(epsilon=2.0, delta=1e-5), *results)
+    seconds = [{"clients": {"popri.release": 200.0}, "server": {"popri.round_01.train": 3.0}} for _ in results]
+    costs, table2 = nodes.tabulate_costs(*results, *seconds)
+    drawn = nodes.draw_figures(json.loads(json.dumps(comparison)), *results[:2])
+    assert len(drawn) == len(FIGURES)
+    dataset = PlotlyDataset(filepath=str(tmp_path / "figure.json"))
+    loaded = []
+    for figure in drawn:
+        dataset.save(figure)
+        loaded.append(dataset.load())
+    page = nodes.write_page(comparison, costs, *loaded)
+    assert comparison["claims"]["rank"]["verdict"] == "not reproduced"
+    assert "all runs of seed 1" in text
+    assert "4 different sets of releases" in text
+    assert table1.count("\n") == 1 + 2 + 5
+    assert "rank_7 (this run)" in table2
+    assert page.count("<figure>") == 4, "accuracy, sets, rounds and the rejected rank; nothing varies the others"
+    assert "left out: no two entries of one algorithm differ in privacy.clients_per_round" in page

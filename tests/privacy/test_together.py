@@ -1,0 +1,45 @@
+"""What several runs cost together: composition, one release counted once, and no price where there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.gaussian import gaussian_epsilon
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.report import privacy_report
+from fedtext.privacy.together import price_together
+
+DECLARED = Privacy(epsilon=1.0, delta=1e-5)
+
+
+def report(multiplier: float = 4.0, rounds: int = 1, **changed: Any) -> dict[str, Any]:
+    declaration = DECLARED.model_copy(update={"epsilon": 100.0, **changed})
+    releases = tuple(
+        Release(name="scores", round=t, mechanism="discrete Gaussian", sensitivity=1.0, noise_stddev=multiplier)
+        for t in range(rounds)
+    )
+    return privacy_report(Ledger(declaration=declaration, population=2000, releases=releases))
+
+
+def test_gaussians_of_different_runs_add_up_in_squares() -> None:
+    price = price_together([report(4.0), report(3.0, rounds=2)], [["a"], ["b", "c"]], DECLARED)
+    shift = (1 / 16 + 2 / 9) ** 0.5
+    assert price == {"epsilon": pytest.approx(gaussian_epsilon(shift, 1e-5), rel=1e-6), "reason": None, "runs": 2}
+
+
+def test_the_same_release_counts_once_and_an_unknown_one_always() -> None:
+    alone = price_together([report()], [["a"]], DECLARED)["epsilon"]
+    assert price_together([report(), report()], [["a"], ["a"]], DECLARED)["epsilon"] == alone
+    assert price_together([report(), report()], [["a"], ["b"]], DECLARED)["epsilon"] > alone
+    assert price_together([report(), report()], [[], []], DECLARED)["runs"] == 2
+
+
+def test_no_price_without_a_mechanism_or_a_common_declaration() -> None:
+    unaccounted = {**report(), "unaccounted": [{"name": "fid", "reason": "read"}]}
+    assert "without a mechanism" in price_together([report(), unaccounted], [["a"], ["b"]], DECLARED)["reason"]
+    other = price_together([report(), report(delta=1e-6)], [["a"], ["b"]], DECLARED)
+    assert other["epsilon"] is None
+    assert "different deltas" in other["reason"]
