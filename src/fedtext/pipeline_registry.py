@@ -4,9 +4,11 @@ from kedro.pipeline import Pipeline
 
 from fedtext.config import active_parameters
 from fedtext.params.popri import SINGLE_RELEASE
+from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
 from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
 from fedtext.pipelines.docstrings.pipeline import create_pipeline as docstrings
+from fedtext.pipelines.dp_fedavg.pipeline import create_pipeline as dp_fedavg
 from fedtext.pipelines.evaluation import pipeline as evaluation
 from fedtext.pipelines.ingest.pipeline import create_pipeline as ingest
 from fedtext.pipelines.largefedbench.pipeline import create_pipeline as largefedbench
@@ -40,6 +42,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     matched = active_parameters()["popri"]["scoring"] in SINGLE_RELEASE
     jobs = {
         "popri": _text_job(common, "popri", popri(), matched=matched),
+        "dp_fedavg": _model_job(common, "dp_fedavg", dp_fedavg()),
     }
     return {
         "__default__": jobs["popri"],
@@ -62,4 +65,4 @@ def _text_job(common: Pipeline, name: str, algorithm: Pipeline, *, matched: bool
 
 def _model_job(common: Pipeline, name: str, algorithm: Pipeline) -> Pipeline:
     """The whole job of an algorithm that makes a model."""
-    return Pipeline([common, algorithm, evaluation.model_pipeline(name), report.model_pipeline(name)])
+    return Pipeline([common, client_tokens(), algorithm, evaluation.model_pipeline(name), report.model_pipeline(name)])

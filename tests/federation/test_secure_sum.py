@@ -94,6 +94,16 @@ def test_the_same_call_gives_the_same_bytes_whatever_the_blocks(aggregation: str
     assert first.tobytes() == summed(rows, ledger(aggregation=aggregation), blocks=7).tobytes()
 
 
+@pytest.mark.parametrize("aggregation", ["secure", "local"])
+def test_a_block_is_worked_on_a_few_rows_at_a_time_with_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch, aggregation: str
+) -> None:
+    rows, opened = unit_rows(30, 7), ledger(aggregation=aggregation)
+    whole = summed(rows, opened)
+    monkeypatch.setattr(secure_sum, "_CELLS", 20)
+    assert summed(rows, opened).tobytes() == whole.tobytes()
+
+
 def test_every_value_is_on_the_grid() -> None:
     total = summed(unit_rows(20, 50), ledger())
     assert np.array_equal(total / 2.0**-13, np.rint(total / 2.0**-13))

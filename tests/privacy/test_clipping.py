@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from fedtext.privacy import clipping
 from fedtext.privacy.clipping import clip_factors, clip_rows
 
 ROWS = arrays(np.float64, (4, 5), elements=st.floats(-1e9, 1e9, width=64))
@@ -42,6 +43,14 @@ def test_wide_rows_stay_below_the_norm_despite_rounding() -> None:
     rows = np.random.default_rng(1).uniform(0.5, 1.0, size=(1, 20_000))
     clipped = clip_rows(rows, 1.0)[0]
     assert sum(Fraction(float(value)) ** 2 for value in clipped) <= 1
+
+
+def test_norms_are_summed_in_parts_whatever_the_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(2).normal(size=(5, 103))
+    whole = clip_rows(rows, 0.5)
+    monkeypatch.setattr(clipping, "_PART", 10)
+    np.testing.assert_allclose(clip_rows(rows, 0.5), whole, rtol=1e-14)
+    assert clip_rows(np.zeros((2, 0)), 1.0).shape == (2, 0)
 
 
 def test_single_precision_is_clipped_in_double() -> None:

@@ -143,6 +143,17 @@ def test_golden_bytes() -> None:
     assert digests == GOLDEN
 
 
+def test_a_long_draw_is_made_of_independent_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "_TRIALS", 5_000)
+    long = draw(1000.0)
+    assert len(long) == SAMPLE
+    assert stats.kstest(long / 1000.0, "norm").pvalue > ACCEPT
+    assert stats.kstest(long / 950.0, "norm").pvalue < REJECT
+    assert np.unique(long[:2000]).size > 1000
+    for lag in (2_000, 1_500, 2_500):
+        assert abs(np.corrcoef(long[lag:], long[:-lag])[0, 1]) < 5 / math.sqrt(SAMPLE)
+
+
 def test_no_draw_reaches_the_bound_and_the_bound_is_tight_enough() -> None:
     for stddev in (0.3, 1.0, 1.5, 1000.5, 2.0**40):
         assert np.abs(draw(stddev, 10_000)).max() < noise_bound(stddev) <= 32 * max(stddev, 1.0)

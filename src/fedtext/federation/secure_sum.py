@@ -27,6 +27,8 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian, keyed_bytes
 from fedtext.privacy.quantisation import nearest_on_grid, randomly_rounded
 
+_CELLS = 2**18  # coordinates that are clipped and rounded in one go
+
 
 def digest(*arrays: Shaped[np.ndarray, " ..."]) -> str:
     """SHA-256 over shape, type and bytes of each array, in order."""
@@ -155,7 +157,9 @@ def client_messages(
     for block in blocks:
         if block.ndim != 2 or block.shape[1] != plan.dim:
             raise ValueError(f"{plan.release.name}: a block of shape {block.shape}, (clients, {plan.dim}) was declared")
-        yield randomly_rounded(clip_rows(block, clip_norm), plan.step, rng)
+        rows = max(1, _CELLS // plan.dim)  # a few at a time: working memory in the cache, whatever a block's size
+        for first in range(0, len(block), rows):
+            yield randomly_rounded(clip_rows(block[first : first + rows], clip_norm), plan.step, rng)
 
 
 def _client_noise(

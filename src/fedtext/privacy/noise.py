@@ -30,6 +30,7 @@ MAX_STDDEV = 2.0**40
 MIN_STDDEV = 2.0**-10
 TAIL_MASS = 2.0**-183
 _OCTAVES = 16
+_TRIALS = 2**22  # proposals at a time: bounds the memory of a draw for a model's worth of coordinates
 _MARGIN = 2.0**-40  # the float evaluation of a coin's probability errs by less than 2^-48
 _SMOOTHING = 2.0  # grid points; makes the rounding kernel of `covering_stddev` flat to 2^-112
 
@@ -101,7 +102,7 @@ def discrete_gaussian(
     drawn = np.empty(size, dtype=np.int64)
     filled = batch = 0
     while filled < size:
-        trials = int(2.1 * stretch * (size - filled)) + 64
+        trials = min(int(2.1 * stretch * (size - filled)) + 64, _TRIALS)
         accepted = _accepted(key, float(stddev_on_grid), trials, (*named, str(batch)))[: size - filled]
         drawn[filled : filled + accepted.size] = accepted
         filled, batch = filled + accepted.size, batch + 1

@@ -1,0 +1,206 @@
+"""Rounds of DP-FedAvg: clients side by side against a plain client loop and against `pfl`'s simulation.
+
+    python benchmarks/dp_fedavg.py [--clients 64] [--at-once 4 8 16] [--pfl SITE_PACKAGES]
+
+The bundled on-device model, docstrings as clients, one local epoch, batches of two. The loop is what one writes first:
+load the weights, run SGD on transformers' loss, clip, add, noise. `pfl` (pip install pfl, into a throw-away environment
+whose site-packages are named here) runs its FederatedAveraging on the same rows in the same order. Both add float
+noise; ours also rounds every update to the grid and draws exact noise. The variants take turns, so that all meet the
+same load; CPU seconds of one thread are compared, since wall seconds on a shared machine mean little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("FEDTEXT_PROGRESS", "0")
+
+import numpy as np
+import torch
+
+from fedtext.corpora.public import stdlib_records
+from fedtext.corpora.samples import sample_records
+from fedtext.evaluation.next_token import padded, token_rows
+from fedtext.federation.secure_sum import private_sum
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.corpus import Chunking, Corpus
+from fedtext.params.federated import LocalTraining
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.clipping import clip_rows
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import new_noise_key
+from fedtext.seeding import stream
+from fedtext.training.federated_averaging import client_updates, flat_weights
+
+GOAL = 3.0
+SEED, CLIP_NORM, MULTIPLIER = 0, 0.1, 4.0
+LOCAL = LocalTraining(epochs=1, batch_size=2, learning_rate=0.05)
+RESULT = Path("build/benchmarks/dp_fedavg.json")
+
+
+def rows_of_clients(clients: int) -> tuple[np.ndarray, np.ndarray]:
+    """Token rows of `clients` documented objects, evenly spaced over the standard library, and whose they are."""
+    records = stdlib_records(Corpus())
+    records = records.iloc[np.linspace(0, len(records) - 1, clients).astype(int)]
+    samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), Chunking())
+    rows = token_rows(LanguageModel("bundled:on_device").tokenizer(), samples["text"].tolist(), 64)
+    return padded(rows), np.unique(samples["client_id"], return_inverse=True)[1]
+
+
+def shuffled(client: np.ndarray) -> list[np.ndarray]:
+    """Each client's rows in the order in which `client_updates` takes them."""
+    return [stream(SEED, "local training", c).permutation(np.flatnonzero(client == c)) for c in range(client.max() + 1)]
+
+
+def loss_of(model: Any, ids: torch.Tensor) -> torch.Tensor:
+    real = ids >= 0
+    shown = {"input_ids": ids.clamp(min=0), "attention_mask": real.long()}
+    return model(**shown, labels=ids.masked_fill(~real, -100)).loss
+
+
+def trimmed(tokens: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(tokens[:, : max((tokens >= 0).sum(axis=1).max(), 2)])
+
+
+def side_by_side(model: Any, tokens: np.ndarray, client: np.ndarray, at_once: int) -> np.ndarray:
+    local = LOCAL.model_copy(update={"clients_at_once": at_once})
+    total, _ = private_sum(
+        client_updates(model, tokens, client, local, seed=SEED),
+        dim=sum(p.numel() for p in model.parameters()),
+        clip_norm=CLIP_NORM,
+        noise_multiplier=MULTIPLIER,
+        name="benchmark",
+        round=1,
+        ledger=Ledger(declaration=Privacy(epsilon=1e3, delta=1e-5), population=int(client.max()) + 1),
+        key=new_noise_key(1),
+        input_digest="",
+    )
+    return total
+
+
+def client_loop(
+    model: Any, tokens: np.ndarray, client: np.ndarray, noise: float = CLIP_NORM * MULTIPLIER
+) -> np.ndarray:
+    start = copy.deepcopy(model.state_dict())
+    before = torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+    total = torch.zeros_like(before)
+    for rows in shuffled(client):
+        model.load_state_dict(start)
+        optimizer = torch.optim.SGD(model.parameters(), lr=LOCAL.learning_rate)
+        for first in range(0, len(rows), LOCAL.batch_size):
+            optimizer.zero_grad()
+            loss_of(model, trimmed(tokens[rows[first : first + LOCAL.batch_size]])).backward()
+            optimizer.step()
+        update = torch.nn.utils.parameters_to_vector(model.parameters()).detach() - before
+        total += update * (CLIP_NORM / max(float(update.norm()), CLIP_NORM))
+    model.load_state_dict(start)
+    return (total + noise * torch.randn_like(total)).numpy()
+
+
+def pfl_round(model: Any, tokens: np.ndarray, client: np.ndarray, noise: float = CLIP_NORM * MULTIPLIER) -> np.ndarray:
+    """One central iteration of pfl's FederatedAveraging with its Gaussian mechanism; the summed update."""
+    from pfl.aggregate.simulate import SimulatedBackend
+    from pfl.algorithm.base import NNAlgorithmParams
+    from pfl.algorithm.federated_averaging import FederatedAveraging
+    from pfl.data.dataset import Dataset
+    from pfl.data.federated_dataset import FederatedDataset
+    from pfl.data.sampling import get_user_sampler
+    from pfl.hyperparam import NNEvalHyperParams, NNTrainHyperParams
+    from pfl.model.pytorch import PyTorchModel
+    from pfl.privacy.gaussian_mechanism import GaussianMechanism
+    from pfl.privacy.privacy_mechanism import CentrallyAppliedPrivacyMechanism
+
+    orders = shuffled(client)
+    model.loss = types.MethodType(lambda self, ids: loss_of(self, trimmed(ids.numpy())), model)
+    model.metrics = types.MethodType(lambda self, ids: {}, model)
+    users = FederatedDataset(
+        lambda c: Dataset((torch.from_numpy(tokens[orders[c]]),), user_id=str(c)),
+        get_user_sampler("minimize_reuse", list(range(len(orders)))),
+    )
+    before = flat_weights(model)
+    wrapped = PyTorchModel(model, torch.optim.SGD, torch.optim.SGD(model.parameters(), lr=1.0))
+    mechanism = GaussianMechanism(CLIP_NORM, noise / CLIP_NORM)
+    backend = SimulatedBackend(users, users, postprocessors=[CentrallyAppliedPrivacyMechanism(mechanism)])
+    settings = NNAlgorithmParams(
+        central_num_iterations=1, evaluation_frequency=10, train_cohort_size=len(orders), val_cohort_size=0
+    )
+    training = NNTrainHyperParams(
+        local_num_epochs=1, local_learning_rate=LOCAL.learning_rate, local_batch_size=LOCAL.batch_size
+    )
+    FederatedAveraging().run(settings, backend, wrapped, training, NNEvalHyperParams(local_batch_size=None))
+    return (flat_weights(model) - before) * len(orders)
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def public_model() -> Any:
+    return LanguageModel("bundled:on_device").load()[0].float().eval()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--at-once", type=int, nargs="+", default=[4, 8, 16])
+    parser.add_argument("--pfl", type=Path, help="site-packages that hold pfl")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    tokens, client = rows_of_clients(chosen.clients)
+    clipped = clip_rows(
+        np.concatenate(list(client_updates(public_model(), tokens, client, LOCAL, seed=SEED))), CLIP_NORM
+    )
+    ours = clipped.sum(axis=0)
+    work: dict[str, Callable[[], object]] = {
+        f"side by side, {n} at once": lambda n=n: side_by_side(public_model(), tokens, client, n)
+        for n in chosen.at_once
+    }
+    work["client loop"] = lambda: client_loop(public_model(), tokens, client)
+    found = {"rows": len(tokens), "clients": chosen.clients, "update_norm": float(np.linalg.norm(ours))}
+    found["difference_loop"] = float(np.abs(client_loop(public_model(), tokens, client, 0.0) - ours).max())
+    if chosen.pfl:
+        sys.path.append(str(chosen.pfl))
+        work["pfl"] = lambda: pfl_round(public_model(), tokens, client)
+        found["difference_pfl"] = float(np.abs(pfl_round(public_model(), tokens, client, 1e-12) - ours).max())
+    seconds = {name: [] for name in work}
+    for _ in range(chosen.turns):
+        for name, variant in work.items():
+            seconds[name].append(cpu_seconds(variant))
+    report(found, seconds)
+
+
+def report(found: dict[str, Any], seconds: dict[str, list[float]]) -> None:
+    print(f"{found['clients']} clients, {found['rows']} rows; norm of the summed update {found['update_norm']:.3f}")
+    for name in ("loop", "pfl"):
+        if f"difference_{name}" in found:
+            print(f"  largest difference of the clipped sum to {name}: {found[f'difference_{name}']:.1e}")
+    typical = {name: statistics.median(values) for name, values in seconds.items()}
+    best = min((n for n in typical if n.startswith("side")), key=lambda n: typical[n])
+    ratios = {n: statistics.median(a / b for a, b in zip(seconds[n], seconds[best], strict=True)) for n in seconds}
+    for name, value in typical.items():
+        print(
+            f"  {name:26s} {value:7.2f} CPU s a round, {1 / value:6.3f} rounds a CPU second, {ratios[name]:5.2f} x ours"
+        )
+    print(
+        f"  peak memory of all of it {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB; goal {GOAL:.0f} x"
+    )
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    RESULT.write_text(json.dumps({**found, "seconds": seconds, "ratios": ratios}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

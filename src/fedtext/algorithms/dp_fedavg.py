@@ -1,0 +1,113 @@
+"""DP-FedAvg (McMahan et al., "Learning Differentially Private Recurrent Language Models", ICLR 2018).
+
+| paper | here | meaning |
+|---|---|---|
+| theta_t | `server["weights"]` | the common weights at the start of round t |
+| K, q | clients of the ledger's population, `Privacy.sampling` and its rate | who is asked |
+| w_k, W | 1, the population | every client weighs the same |
+| S | `DpFedavg.clip_norm` | `FlatClip` of a client's whole update |
+| f_f | the sum over the public expected number qW | the fixed-denominator estimator |
+| z | noise multiplier | the deviation of the sum is z S (sigma = z S / qW of the mean) |
+
+What differs from the paper: noise is an exact discrete Gaussian on a grid, calibrated exactly under the declared
+adjacency and not by the moments accountant; the server may keep a momentum or Adam's moments, which is post-processing.
+A client's training loss and the share of clipped updates would be private: neither is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.federation.communication import Cost
+from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.secure_sum import digest, private_sum
+from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.params.privacy import Privacy
+from fedtext.privacy import plan
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.seeding import derived_seed
+from fedtext.training.federated_averaging import client_updates, load_weights
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+RELEASE = "dp_fedavg.update"
+
+
+def planned_ledger(population: int, params: DpFedavg, privacy: Privacy) -> Ledger:
+    """An empty ledger for `population` units, before any of them trains.
+
+    Raises:
+        BudgetExceeded: the run's planned releases would overdraw its budget.
+        ValueError: the declaration means nothing for so many units.
+    """
+    return plan.planned_ledger(privacy, population, name=RELEASE, releases=params.rounds, clip_norm=params.clip_norm)
+
+
+def released_update(
+    samples: PrivateSamples,
+    model: PreTrainedModel,
+    weights: Float[np.ndarray, " dim"],
+    params: DpFedavg,
+    ledger: Ledger,
+    key: NoiseKey,
+    round_number: int,
+) -> tuple[Float[np.ndarray, " dim"], Ledger]:
+    """Algorithm 1, one round: the asked units' mean update, each clipped, with noise, and the ledger that paid.
+
+    `samples.features` are rows of tokens, filled up with negative numbers. The sum is divided by the number of units
+    that was to be expected, which is public, and not by how many a Poisson draw came to.
+    """
+    asked = asked_units(samples.units, ledger, key, seed=params.seed, round=round_number)
+    own = samples.of_units(asked)
+    updates = client_updates(
+        load_weights(model, weights),
+        own.features,
+        own.unit,
+        params.local,
+        seed=derived_seed(params.seed, "round", round_number),
+    )
+    total, charged = private_sum(
+        updates,
+        dim=weights.size,
+        clip_norm=params.clip_norm,
+        noise_multiplier=plan.planned_multiplier(ledger.declaration, ledger.population, params.rounds),
+        name=RELEASE,
+        round=round_number,
+        ledger=ledger,
+        key=key,
+        input_digest=digest(samples.features, samples.unit, asked, weights),
+    )
+    return total / expected_units(ledger), charged
+
+
+def expected_units(ledger: Ledger) -> float:
+    """QW of the paper: how many units a round is expected to hear of."""
+    return ledger.population * plan.sampling_rate(ledger.declaration, ledger.population)
+
+
+def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledger: Ledger) -> dict[str, Any]:
+    """State after a round, of released and public figures: the norm of the mean update, and of its noise alone.
+
+    `noise_norm` is what is expected of pure noise: `update_norm` near it says that little else was heard.
+    """
+    per_coordinate = ledger.releases[-1].noise_stddev / expected_units(ledger)
+    return {
+        "round": state["round"] + 1,
+        "update_norm": float(np.linalg.norm(update)),
+        "noise_norm": float(per_coordinate * np.sqrt(update.size)),
+    }
+
+
+def communication(params: DpFedavg, privacy: Privacy, population: int, *, dim: int) -> Cost:
+    """What one client exchanges when it is asked: all weights down, its update up (the row of Table 2).
+
+    `exchanges` is how often a client is asked in the run, rounded up from what is to be expected.
+    """
+    asked = params.rounds * plan.sampling_rate(privacy, population)
+    return Cost(method="DP-FedAvg (this run)", down_floats=dim, up_floats=dim, exchanges=int(np.ceil(asked)))

@@ -1,0 +1,82 @@
+"""DP-FedAvg's nodes: thin, pure calls into fedtext.algorithms.dp_fedavg and the training floor."""
+
+from typing import Any
+
+import numpy as np
+
+from fedtext.algorithms import dp_fedavg as algorithm
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.privacy.report import final_report
+from fedtext.provenance import ReleaseEntry
+from fedtext.training.federated_averaging import flat_weights, load_weights
+from fedtext.training.server_optimizer import Server, new_server, server_step
+
+State = dict[str, Any]
+
+
+def open_dp_fedavg_ledger(population: dict[str, int], dp_fedavg: DpFedavg, privacy: Privacy) -> Ledger:
+    """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
+    return algorithm.planned_ledger(population["units"], dp_fedavg, privacy)
+
+
+def start_server(on_device: LanguageModel, dp_fedavg: DpFedavg) -> Server:
+    """The server before the first round: the public on-device model's weights."""
+    return new_server(flat_weights(on_device.load()[0]), dp_fedavg.server)
+
+
+def start_state() -> State:
+    """The state before the first round."""
+    return {"round": 0}
+
+
+def release_update(
+    private_token_rows: dict[str, np.ndarray],
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    on_device: LanguageModel,
+    server: Server,
+    state: State,
+    dp_fedavg: DpFedavg,
+) -> tuple[np.ndarray, Ledger]:
+    """The asked clients train; the mean of their clipped updates leaves with noise, charged to the ledger."""
+    samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit)
+    model, _ = on_device.load()
+    return algorithm.released_update(
+        samples, model, server["weights"], dp_fedavg, ledger, private_noise_key, state["round"] + 1
+    )
+
+
+def apply_update(
+    server: Server, update: np.ndarray, ledger: Ledger, state: State, dp_fedavg: DpFedavg
+) -> tuple[Server, State]:
+    """The server's step by the released update, and the state handed to the next round."""
+    return server_step(server, update, dp_fedavg.server), algorithm.next_state(state, update, ledger)
+
+
+def write_model(on_device: LanguageModel, server: Server) -> tuple[Any, ...]:
+    """The on-device model with the last round's weights, and its tokenizer."""
+    model, tokenizer = on_device.load()
+    return load_weights(model, server["weights"]), tokenizer
+
+
+def report_rounds(*states: State) -> dict[str, list[float]]:
+    """Released figures by round: the norm of the mean update, and the norm that noise alone would have."""
+    return {f"{name}s": [state[name] for state in states] for name in ("update_norm", "noise_norm")}
+
+
+def count_communication(
+    server: Server, population: dict[str, int], dp_fedavg: DpFedavg, privacy: Privacy
+) -> dict[str, Any]:
+    """This run's row of Table 2."""
+    dim = server["weights"].size
+    return algorithm.communication(dp_fedavg, privacy, population["units"], dim=dim).model_dump()
+
+
+def write_privacy_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+    """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
+    return final_report(ledger, [entry.model_dump() for entry in release_history])

@@ -1,0 +1,205 @@
+"""Local training of many clients side by side: what each client's copy of a model has learnt after its own SGD steps.
+
+Clients that take the same step share one call: `torch.func.vmap` over clients of the model's vector-Jacobian product,
+with the first step on weights that all still share. A model that vmap cannot take is trained client by client, with the
+same result up to rounding. Clients of like size are put together, so that little is computed for padding.
+
+Rows of tokens are filled up on the right with negative numbers. Causal attention never looks ahead, so a real token is
+not touched by them; they are not scored. Dropout is off: a round is a function of its inputs and its seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+from fedtext.params.federated import LocalTraining
+from fedtext.seeding import stream
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+    Weights = dict[str, Tensor]
+    # Weights of each client, or one set for all of them (shared), and tokens (client, row, position).
+    Gradients = Callable[[Weights, Tensor, bool], Weights]
+
+NO_TOKEN = -1
+
+
+def flat_weights(model: PreTrainedModel) -> Float32[np.ndarray, " dim"]:
+    """All parameters of `model` in one vector, in the model's own order; tied ones count once."""
+    import torch
+
+    vector = torch.nn.utils.parameters_to_vector(p.detach().float() for p in model.parameters())
+    return np.asarray(vector.cpu().numpy())
+
+
+def load_weights(model: PreTrainedModel, weights: Float[np.ndarray, " dim"]) -> PreTrainedModel:
+    """`model` itself, in float32, with the parameters of the vector `weights`."""
+    import torch
+
+    model.float()
+    vector = torch.tensor(weights, dtype=torch.float32, device=next(model.parameters()).device)
+    torch.nn.utils.vector_to_parameters(vector, model.parameters())
+    return model
+
+
+def client_updates(
+    model: PreTrainedModel,
+    tokens: Int[np.ndarray, "row position"],
+    client: Int[np.ndarray, " row"],
+    local: LocalTraining,
+    *,
+    seed: int,
+    vectorised: bool | None = None,
+) -> Iterator[Float32[np.ndarray, "client dim"]]:
+    """What local training adds to the weights of `model`, for each client that has a row; blocks of clients.
+
+    Clients come in a fixed order of their own, by size. `seed` and a client's number decide how it shuffles.
+
+    Args:
+        model: A causal language model that holds the common weights; neither they nor its mode are kept.
+        tokens: Rows, each a start token and what follows, filled up on the right with negative numbers.
+        client: Whose row it is.
+        local: Epochs, batch size, learning rate, and how many clients are trained side by side.
+        seed: Of this round.
+        vectorised: Whether clients share calls; None finds out whether the model allows it.
+    """
+    model.float().eval().requires_grad_(False)
+    gradients = _gradients(model, vectorised)
+    lengths = (tokens >= 0).sum(axis=1)
+    numbers, first = np.unique(np.sort(client), return_index=True)
+    rows_of = np.split(np.argsort(client, kind="stable"), first[1:]) if len(client) else []
+    batches = [_batches(rows, local, seed, int(c)) for c, rows in zip(numbers, rows_of, strict=True)]
+    batches.sort(key=lambda own: (len(own), lengths[own].max()), reverse=True)
+    for start in range(0, len(batches), local.clients_at_once):
+        together = batches[start : start + local.clients_at_once]
+        yield _trained(model, gradients, tokens, lengths, together, local.learning_rate)
+
+
+def _batches(
+    rows: Int[np.ndarray, " row"], local: LocalTraining, seed: int, client: int
+) -> Int[np.ndarray, "step place"]:
+    """Row numbers of each step of one client; a last, smaller batch of an epoch is filled up with `NO_TOKEN`."""
+    drawn = stream(seed, "local training", client)
+    steps = -(-len(rows) // local.batch_size)
+    table = np.full((local.epochs, steps * local.batch_size), NO_TOKEN)
+    for epoch in table:
+        epoch[: len(rows)] = drawn.permutation(rows)
+    width = min(local.batch_size, len(rows))
+    return table.reshape(-1, local.batch_size)[:, :width]
+
+
+def _trained(
+    model: PreTrainedModel,
+    gradients: Gradients,
+    tokens: Int[np.ndarray, "row position"],
+    lengths: Int[np.ndarray, " row"],
+    batches: list[Int[np.ndarray, "step place"]],
+    learning_rate: float,
+) -> Float32[np.ndarray, "client dim"]:
+    """Updates of some clients, sorted by falling numbers of steps: those that are done step aside."""
+    import torch
+
+    common = {name: p.detach() for name, p in model.named_parameters()}
+    device = next(iter(common.values())).device
+    moved: Weights = {n: torch.zeros((len(batches), *p.shape), device=device) for n, p in common.items()}
+    for step in range(len(batches[0])):
+        active = sum(step < len(own) for own in batches)
+        ids = torch.from_numpy(_step_tokens(tokens, lengths, [own[step] for own in batches[:active]])).to(device)
+        weights = common if step == 0 else {n: common[n] + moved[n][:active] for n in common}
+        for name, gradient in gradients(weights, ids, step == 0).items():
+            moved[name][:active].sub_(gradient, alpha=learning_rate)
+    return np.asarray(torch.cat([m.flatten(1) for m in moved.values()], dim=1).cpu().numpy())
+
+
+def _step_tokens(
+    tokens: Int[np.ndarray, "row position"], lengths: Int[np.ndarray, " row"], rows: list[Int[np.ndarray, " place"]]
+) -> Int[np.ndarray, "client place position"]:
+    """Tokens of one step of several clients, as narrow as their longest row."""
+    width = max(map(len, rows))
+    places = np.stack([np.pad(own, (0, width - len(own)), constant_values=NO_TOKEN) for own in rows])
+    longest = max(int(lengths[places[places >= 0]].max(initial=0)), 2)
+    found = np.asarray(tokens[places, :longest], dtype=np.int64)
+    found[places < 0] = NO_TOKEN
+    return found
+
+
+def _gradients(model: PreTrainedModel, vectorised: bool | None) -> Gradients:
+    """How gradients are taken: clients side by side where the model allows it, else one after another."""
+    if vectorised is False:
+        return _looped(model)
+    shared = _vectorised(model)
+    if vectorised or _works(shared, model):
+        return shared
+    return _looped(model)
+
+
+def _works(gradients: Gradients, model: PreTrainedModel) -> bool:
+    """Whether `gradients` takes this model, tried on two clients of one row."""
+    import torch
+
+    common = {name: p.detach() for name, p in model.named_parameters()}
+    ids = torch.zeros((2, 1, 2), dtype=torch.int64, device=next(model.parameters()).device)
+    try:
+        gradients(common, ids, True)
+    except (RuntimeError, NotImplementedError, ValueError):
+        return False
+    return True
+
+
+def _vectorised(model: PreTrainedModel) -> Gradients:
+    """Gradients of all clients in one call."""
+    import torch
+
+    model.set_attn_implementation("eager")  # vmap runs fused attention client by client, and says so
+
+    def of_one(weights: Weights, ids: Tensor) -> Weights:
+        def logits_of(w: Weights) -> Tensor:
+            return _logits(model, w, ids)
+
+        logits, pullback = torch.func.vjp(logits_of, weights)
+        found: Weights = pullback(_error(logits, ids))[0]
+        return found
+
+    def of_all(weights: Weights, ids: Tensor, shared: bool) -> Weights:
+        found: Weights = torch.func.vmap(of_one, in_dims=(None if shared else 0, 0))(weights, ids)
+        return found
+
+    return of_all
+
+
+def _looped(model: PreTrainedModel) -> Gradients:
+    """Gradients client after client, by plain automatic differentiation."""
+    import torch
+
+    def of_all(weights: Weights, ids: Tensor, shared: bool) -> Weights:
+        found = []
+        for c, own in enumerate(ids):
+            leaves = {n: (w if shared else w[c]).detach().requires_grad_() for n, w in weights.items()}
+            logits = _logits(model, leaves, own)
+            found.append(torch.autograd.grad(logits, list(leaves.values()), _error(logits.detach(), own)))
+        return {n: torch.stack(parts) for n, parts in zip(weights, zip(*found, strict=True), strict=True)}
+
+    return of_all
+
+
+def _logits(model: PreTrainedModel, weights: Mapping[str, Tensor], ids: Tensor) -> Tensor:
+    import torch
+
+    inputs = {"input_ids": ids[:, :-1].clamp(min=0), "use_cache": False}
+    return torch.func.functional_call(model, dict(weights), (), inputs).logits
+
+
+def _error(logits: Tensor, ids: Tensor) -> Tensor:
+    """Derivative of the mean cross-entropy of a batch's real tokens with respect to its logits."""
+    import torch
+
+    labels = ids[:, 1:, None]
+    real = (labels >= 0).to(logits.dtype)
+    hit = torch.zeros_like(logits).scatter(-1, labels.clamp(min=0), 1.0)
+    return (logits.softmax(-1) - hit) * (real / real.sum().clamp(min=1.0))

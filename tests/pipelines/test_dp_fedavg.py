@@ -1,0 +1,118 @@
+"""The whole DP-FedAvg graph in memory, with the real on-device model on made-up text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from kedro.framework.startup import bootstrap_project
+from kedro.io import DataCatalog
+from kedro.runner import SequentialRunner
+
+from fedtext.config import ProjectConfigLoader
+from fedtext.evaluation.next_token import next_token_accuracy
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.corpus import Chunking
+from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.params.privacy import Privacy
+from fedtext.pipelines.dp_fedavg import nodes
+from fedtext.privacy.noise import new_noise_key
+from tests.pipelines.conftest import ROOT, Kept
+
+ON_DEVICE = LanguageModel("bundled:on_device")
+HARBOUR = "the ferry sailed from harbour to harbour while gulls followed its wake at dusk".split()
+Run = Callable[..., dict[str, Any]]
+
+
+def made_up(count: int, seed: int) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(HARBOUR, size=rng.integers(6, 14))) for _ in range(count)]
+
+
+def run(privacy: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+    """Everything the graph makes, by data set name."""
+    settings = {"rounds": 2, "clip_norm": 1.0, "local": {"learning_rate": 0.3}, **changes}
+    declared = {"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}
+    bootstrap_project(ROOT)
+    ProjectConfigLoader(
+        conf_source=str(ROOT / "conf"), base_env="base", default_run_env="local", runtime_params={"dp_fedavg": settings}
+    )
+    from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
+    from fedtext.pipelines.dp_fedavg.pipeline import create_pipeline as dp_fedavg
+
+    pipeline = client_tokens() + dp_fedavg()
+    texts = made_up(40, 0)
+    given = {
+        "private_train": pd.DataFrame({"client_id": [f"c{i // 2}" for i in range(40)], "text": texts}),
+        "private_noise_key": new_noise_key(declared["noise_seed"]),
+        "population": {"units": 20},
+        "on_device": ON_DEVICE,
+        "release_history": (),
+        "params:dp_fedavg": DpFedavg.model_validate(settings),
+        "params:privacy": Privacy.model_validate(declared),
+        "params:chunking": Chunking(length=16, min_tokens=4),
+    }
+    made = {name: Kept(copy_mode="assign") for name in pipeline.all_outputs()}
+    catalog = DataCatalog({**{k: Kept(v, copy_mode="assign") for k, v in given.items()}, **made})
+    SequentialRunner().run(pipeline, catalog)
+    return {name: catalog[name].load() for name in pipeline.all_outputs()}
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    return run()
+
+
+def test_every_round_is_charged_and_the_epsilon_is_the_budget(made: dict[str, Any]) -> None:
+    assert [r.round for r in made["dp_fedavg.round_02.ledger"].releases] == [1, 2]
+    report = made["dp_fedavg_privacy_report"]
+    assert 0.99 < float(report["epsilon"]) <= 1 + 1e-9
+    assert report["unaccounted"] == []
+    assert "dp_fedavg.update" in made["dp_fedavg_privacy_report_text"]
+
+
+def test_what_leaves_are_updates_weights_and_two_norms_a_round(made: dict[str, Any]) -> None:
+    assert set(made["dp_fedavg_rounds"]) == {"update_norms", "noise_norms"}
+    assert [len(norms) for norms in made["dp_fedavg_rounds"].values()] == [2, 2]
+    before, after = (made[f"dp_fedavg.{place}server"]["weights"] for place in ("round_01.", "round_02."))
+    np.testing.assert_allclose(after - before, made["dp_fedavg.round_02.update"], atol=1e-6)
+    assert made["dp_fedavg_cost"]["up_floats"] == before.size == 725_664
+
+
+def test_the_model_holds_the_last_weights_and_is_saved_whole(made: dict[str, Any], tmp_path: Path) -> None:
+    for part in made["dp_fedavg_model"]:
+        part.save_pretrained(str(tmp_path))
+    model, _ = LanguageModel(str(tmp_path)).load()
+    weights = nodes.flat_weights(model)
+    assert np.array_equal(weights, made["dp_fedavg.round_02.server"]["weights"])
+
+
+def test_with_hardly_any_noise_the_model_learns_the_clients_text() -> None:
+    made = run({"epsilon": 1e12, "noise_multiplier": 1e-4}, rounds=3, server={"method": "momentum"})
+    model, tokenizer = made["dp_fedavg_model"]
+    held_out = made_up(20, 1)
+    before = next_token_accuracy(*ON_DEVICE.load(), held_out, length=16)
+    after = next_token_accuracy(model, tokenizer, held_out, length=16)
+    assert after["cross_entropy"] < before["cross_entropy"] - 0.5
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
+def test_sampled_clients_are_priced_as_sampled(sampling: str) -> None:
+    made = run({"sampling": sampling, "clients_per_round": 5})
+    assert {(r.sampling, r.rate) for r in made["dp_fedavg.round_02.ledger"].releases} == {(sampling, 0.25)}
+
+
+def test_a_record_can_be_the_protected_unit() -> None:
+    made = run({"unit": "record"}, rounds=1)
+    assert made["dp_fedavg_privacy_report"]["unit"] == "record"
+
+
+def test_the_same_key_gives_the_same_run_and_another_key_another(made: dict[str, Any]) -> None:
+    again, other = run(), run({"noise_seed": 2})
+    last = "dp_fedavg.round_02.server"
+    assert again[last]["weights"].tobytes() == made[last]["weights"].tobytes()
+    assert not np.array_equal(other[last]["weights"], made[last]["weights"])
