@@ -12,6 +12,7 @@ same load; CPU seconds of one thread are compared, since wall seconds on a share
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import json
 import os
@@ -138,7 +139,8 @@ def pfl_round(model: Any, tokens: np.ndarray, client: np.ndarray, noise: float =
     training = NNTrainHyperParams(
         local_num_epochs=1, local_learning_rate=LOCAL.learning_rate, local_batch_size=LOCAL.batch_size
     )
-    FederatedAveraging().run(settings, backend, wrapped, training, NNEvalHyperParams(local_batch_size=None))
+    with contextlib.redirect_stdout(None):
+        FederatedAveraging().run(settings, backend, wrapped, training, NNEvalHyperParams(local_batch_size=None))
     return (flat_weights(model) - before) * len(orders)
 
 

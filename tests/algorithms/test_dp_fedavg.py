@@ -14,7 +14,6 @@ from fedtext.federation import secure_sum
 from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.params.dp_fedavg import DpFedavg
-from fedtext.params.federated import LocalTraining
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import BudgetExceeded, Ledger

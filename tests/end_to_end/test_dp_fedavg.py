@@ -6,24 +6,58 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.end_to_end.conftest import digests, kedro, params
 
-RUN = ("run", "--env", "tiny", "--pipeline", "dp_fedavg")
+RUN = ("run", "--env", "tiny", "--pipelines", "dp_fedavg")
 pytestmark = pytest.mark.slow
+
+
+HARBOUR = [
+    "the",
+    "ferry",
+    "sailed",
+    "from",
+    "harbour",
+    "to",
+    "harbour",
+    "while",
+    "gulls",
+    "followed",
+    "its",
+    "wake",
+    "until",
+    "dusk",
+    "fell",
+    "over",
+    "town",
+]
+
+
+def sentences(count: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    texts = [" ".join(rng.choice(HARBOUR, size=30)) for _ in range(count)]
+    return pd.DataFrame({"text": texts, "client_id": [f"person-{i // 2}" for i in range(count)]})
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("dp_fedavg")
-    done = kedro(*RUN, "--params", settings(root))
+    folder = tmp_path_factory.mktemp("dp_fedavg")
+    sentences(120, 1).to_csv(folder / "private.csv", index=False)
+    sentences(60, 2).to_csv(folder / "public.csv", index=False)
+    root = folder / "data"
+    done = kedro(*RUN, "--params", settings(root, folder))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return root
 
 
-def settings(root: Path) -> str:
-    return params(data_root=root, privacy__noise_seed=7, corpus__max_clients=60)
+def settings(root: Path, tables: Path) -> str:
+    texts = {"corpus__source": "table", "corpus__path": tables / "private.csv"}
+    public = {"corpus__public_path": tables / "public.csv", "evaluation__texts": 20}
+    return params(data_root=root, privacy__noise_seed=7, **texts, **public)
 
 
 def test_it_leaves_a_model_a_privacy_report_and_a_scorecard(finished: Path) -> None:
@@ -44,7 +78,7 @@ def test_a_lost_round_and_all_that_hangs_on_it_come_back_byte_by_byte(finished: 
     shutil.rmtree(root / "05_model_input" / "dp_fedavg" / "round_02")
     (root / "06_models" / "dp_fedavg" / "round_02.safetensors").unlink()
     shutil.rmtree(root / "07_model_output" / "dp_fedavg" / "model")
-    done = kedro(*RUN, "--params", settings(root))
+    done = kedro(*RUN, "--params", settings(root, finished.parent))
     assert done.returncode == 0, done.stderr[-2000:]
     assert digests(root) == before
     releases = (root / ".fedtext" / "releases.jsonl").read_text().splitlines()

@@ -24,7 +24,22 @@ from fedtext.privacy.noise import new_noise_key
 from tests.pipelines.conftest import ROOT, Kept
 
 ON_DEVICE = LanguageModel("bundled:on_device")
-HARBOUR = "the ferry sailed from harbour to harbour while gulls followed its wake at dusk".split()
+HARBOUR = [
+    "the",
+    "ferry",
+    "sailed",
+    "from",
+    "harbour",
+    "to",
+    "harbour",
+    "while",
+    "gulls",
+    "followed",
+    "its",
+    "wake",
+    "at",
+    "dusk",
+]
 Run = Callable[..., dict[str, Any]]
 
 
@@ -49,7 +64,7 @@ def run(privacy: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]
     given = {
         "private_train": pd.DataFrame({"client_id": [f"c{i // 2}" for i in range(40)], "text": texts}),
         "private_noise_key": new_noise_key(declared["noise_seed"]),
-        "population": {"units": 20},
+        "population": {"units": 40 if declared.get("unit") == "record" else 20},
         "on_device": ON_DEVICE,
         "release_history": (),
         "params:dp_fedavg": DpFedavg.model_validate(settings),

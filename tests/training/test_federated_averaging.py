@@ -116,7 +116,9 @@ def test_a_model_that_vmap_cannot_take_is_trained_client_by_client(
 
 def test_no_client_gives_no_block(llama: InMemory) -> None:
     model, _ = llama.load()
-    assert list(client_updates(model, np.zeros((0, 5), dtype=np.int64), np.zeros(0, dtype=np.int64), LOCAL, seed=0)) == []
+    assert (
+        list(client_updates(model, np.zeros((0, 5), dtype=np.int64), np.zeros(0, dtype=np.int64), LOCAL, seed=0)) == []
+    )
 
 
 def test_weights_go_out_and_come_back(llama: InMemory) -> None:

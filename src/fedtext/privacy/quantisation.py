@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 INFLATION = 2.0**-10
+_PIECE = 2**15  # coordinates at a time, which stay in the cache through all steps
 
 
 def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float:
@@ -43,9 +44,13 @@ def randomly_rounded(
     The randomness carries no privacy claim (the sensitivity holds for every outcome of it), so any generator will do.
     It uses one double a coordinate in row order: how clients are cut into blocks does not change the result.
     """
-    scaled = rng.random(x.shape)
-    scaled += x * (1.0 / step)
-    return np.floor(scaled, out=scaled).astype(np.int64)
+    flat, rounded = x.reshape(-1), np.empty(x.size, dtype=np.int64)
+    for first in range(0, x.size, _PIECE):
+        piece = slice(first, first + _PIECE)
+        scaled = rng.random(flat[piece].size)
+        scaled += flat[piece] * (1.0 / step)
+        rounded[piece] = np.floor(scaled, out=scaled)
+    return rounded.reshape(x.shape)
 
 
 def nearest_on_grid(x: Float[np.ndarray, " dim"], step: float) -> Int64[np.ndarray, " dim"]:

@@ -72,9 +72,9 @@ def client_updates(
     model.float().eval().requires_grad_(False)
     gradients = _gradients(model, vectorised)
     lengths = (tokens >= 0).sum(axis=1)
-    numbers, first = np.unique(np.sort(client), return_index=True)
-    rows_of = np.split(np.argsort(client, kind="stable"), first[1:]) if len(client) else []
-    batches = [_batches(rows, local, seed, int(c)) for c, rows in zip(numbers, rows_of, strict=True)]
+    rows = np.argsort(client, kind="stable")
+    numbers, first = np.unique(client[rows], return_index=True)
+    batches = [_batches(own, local, seed, int(c)) for c, own in zip(numbers, np.split(rows, first[1:]), strict=False)]
     batches.sort(key=lambda own: (len(own), lengths[own].max()), reverse=True)
     for start in range(0, len(batches), local.clients_at_once):
         together = batches[start : start + local.clients_at_once]
@@ -133,10 +133,8 @@ def _gradients(model: PreTrainedModel, vectorised: bool | None) -> Gradients:
     """How gradients are taken: clients side by side where the model allows it, else one after another."""
     if vectorised is False:
         return _looped(model)
-    shared = _vectorised(model)
-    if vectorised or _works(shared, model):
-        return shared
-    return _looped(model)
+    together = _vectorised(model)
+    return together if vectorised or _works(together, model) else _looped(model)
 
 
 def _works(gradients: Gradients, model: PreTrainedModel) -> bool:
@@ -159,10 +157,7 @@ def _vectorised(model: PreTrainedModel) -> Gradients:
     model.set_attn_implementation("eager")  # vmap runs fused attention client by client, and says so
 
     def of_one(weights: Weights, ids: Tensor) -> Weights:
-        def logits_of(w: Weights) -> Tensor:
-            return _logits(model, w, ids)
-
-        logits, pullback = torch.func.vjp(logits_of, weights)
+        logits, pullback = torch.func.vjp(lambda w: _logits(model, w, ids), weights)
         found: Weights = pullback(_error(logits, ids))[0]
         return found
 
