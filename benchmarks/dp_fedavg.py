@@ -12,7 +12,6 @@ same load; CPU seconds of one thread are compared, since wall seconds on a share
 from __future__ import annotations
 
 import argparse
-import contextlib
 import copy
 import json
 import os
@@ -139,8 +138,8 @@ def pfl_round(model: Any, tokens: np.ndarray, client: np.ndarray, noise: float =
     training = NNTrainHyperParams(
         local_num_epochs=1, local_learning_rate=LOCAL.learning_rate, local_batch_size=LOCAL.batch_size
     )
-    with contextlib.redirect_stdout(None):
-        FederatedAveraging().run(settings, backend, wrapped, training, NNEvalHyperParams(local_batch_size=None))
+    judged = NNEvalHyperParams(local_batch_size=None)
+    FederatedAveraging().run(settings, backend, wrapped, training, judged, send_metrics_to_platform=False)
     return (flat_weights(model) - before) * len(orders)
 
 
