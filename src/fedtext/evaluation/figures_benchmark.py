@@ -26,7 +26,7 @@ def tokens_per_client_by_config(tokens: Mapping[str, Int[np.ndarray, " client"]]
     from plotly.graph_objects import Bar, Figure
 
     edges = TOKEN_EDGES[: 1 + max(int(np.searchsorted(TOKEN_EDGES, max(n.max() for n in tokens.values()))), 1)]
-    labels = [f"{low:.0f}-{high - 1:.0f}" for low, high in pairwise(edges)]
+    labels = ["1", *(f"{low:.0f}-{high - 1:.0f}" for low, high in pairwise(edges[1:]))]
     figure = Figure()
     for config, numbers in tokens.items():
         share = np.histogram(numbers, np.append(edges[:-1], np.inf))[0] / len(numbers)
@@ -56,7 +56,8 @@ def speech_map(
         )
     figure.update_xaxes(showticklabels=False, showgrid=False)
     figure.update_yaxes(showticklabels=False, showgrid=False)
-    return note(styled(figure, "Speeches by country", height=560, legend=True), f"t-SNE of {described}.")
+    styled(figure, "Speeches by country", height=560, legend=True).update_layout(legend_itemsizing="constant")
+    return note(figure, f"t-SNE of {described}.")
 
 
 def tsne(embeddings: Float[np.ndarray, "speech dim"], *, seed: int) -> Float[np.ndarray, "speech 2"]:

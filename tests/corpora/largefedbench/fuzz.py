@@ -106,7 +106,7 @@ def mistyped(draw: random.Random, page: bytes) -> bytes:
     """For JSON: a value somewhere becomes something strange."""
     try:
         value = json.loads(page)
-    except ValueError:
+    except (ValueError, RecursionError):  # not JSON, or nested too deep by the damage before
         return flipped(draw, page)
     for _ in range(draw.choice([1, 1, 4])):
         _change_somewhere(draw, value)

@@ -4,11 +4,14 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from fedtext.corpora.chunking import chunk_texts
 from fedtext.corpora.largefedbench.tokens import ChunkTokenizer, load_tokenizer
+from fedtext.generation.language_model import bundled
 from fedtext.params.corpus import Chunking
 
 TEXTS = ["one two three", "", "a " * 100, "Été—naïve “quotes” " * 40, "x", "w " * 64, "w " * 65, "w " * 72]
@@ -29,6 +32,38 @@ def test_the_same_chunks_as_the_library(words: ChunkTokenizer, chunking: Chunkin
         found = tokenizer.chunks(TEXTS, chunking)
         assert [chunks for _, chunks in found] == expected
         assert [n for n, _ in found] == [len(tokenizer.backend.encode(text)) for text in TEXTS]
+
+
+@pytest.fixture(scope="module")
+def bundled_tokenizer() -> ChunkTokenizer:
+    return load_tokenizer(bundled("generator"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    texts=st.lists(
+        st.text("aBé世1²½'’“\"-— .,\t\n\u00a0\u0085\x1c😀ſ", max_size=60)
+        | st.text(max_size=30)
+        | st.lists(
+            st.sampled_from(["the", "bill's", "it’ll", "2,000", "($5)", "<|endoftext|>", "café", "…"]), max_size=40
+        ).map(" ".join),
+        max_size=4,
+    ),
+    length=st.integers(1, 9),
+)
+def test_words_met_before_have_the_tokens_they_have_in_a_text(
+    bundled_tokenizer: ChunkTokenizer, texts: list[str], length: int
+) -> None:
+    backend = bundled_tokenizer.backend
+    for text, (total, chunks) in zip(
+        texts, bundled_tokenizer.chunks(texts, Chunking(length=length, min_tokens=1)), strict=True
+    ):
+        offsets = backend.encode(text, add_special_tokens=False).offsets
+        firsts = range(0, len(offsets), length)
+        assert total == len(offsets)
+        assert [(c.start, c.end) for c in chunks] == [
+            (offsets[i][0], offsets[min(i + length, total) - 1][1]) for i in firsts
+        ]
 
 
 def test_a_tokenizer_is_known_by_its_definition(words: ChunkTokenizer, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def _removals(facts: dict[str, Any]) -> str:
         kept = f"{counts['clients']} clients, {counts['words_kept']} words kept ({share:.1f}%)"
         rows = [["whole turn", rule, c["turns"], c["words"]] for rule, c in counts["left_out"].items()]
         rows += [["inside a turn", rule, c["times"], c["words"]] for rule, c in counts["removed"].items()]
-        parts += [f"`{name}`: {read}; {kept}.\n", _table(["what", "rule", "times", "words"], rows)]
+        parts += [f"`{name}`: {read}; {kept}.\n", _table(["what", "rule", "times", "words"], rows) if rows else ""]
     return "\n".join(parts)
 
 

@@ -53,7 +53,8 @@ class Client(NamedTuple):
 def clients_of(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCounts) -> Iterator[Client]:
     """The clients among `turns`, in order; everything else goes into `counts`."""
     for turn in turns:
-        words = sum(n_words(paragraph.text) for paragraph in turn.paragraphs)
+        paragraph_words = [n_words(paragraph.text) for paragraph in turn.paragraphs]
+        words = sum(paragraph_words)
         counts.turns += 1
         counts.words += words
         if turn.kind in INTERVENTIONS and turn.source in PARLIAMENTS:
@@ -65,7 +66,7 @@ def clients_of(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCount
         if not _is_unicode(turn):
             counts.leave_out("not_unicode_text", words)
             continue
-        cleaned = _cleaned(turn, params, counts)
+        cleaned = _cleaned(turn, paragraph_words, params, counts)
         if not cleaned.text.strip():
             counts.leave_out("nothing_left_after_cleaning", 0)
             continue
@@ -130,20 +131,23 @@ def _published_text(turn: Turn) -> str:
     return " ".join(p.text for p in turn.paragraphs if p.kind not in PUBLISHED_REMOVED)
 
 
-def _cleaned(turn: Turn, params: LargeFedBench, counts: SourceCounts) -> Cleaned:
+def _cleaned(turn: Turn, paragraph_words: list[int], params: LargeFedBench, counts: SourceCounts) -> Cleaned:
     """The turn's text under the chosen reading, with every removal counted."""
     if params.cleaning == "published":
         cleaned = _as_published(turn, counts)
     else:
-        for paragraph in turn.paragraphs:
-            if paragraph.kind != SPOKEN:
-                counts.remove(paragraph.kind, n_words(paragraph.text))
+        words = 0
+        for paragraph, number in zip(turn.paragraphs, paragraph_words, strict=True):
+            if paragraph.kind == SPOKEN:
+                words += number
+            else:
+                counts.remove(paragraph.kind, number)
         spoken = [p.text for p in turn.paragraphs if p.kind == SPOKEN]
         if turn.source in PARLIAMENTS:
             cleaned = clean_speech(spoken, turn.source, params.min_letter_share)
         else:
             cleaned = clean_abstract(spoken, turn.source)
-        made = cleaned.words_read - sum(map(n_words, spoken))  # by spelling: a fraction becomes two words
+        made = cleaned.words_read - words  # by spelling: a fraction becomes two words
         if made:
             counts.words += made
             counts.note("words_made_by_spelling", made)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fedtext.corpora.chunking import Chunk
-from fedtext.corpora.largefedbench.pieces import PieceTokens, piece_tokens
+from fedtext.corpora.largefedbench.word_tokens import WordTokens, word_tokens
 from fedtext.params.corpus import Chunking
 
 
@@ -41,13 +41,13 @@ class ChunkTokenizer:
         return tokenizer
 
     @cached_property
-    def pieces(self) -> PieceTokens | None:
+    def words(self) -> WordTokens | None:
         """The tokens of words met before, where the tokenizer is plain byte-level BPE."""
-        return piece_tokens(self.backend, self.definition)
+        return word_tokens(self.backend, self.definition)
 
     def chunks(self, texts: Sequence[str], chunking: Chunking) -> list[tuple[int, list[Chunk]]]:
         """Number of tokens and chunks of every text, in order."""
-        found = [self.pieces.chunks(text, chunking) if self.pieces else None for text in texts]
+        found = self.words.chunks(texts, chunking) if self.words else [None] * len(texts)
         rest = [text for text, known in zip(texts, found, strict=True) if known is None]
         encodings = iter(self.backend.encode_batch(rest, add_special_tokens=False))
         return [known if known is not None else _encoded(next(encodings), chunking) for known in found]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fedtext.corpora.largefedbench.cleaning.clerk import CLERK
-from fedtext.corpora.largefedbench.cleaning.notation import MEMBER_NAMES, NOTATION, NOTATION_STARTS
+from fedtext.corpora.largefedbench.cleaning.notation import MEMBER_NAMES, MEMBER_STARTS, NOTATION, NOTATION_STARTS
 from fedtext.corpora.largefedbench.cleaning.procedure import PROCEDURE
 from fedtext.corpora.largefedbench.cleaning.rules import RuleSet
 from fedtext.corpora.largefedbench.cleaning.sentences import is_prose, split_sentences
@@ -22,10 +22,11 @@ from fedtext.corpora.largefedbench.turns import n_words
 MIN_LETTER_SHARE = 0.70  # POPri, appendix F: sentences with more than 30% of characters not letters go
 
 # One spelling for what the sources set differently; nothing is removed here. Two plain quotes are the US record's.
-_CHARACTERS = str.maketrans(
-    {"\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2011": "-", "\u2010": "-", "\u00ad": None, "\u200b": None,
-     "\u200d": None, "\ufeff": None, "\u2028": "\n", "\u2029": "\n"}
-)  # fmt: skip
+_CHARACTERS = {
+    "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2011": "-", "\u2010": "-", "\u00ad": "", "\u200b": "",
+    "\u200d": "", "\ufeff": "", "\u2028": "\n", "\u2029": "\n",
+}  # fmt: skip
+_RARE = re.compile(f"[{''.join(_CHARACTERS)}]")
 _FRACTION = re.compile(r"(?:(?<=(\d))|(?<!\d))\\(\d+)/(\d+)\\")
 
 
@@ -54,8 +55,10 @@ class _Stages(NamedTuple):
 @functools.cache
 def _stages(source: str) -> _Stages:
     return _Stages(
-        RuleSet(NOTATION, source, first=NOTATION_STARTS[source]),
-        *(RuleSet(r, source) for r in (MEMBER_NAMES, CLERK, PROCEDURE)),
+        RuleSet(NOTATION, source, starts=NOTATION_STARTS[source]),
+        RuleSet(MEMBER_NAMES, source, starts=MEMBER_STARTS[source]),
+        RuleSet(CLERK, source),
+        RuleSet(PROCEDURE, source),
     )
 
 
@@ -75,7 +78,8 @@ def clean_speech(paragraphs: Sequence[str], source: str, min_letter_share: float
 
 def normalise(text: str, source: str) -> str:
     """One spelling of spaces, hyphens, quotes and fractions; no word is added or taken out."""
-    text = text.translate(_CHARACTERS)
+    if not text.isascii():
+        text = _RARE.sub(lambda m: _CHARACTERS[m.group()], text)
     if source == "us":
         text = text.replace("``", "“").replace("''", "”").replace("--", "—")
         if "\\" in text:
@@ -86,7 +90,7 @@ def normalise(text: str, source: str) -> str:
 def _take_out(text: str, rules: RuleSet, removed: list[Removal]) -> str:
     """`text` without what `rules` match (a group named `keep` stays), spaces closed up around the gap."""
     pieces, end = list[str](), 0
-    for match in rules.pattern.finditer(text):
+    for match in rules.matches(text):
         keep = match.groupdict().get("keep") or ""
         removed.append(Removal(rules.name(match), match.group()[len(keep) :].strip()))
         before = text[end : match.start()] + keep

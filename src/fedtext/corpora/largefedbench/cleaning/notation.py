@@ -13,8 +13,13 @@ _TITLED_NAME = rf"{_TITLE} {_WORD}(?: {_WORD}){{0,4}}"
 _FULL_NAME = r"[A-Z][\w'’-]+(?: (?:[A-Z][\w'’.-]*|de|van|von)){1,3}"
 _LINE_START = r"(?:(?<=\n)|(?<!.))"
 
-# What a match of NOTATION begins with, by source.
-NOTATION_STARTS = {"us": r"\[({=_*\-", "ca": r"\[(_=*\-", "uk": r"\[(_=*\-T\d"}
+# What a match of NOTATION, and of MEMBER_NAMES, begins with, by source.
+NOTATION_STARTS = {"us": r"[\[({=_*\-]", "ca": r"[\[(_=*\-]", "uk": r"[\[(_=*\-T\d]"}
+MEMBER_STARTS = {
+    "us": r"[GgSDCMcfLlWw](?:entle|enator|elegate|ongress|ember|olleague|riend|hair|eader|hip)",
+    "ca": r"(?!)",
+    "uk": r"Member",
+}
 NOTATION = (
     rule("page_mark", "us", r"\[\[Page [A-Z]*\d+\]\]"),
     rule("time_mark", "us", r"\{time\}\s*\d{1,4}"),

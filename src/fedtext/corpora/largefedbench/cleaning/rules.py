@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 CONGRESS = ("ca", "uk", "us")
@@ -25,15 +25,29 @@ def rule(name: str, sources: str, *patterns: str) -> Rule:
 class RuleSet:
     """The rules of one stage that apply to one source, in one compiled alternation: one pass, whatever their number."""
 
-    def __init__(self, rules: Iterable[Rule], source: str, *, first: str = "") -> None:
-        """`first` is a set of characters that every match starts with: most positions are then passed at a glance."""
+    def __init__(self, rules: Iterable[Rule], source: str, *, starts: str = "") -> None:
+        """`starts` is a pattern that matches wherever a rule does: the rules are then tried nowhere else."""
         chosen = [one for one in rules if source in one.sources]
         self.names = [one.name for one in chosen]
         groups = [f"(?P<r{number}>{'|'.join(one.patterns)})" for number, one in enumerate(chosen)]
-        glance = f"(?=[{first}])" if first else ""
-        self.pattern = re.compile(f"{glance}(?:{'|'.join(groups)})" if groups else r"(?!)")
+        self.pattern = re.compile("|".join(groups) or r"(?!)")
+        self.starts = re.compile(starts) if starts else None
+
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """What the rules take out of `text`, left to right, without overlap."""
+        return matches_at(self.starts, self.pattern, text) if self.starts else self.pattern.finditer(text)
 
     def name(self, match: re.Match[str]) -> str:
         """The name of the rule that matched."""
         assert match.lastgroup is not None
         return self.names[int(match.lastgroup[1:])]
+
+
+def matches_at(starts: re.Pattern[str], pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """`pattern.finditer(text)`, tried only where `starts` matches: a literal first letter is found much faster."""
+    end = 0
+    for start in starts.finditer(text):
+        match = pattern.match(text, start.start()) if start.start() >= end else None
+        if match:
+            yield match
+            end = match.end()

@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from fedtext.corpora.largefedbench.cleaning.rules import matches_at
+
 _OFFICE = r"(?:Speaker|President|Chairman|Chairwoman|Chairperson|Chair)(?:\spro\stempore)?"
 _CHAIR = rf"(?:Mr\.?|Madame?|Mrs\.?|Ms\.?|Mister)\s(?:(?:Acting|Assistant|Deputy|Vice)[\s-])*{_OFFICE}"
 _HEARERS = r"(?:\sand\s(?:my\s|fellow\s|distinguished\s)*(?:colleagues|[Mm]embers|Senators|friends)(?=\s?[,.:]))?"
 _TITLE = rf"(?:{_CHAIR}{_HEARERS}|[Mm]y\s(?:noble\s)?Lords)"
+_STARTS = re.compile(r"[Mm](?:rs?\b|s\b|adam|ister|y\s(?:noble\s)?Lords)")
 _ADDRESS = re.compile(
-    rf"(?=[Mm])(?<!\w)(?P<title>(?:{_TITLE},\s)*{_TITLE})(?!\w)(?P<mark>\s?(?:\.\.\.|--|[,;:.!?—–])|)(?P<after>\s*)"
+    rf"(?<!\w)(?P<title>(?:{_TITLE},\s)*{_TITLE})(?!\w)(?P<mark>\s?(?:\.\.\.|--|[,;:.!?—–])|)(?P<after>\s*)"
 )
 _SENTENCE_END = (".", "!", "?", "…", "”", '"', "“", "‘", ":", "\n")
 _CLAUSE_END = ("(", "[", "—", "–", ";", "-")
@@ -43,7 +46,7 @@ def strip_vocatives(text: str) -> Stripped:
     pieces: list[str] = []
     vocatives: list[str] = []
     end, before = 0, ""
-    for match in _ADDRESS.finditer(text):
+    for match in matches_at(_STARTS, _ADDRESS, text):
         between = text[end : match.start()]
         lead = between.rstrip()
         gap = between[len(lead) :]

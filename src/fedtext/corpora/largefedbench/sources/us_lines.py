@@ -36,6 +36,10 @@ class _Reader:
     after_page: bool = False
     in_note: bool = False
 
+    def goes_on(self) -> bool:
+        """Whether a line at column zero that is no mark goes on with the open paragraph."""
+        return not (self.after_blank or self.after_page or self.in_note)
+
     def close(self) -> Iterator[Paragraph]:
         """The paragraph read so far, if any."""
         if self.lines:
@@ -48,6 +52,9 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
     reader = _Reader()
     lines = text.expandtabs().splitlines()
     for number, line in enumerate(lines):
+        if reader.goes_on() and line[:1].isalnum():  # most lines: the rest below would come to the same
+            reader.lines.append(line.rstrip())
+            continue
         stripped = line.strip()
         if not stripped:
             reader.after_blank = True
