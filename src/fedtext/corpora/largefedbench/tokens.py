@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ class ChunkTokenizer:
     """A fast tokenizer: the name it was asked for by, and its definition (the text of tokenizer.json)."""
 
     name: str
-    definition: str
+    definition: str = field(repr=False)
 
     @cached_property
     def sha256(self) -> str:
