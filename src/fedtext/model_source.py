@@ -35,6 +35,22 @@ def find_model(source: str, kind: str, shipped: str) -> Place:
     return Place(source, local=not _is_on_hub(source, kind, shipped))
 
 
+def check_model_files(source: str, kind: str, shipped: str) -> None:
+    """Refuses, before any long work, a model whose configuration or safetensors weights are not there.
+
+    Raises:
+        OSError: It is neither here nor on the hub, or lacks a file that every model has.
+    """
+    place = find_model(source, kind, shipped)
+    directory = Path(place.name)
+    if not directory.is_dir():
+        return
+    if not any(directory.rglob("config.json")):
+        raise unreadable(source, kind, shipped, FileNotFoundError("it has no config.json"))
+    if not any(directory.rglob("*.safetensors")):
+        raise unreadable(source, kind, shipped, FileNotFoundError("it has no weights in safetensors"))
+
+
 def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSError:
     """One error for whatever a library raises while it reads a model."""
     reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

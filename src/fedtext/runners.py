@@ -17,12 +17,14 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.runner import SequentialRunner
 from kedro.runner.task import Task
+from kedro.validation.exceptions import ParameterValidationError
+from kedro.validation.type_extractor import TypeExtractor
 from pluggy import PluginManager
 
 from fedtext.allocator import keep_freed_memory
-from fedtext.config import active_data_root
+from fedtext.config import active_data_root, active_parameters
 from fedtext.provenance import DataRootBusyError, Store
-from fedtext.refusal import RunRefusedError
+from fedtext.refusal import RunRefusedError, explanation, parameter_faults
 from fedtext.resume import Resumption
 
 BUDGET = "budget"  # tag of nodes that check a budget
@@ -121,8 +123,22 @@ class ResumableSession(KedroSession):
         project.pipelines.configure(f"{self._package_name}.pipeline_registry")
 
     def run(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """As Kedro's `run`; the default runner and a literal `SequentialRunner` resume."""
+        """As Kedro's `run`; the default runner and a literal `SequentialRunner` resume.
+
+        Raises:
+            RunRefusedError: something that a user can put right; the error it was first is its cause.
+        """
         if type(kwargs.get("runner") or SequentialRunner()) is SequentialRunner:
             kwargs["runner"] = ResumableRunner()
-        result: dict[str, Any] = super().run(*args, **kwargs)
+        try:
+            result: dict[str, Any] = super().run(*args, **kwargs)
+        except RunRefusedError:
+            raise
+        except ParameterValidationError as error:
+            faults = parameter_faults(active_parameters(), TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines())
+            raise RunRefusedError("parameters are wrong:", faults or [str(error)]) from error
+        except Exception as error:
+            if (said := explanation(error, active_data_root())) is None:
+                raise
+            raise RunRefusedError(said) from error
         return result

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from kedro.io import DatasetError
 
+from fedtext import model_source
 from fedtext.datasets.models import EncoderDataset, LanguageModelDataset
 from fedtext.fingerprint import MISSING, FileDigests
 
@@ -15,6 +16,7 @@ def test_a_local_language_model_is_a_handle_that_counts_by_content(tmp_path: Pat
     model = tmp_path / "model"
     model.mkdir()
     (model / "config.json").write_text("{}")
+    (model / "model.safetensors").touch()
     dataset = LanguageModelDataset(source=str(model))
     assert dataset.exists()
     assert dataset.load().source == str(model)
@@ -25,16 +27,45 @@ def test_a_local_language_model_is_a_handle_that_counts_by_content(tmp_path: Pat
     assert FileDigests().of(identity) not in {before, MISSING}
 
 
-def test_a_hugging_face_id_stands_for_itself() -> None:
-    for dataset in (LanguageModelDataset(source="owner/name"), EncoderDataset(source="owner/name")):
-        assert dataset.exists()
-        assert dataset.identity() == "owner/name"
+def test_a_hugging_face_id_stands_for_itself_and_is_asked_for_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answer(source: str, *_: str) -> bool:
+        asked.append(source)
+        if source == "owner/unknown":
+            raise OSError(f"'{source}' cannot be read")
+        return True
+
+    monkeypatch.setattr(model_source, "_is_on_hub", answer)
+    for kind in (LanguageModelDataset, EncoderDataset):
+        assert kind(source="owner/name").exists()
+        assert kind(source="owner/name").identity() == "owner/name"
+        with pytest.raises(DatasetError, match="'owner/unknown' cannot be read"):
+            kind(source="owner/unknown").exists()
+    assert asked == ["owner/name", "owner/unknown"] * 2
 
 
 @pytest.mark.parametrize("source", ["/no/such/model", "./no-such-model", "~/no-such-model"])
-def test_a_missing_directory_does_not_exist(source: str) -> None:
-    assert not LanguageModelDataset(source=source).exists()
-    assert not EncoderDataset(source=source).exists()
+def test_a_missing_directory_is_named(source: str) -> None:
+    for kind in (LanguageModelDataset, EncoderDataset):
+        with pytest.raises(DatasetError, match=f"'{source}' is not a directory here"):
+            kind(source=source).exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([], "it has no config.json"),
+        (["config.json"], "no weights in safetensors"),
+        (["config.json", "pytorch_model.bin"], "no weights in safetensors"),
+    ],
+)
+def test_a_directory_without_a_model_is_known_before_a_run(tmp_path: Path, files: list[str], said: str) -> None:
+    for name in files:
+        (tmp_path / name).touch()
+    for kind in (LanguageModelDataset, EncoderDataset):
+        with pytest.raises(DatasetError, match=said):
+            kind(source=str(tmp_path)).exists()
 
 
 def test_a_bundled_model_that_is_not_shipped_is_one_clear_error() -> None:

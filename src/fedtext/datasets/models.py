@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kedro.io import AbstractDataset, DatasetError
 
+from fedtext.model_source import check_model_files
+
 if TYPE_CHECKING:
     from fedtext.embedding.encoder import Encoder
     from fedtext.generation.language_model import LanguageModel
@@ -47,11 +49,9 @@ class LanguageModelDataset(AbstractDataset[Any, Any]):
         return path if path.is_dir() else self._source
 
     def _exists(self) -> bool:
-        """A bundled or local model must be there; a Hugging Face id is settled when it is loaded."""
-        found = self.identity()
-        if isinstance(found, Path):
-            return found.is_dir()
-        return not found.startswith((".", "/", "~"))
+        """Always true: what is missing is named by the error that this raises."""
+        check_model_files(str(self.identity()), "language model", f"{BUNDLED}generator")
+        return True
 
     def _describe(self) -> dict[str, Any]:
         return {"source": self._source}
@@ -105,8 +105,9 @@ class EncoderDataset(AbstractDataset[Any, Any]):
         return self._place
 
     def _exists(self) -> bool:
-        found = self.identity()
-        return isinstance(found, Path) or not found.startswith((".", "/", "~"))
+        """Always true: what is missing is named by the error that this raises."""
+        check_model_files(str(self.identity()), "encoder", f"'{OFFLINE}'")
+        return True
 
     def _release(self) -> None:
         self._encoder = None

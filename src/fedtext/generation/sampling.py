@@ -86,7 +86,7 @@ def _encode(
         if longest is not None and len(ids) + new_tokens > longest:
             raise ValueError(
                 f"prompt {number} has {len(ids)} tokens; with {new_tokens} new ones that is more than the model's "
-                f"{longest}: shorten the samples it lists or lower sampler.max_new_tokens"
+                f"{longest}: lower chunking.length or sampler.max_new_tokens, or choose one with a longer context"
             )
     return encoded
 

@@ -75,7 +75,7 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
             found = dataset is None or getattr(dataset, "_EPHEMERAL", False) or dataset.exists()
             reason = f"{name} does not exist: {dataset}"
         except Exception as error:
-            found, reason = False, f"{name}: {error}"
+            found, reason = False, f"{name}: {error.__cause__ or error}"  # Kedro wraps what a dataset says
         if not found:
             absent.append(reason)
     if absent:
