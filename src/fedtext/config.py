@@ -74,6 +74,18 @@ def active_parameters() -> dict[str, Any]:
     return active_loader().parameters
 
 
+def active_rounds(algorithm: str) -> int:
+    """Declared number of rounds, which a graph needs before Kedro has validated any parameter.
+
+    Raises:
+        ValueError: it is not a whole number of at least 1.
+    """
+    rounds = active_parameters()[algorithm]["rounds"]
+    if not isinstance(rounds, int) or rounds < 1:
+        raise ValueError(f"{algorithm}.rounds is {rounds!r}: it must be a whole number of at least 1")
+    return rounds
+
+
 def active_data_root() -> Path:
     """Absolute data root of the current run, or, where no session exists, that of `conf` and `KEDRO_ENV`."""
     return active_loader().data_root

@@ -111,6 +111,16 @@ def _checks_first(pipeline: Pipeline) -> list[Node]:
     return sorted(pipeline.nodes, key=lambda node: node not in needed)
 
 
+def _refusal(error: Exception) -> RunRefusedError | None:
+    """What a user is told instead of a traceback; None where only a traceback helps."""
+    if isinstance(error, ParameterValidationError):
+        models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
+        faults = parameter_faults(active_parameters(), models) or [str(error)]
+        return RunRefusedError("parameters are wrong:", faults) if len(faults) > 1 else RunRefusedError(faults[0])
+    said = explanation(error, active_data_root())
+    return None if said is None else RunRefusedError(said)
+
+
 class ResumableSession(KedroSession):
     """Kedro's session with `ResumableRunner` in place of the plain sequential one, whoever starts the run.
 
@@ -132,13 +142,8 @@ class ResumableSession(KedroSession):
             kwargs["runner"] = ResumableRunner()
         try:
             result: dict[str, Any] = super().run(*args, **kwargs)
-        except RunRefusedError:
-            raise
-        except ParameterValidationError as error:
-            faults = parameter_faults(active_parameters(), TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines())
-            raise RunRefusedError("parameters are wrong:", faults or [str(error)]) from error
         except Exception as error:
-            if (said := explanation(error, active_data_root())) is None:
+            if isinstance(error, RunRefusedError) or (refusal := _refusal(error)) is None:
                 raise
-            raise RunRefusedError(said) from error
+            raise refusal from error
         return result

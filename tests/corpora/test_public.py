@@ -35,3 +35,8 @@ def test_public_texts_of_the_user_s_own_need_a_text_column_only(tmp_path: Path) 
     assert public.public_records(corpus, max_texts=2)["text"].tolist() == [
         f"a public text, number {i}" for i in range(2)
     ]
+
+
+def test_a_missing_public_table_is_named_by_its_own_parameter() -> None:
+    with pytest.raises(FileNotFoundError, match=r"corpus\.public_path /nowhere/public\.csv is not a file"):
+        public.public_records(Corpus(source="docstrings", public_path="/nowhere/public.csv"))

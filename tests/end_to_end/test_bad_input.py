@@ -1,66 +1,177 @@
-"""One clear error that names the thing and the remedy, before any long work, and nothing half-written."""
+"""One clear error that names the thing and the remedy, before any long work, and nothing half-written.
+
+The commands run through Kedro's own command line in this process, which saves the imports; one runs in a process of
+its own. A traceback is an error here: the command line would have raised instead of exiting.
+"""
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-Run = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
+from tests.end_to_end.conftest import Said, kedro, params
+
+Run = Callable[..., Said]
+LONG = "some words that are long enough to be a text of their own, number"
 
 
-def table(folder: Path, **columns: list[object]) -> Path:
+@pytest.fixture
+def run(cli: Callable[..., Said], tmp_path: Path) -> Run:
+    """`kedro run --env tiny` with more parameters, into `tmp_path/data`."""
+    return lambda **values: cli("run", "--env", "tiny", "--params", params(data_root=tmp_path / "data", **values))
+
+
+def table(folder: Path, **columns: list[Any]) -> Path:
     path = folder / "mine.csv"
     pd.DataFrame(columns).to_csv(path, index=False)
     return path
 
 
-def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    said = done.stdout + done.stderr
-    assert done.returncode != 0
+def texts(count: int) -> list[str]:
+    return [f"{LONG} {i}" for i in range(count)]
+
+
+def refused(said: Said, *words: str) -> None:
+    assert said.code == 1
+    assert said.text.startswith("Error: "), said.text
+    assert len(said.text.splitlines()) <= 3, said.text
     for word in words:
-        assert word in said, f"{word!r} not in:\n{said[-3000:]}"
+        assert word in said.text, f"{word!r} not in:\n{said.text}"
+
+
+def nothing_left(root: Path) -> bool:
+    return not [path for path in root.rglob("*") if path.is_file() and ".fedtext" not in path.parts]
 
 
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"privacy__epsilon": 0}, ["epsilon", "greater than 0"]),
-        ({"popri__responses": 3, "popri__rejected_rank": 4}, ["rejected_rank", "responses"]),
+        ({"privacy__epsilon": 0}, ["privacy.epsilon is 0", "greater than 0"]),
+        ({"privacy__epsilon": -1}, ["privacy.epsilon is -1"]),
+        ({"privacy__epsilon": "nan"}, ["privacy.epsilon is 'nan'"]),
+        ({"privacy__delta": 0}, ["privacy.delta is 0"]),
+        ({"popri__responses": 3, "popri__rejected_rank": 4}, ["rejected_rank is 4", "responses is 3"]),
         ({"popri__scoring": "mean_cosine"}, ["prompt_pool", "oversample"]),
-        ({"popri__round": 3}, ["round"]),
+        ({"popri__rounds": "many"}, ["popri.rounds is 'many'", "whole number"]),
+        ({"popri__round": 3}, ["popri.round is no parameter"]),
+        ({"poppri__rounds": 3}, ["poppri is no parameter"]),
         ({"corpus__source": "web"}, ["corpus.source", "docstrings"]),
-        ({"corpus__source": "table", "corpus__path": "/nowhere/mine.csv"}, ["/nowhere/mine.csv"]),
         ({"corpus__source": "snapshot"}, ["corpus.snapshot=2025.1,corpus.config=congress"]),
         (
             {"corpus__source": "snapshot", "corpus__snapshot": "/nowhere/2025.1", "corpus__config": "congress"},
             ["/nowhere/2025.1", "not a finished snapshot"],
         ),
-        ({"privacy__delta": 0.5}, ["delta"]),
+        ({"models__generator": "/nowhere/model"}, ["generator", "'/nowhere/model' is not a directory"]),
+        ({"models__on_device": "bundled:nothing"}, ["on_device", "'nothing' is not shipped"]),
+        ({"models__encoder": "/nowhere/encoder"}, ["encoder", "'/nowhere/encoder' is not a directory"]),
     ],
 )
-def test_impossible_parameters_are_refused(run_tiny: Run, values: dict[str, object], words: list[str]) -> None:
-    done, root = run_tiny(**values)
-    refused(done, *words)
-    assert not list(root.rglob("*.safetensors"))
+def test_impossible_parameters_are_refused_before_anything_is_written(
+    run: Run, tmp_path: Path, values: dict[str, object], words: list[str]
+) -> None:
+    refused(run(**values), *words)
+    assert nothing_left(tmp_path)
 
 
-def test_a_table_without_text_is_refused(run_tiny: Run, tmp_path: Path) -> None:
-    path = table(tmp_path, body=["a", "b"])
-    done, _ = run_tiny(corpus__source="table", corpus__path=path)
-    refused(done, "mine.csv", "text")
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", ["mine.csv is empty"]),
+        (b"text\n", ["mine.csv holds no rows"]),
+        (b"body\nsome words\nmore words\n", ["mine.csv has no column 'text'", "corpus.text_column"]),
+        ("text\nfür alle\n".encode("latin-1"), ["mine.csv, line 2, byte 2: not UTF-8"]),
+        (b"text,label\nsome words,a\n ,b\n,c\n", ["column 'text': empty text in 2 rows (rows 2, 3)"]),
+        (b"text,client_id\nsome words,a\nmore words,a\n", ["mine.csv: column 'client_id' names one client only"]),
+    ],
+)
+def test_a_bad_table_is_refused_before_anything_is_written(
+    run: Run, tmp_path: Path, content: bytes, words: list[str]
+) -> None:
+    (tmp_path / "mine.csv").write_bytes(content)
+    refused(run(corpus__source="table", corpus__path=tmp_path / "mine.csv"), *words)
+    assert nothing_left(tmp_path / "data")
 
 
-def test_one_client_is_refused(run_tiny: Run, tmp_path: Path) -> None:
-    path = table(tmp_path, text=["some words that are long enough to be a text of their own"] * 3, client_id=["a"] * 3)
-    done, _ = run_tiny(corpus__source="table", corpus__path=path)
-    refused(done, "client")
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"privacy__delta": 0.02}, ["delta is 0.02", "below 1 / "]),
+        ({"privacy__sampling": "fixed_size", "privacy__clients_per_round": 500}, ["clients_per_round is 500"]),
+        ({"privacy__sampling": "poisson"}, ["privacy.clients_per_round is not set"]),
+        ({"partition__method": "iid", "partition__clients": 500}, ["partition.clients is 500", "100 records"]),
+        ({"popri__variant": "central"}, ["popri.variant is central", "declare unit record"]),
+    ],
+)
+def test_what_the_number_of_clients_forbids_is_refused_before_long_work(
+    run: Run, tmp_path: Path, values: dict[str, object], words: list[str]
+) -> None:
+    path = table(tmp_path, text=texts(100))
+    refused(run(corpus__source="table", corpus__path=path, **values), *words)
+    assert not list((tmp_path / "data").rglob("*.safetensors")), "nothing was embedded or generated"
 
 
-def test_an_unknown_model_is_refused(run_tiny: Run) -> None:
-    done, root = run_tiny(models__generator="/nowhere/model")
-    refused(done, "/nowhere/model")
-    assert not list(root.rglob("*.safetensors"))
+def test_a_missing_table_is_one_line_in_a_process_of_its_own(tmp_path: Path) -> None:
+    wrong = params(data_root=tmp_path / "data", corpus__source="table", corpus__path="/nowhere/mine.csv")
+    done = kedro("run", "--env", "tiny", "--params", wrong)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if " INFO " not in line]
+    assert lines[-1].startswith("Error: corpus.path /nowhere/mine.csv is not a file")
+    assert len(lines) <= 2, done.stderr
+
+
+def test_an_offline_encoder_of_another_sha256_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fedtext.embedding import offline_encoder
+
+    monkeypatch.setattr(offline_encoder, "SHA256", "0" * 64)
+    refused(run(), "encoder", f"expected {'0' * 64}", "pip install")
+
+
+def test_embeddings_that_are_not_numbers_are_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fedtext.embedding.encoder import Encoder
+
+    monkeypatch.setattr(Encoder, "_forward", lambda self, rows: np.full((len(rows), self.dim), np.nan, np.float32))
+    path = table(tmp_path, text=texts(100))
+    said = run(corpus__source="table", corpus__path=path, corpus__public_path=path)
+    refused(said, "encoder 'offline' gives", "NaN")
+    assert LONG not in said.text
+    assert not list((tmp_path / "data").rglob("*embeddings*"))
+
+
+def test_a_disk_that_fills_up_is_named_and_leaves_nothing_half_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fedtext.datasets import atomic
+
+    whole = atomic.replacing_file
+
+    @contextmanager
+    def full(path: Path) -> Iterator[Path]:
+        with whole(path) as temporary:
+            yield temporary
+            if path.name == "private_samples.parquet":
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic, "replacing_file", full)
+    path = table(tmp_path, text=texts(100))
+    refused(run(corpus__source="table", corpus__path=path), f"{tmp_path / 'data'} is full", "Free some space")
+    left = {found.name for found in (tmp_path / "data").rglob("*") if found.is_file() and ".fedtext" not in found.parts}
+    assert left == {"private_records.parquet", "private_clients.parquet"}
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fedtext.hooks import preflight
+
+    monkeypatch.setattr(preflight, "SMALLEST_FREE", 2**60)
+    refused(run(), str(tmp_path / "data"), "free some space or choose --params data_root=DIR")
+    assert nothing_left(tmp_path)

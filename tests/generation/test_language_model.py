@@ -114,7 +114,7 @@ def test_a_gentle_adapter_survives_bfloat16(llama, tmp_path):
     [
         ("/nowhere/model", "'/nowhere/model' is not a directory"),
         ("./nowhere", "'./nowhere' is not a directory"),
-        ("bundled:nothing", r"'nothing' is not shipped .*kedro run --pipeline pretrain"),
+        ("bundled:nothing", r"'nothing' is not shipped .*kedro run --pipelines pretrain"),
     ],
 )
 def test_a_missing_model_is_one_clear_error(source, words):

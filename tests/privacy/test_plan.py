@@ -23,10 +23,21 @@ def test_the_multiplier_is_calibrated_to_all_releases_or_declared() -> None:
 
 @pytest.mark.parametrize(
     ("declared", "rate"),
-    [({}, 1.0), ({"sampling": "poisson", "clients_per_round": 50}, 0.1), ({"clients_per_round": 50}, 1.0)],
+    [({}, 1.0), ({"sampling": "poisson", "clients_per_round": 50}, 0.1)],
 )
 def test_the_rate_is_the_share_of_units_asked(declared: dict[str, Any], rate: float) -> None:
     assert sampling_rate(privacy(**declared), 500) == rate
+
+
+def test_more_units_than_there_are_cannot_be_asked() -> None:
+    with pytest.raises(ValueError, match="clients_per_round is 501, but there are 500 clients"):
+        sampling_rate(privacy(sampling="fixed_size", clients_per_round=501), 500)
+
+
+@pytest.mark.parametrize("declared", [{"sampling": "poisson"}, {"sampling": "fixed_size"}, {"clients_per_round": 50}])
+def test_sampling_and_its_size_are_declared_together(declared: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"clients_per_round is (not set|50).*sampling"):
+        privacy(**declared)
 
 
 def test_sampling_amplifies_except_where_the_server_watches_who_answers() -> None:

@@ -114,6 +114,11 @@ def test_the_published_claim_stands_beside_the_exact_price() -> None:
     assert privacy_report(ledger())["published"] is None
 
 
+def test_a_record_is_said_to_be_a_span_and_not_a_document() -> None:
+    assert "a longer document is several records" in privacy_report(ledger(unit="record"))["statement"]
+    assert "several records" not in privacy_report(ledger())["statement"]
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -121,7 +126,7 @@ def test_the_published_claim_stands_beside_the_exact_price() -> None:
         ({"aggregation": "trusted"}, "trusted curator"),
         ({"aggregation": "local"}, "one client's message"),
         ({"honest_fraction": 0.9}, "At least 0.9 of the noise shares"),
-        ({"sampling": "poisson"}, "which units were drawn"),
+        ({"sampling": "poisson", "clients_per_round": 331}, "which units were drawn"),
         ({"adjacency": "add_remove"}, "3312 clients is taken as public"),
         ({"mechanism": "DP-SGD"}, "floating point"),
     ],

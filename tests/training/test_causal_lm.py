@@ -143,6 +143,12 @@ def test_no_rows_is_an_error(llama):
         train_causal_lm(model, np.zeros((0, 9), dtype=np.int64), FAST, seed=0, label="on-device")
 
 
+def test_a_text_longer_than_the_model_reads_is_refused(llama):
+    model, _ = llama.load()
+    with pytest.raises(ValueError, match=r"a text has 257 tokens.*the model reads 256 at once"):
+        train_causal_lm(model, np.zeros((2, 257), dtype=np.int64), CausalTraining(), seed=0, label="on-device")
+
+
 def test_a_diverging_loss_is_an_error(llama, rows):
     model, _ = llama.load()
     with torch.no_grad():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -311,3 +312,9 @@ def test_the_sensitivity_bound_is_reached():
         means_of(data), data.candidates
     )
     assert np.linalg.norm(moved) == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("score", [summed_scores, lambda *rows: list(score_blocks(*rows))])
+def test_embeddings_of_two_encoders_are_refused(score: Callable[..., object]) -> None:
+    with pytest.raises(ValueError, match="client_means have 3 dimensions, candidates 4"):
+        score(np.ones((2, 3)), np.ones((5, 4)))

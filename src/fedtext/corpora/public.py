@@ -27,7 +27,8 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
         from fedtext.corpora.table import read_table
 
         # whose a public text is does not matter: only the private table's own column names may be asked for
-        table = read_table(Corpus(source="table", path=corpus.public_path, text_column=corpus.text_column))
+        public = Corpus(source="table", path=corpus.public_path, text_column=corpus.text_column)
+        table = read_table(public, asked_by="corpus.public_path")
         return table if max_texts is None else table.head(max_texts)
     found = public_docstrings(
         site_packages_root(),

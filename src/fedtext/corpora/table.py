@@ -19,8 +19,10 @@ from fedtext.records import RECORD_COLUMNS
 ROWS_NAMED = 5
 
 
-def read_table(params: Corpus) -> pd.DataFrame:
+def read_table(params: Corpus, *, asked_by: str = "corpus.path") -> pd.DataFrame:
     """Records (`client_id`, `text`, `label`, `date`) of the file `params.path`, in file order.
+
+    `asked_by` is the parameter that names the file, for messages.
 
     Only the text column is required. Without a client column each row is a client, named by its row number. A label or
     date that is absent or empty is None; dates stay text.
@@ -30,7 +32,7 @@ def read_table(params: Corpus) -> pd.DataFrame:
         ValueError: the file is of another kind, damaged or empty; a column is absent; a text or client id is missing;
             or there is only one client.
     """
-    path = _existing_path(params)
+    path = _existing_path(params, asked_by)
     table = _READERS[path.suffix.lower()](path)
     if not len(table):
         raise ValueError(f"{path} holds no rows: give a file with at least two clients")
@@ -57,12 +59,12 @@ def read_table(params: Corpus) -> pd.DataFrame:
     return records
 
 
-def _existing_path(params: Corpus) -> Path:
+def _existing_path(params: Corpus, asked_by: str) -> Path:
     if params.path is None:
         raise ValueError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
     path = Path(params.path)
     if not path.is_file():
-        raise FileNotFoundError(f"corpus.path {path} is not a file: check the path (relative to {Path.cwd()})")
+        raise FileNotFoundError(f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})")
     if path.suffix.lower() not in _READERS:
         raise ValueError(f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(_READERS)}")
     if not path.stat().st_size:

@@ -46,5 +46,5 @@ A Llama-architecture language model of {model.num_parameters() / 1e6:.2f}M param
 | held-out samples of public text | {accuracy["tokens"]:,} tokens, cross-entropy {accuracy["cross_entropy"]:.3f} nats |
 | held-out next-token accuracy | top 1 {accuracy["top_1"]:.1%}, top 3 {accuracy["top_3"]:.1%}, top 5 {accuracy["top_5"]:.1%} |
 
-Made again by `kedro run --pipeline pretrain`; the recipe is `conf/base/parameters_pretrain.yml`.
+Made again by `kedro run --pipelines pretrain`; the recipe is `conf/base/parameters_pretrain.yml`.
 """

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from fedtext.evaluation.ratios import clustered_ratio
 from fedtext.params.evaluation import Evaluation
 from fedtext.progress import progress
-from fedtext.training.causal_lm import logits_of_real, train_causal_lm
+from fedtext.training.causal_lm import logits_of_real, refuse_long, train_causal_lm
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -105,6 +105,7 @@ def count_next_tokens(
     """Predict every token of every row but its first. Rows of like length share a batch; the order does not matter."""
     import torch
 
+    refuse_long(rows, model, label)
     counts = NextTokenCounts(
         top=tuple(top),
         correct=np.zeros((len(rows), len(top)), dtype=np.int64),

@@ -23,7 +23,7 @@ figcaption {{ color: {MUTED}; font-size: 0.875rem; }}
 table {{ border-collapse: collapse; width: 100%; font-size: 0.875rem; line-height: 1.4; }}
 caption {{ text-align: left; color: {MUTED}; padding: 0 0 0.5rem; }}
 caption span {{ display: block; max-width: calc(100vw - 6rem); }}
-th, td {{ padding: 0.5rem 0.75rem; border-bottom: 1px solid {RULE}; text-align: right; white-space: nowrap; }}
+th, td {{ padding: 0.5rem 0.6rem; border-bottom: 1px solid {RULE}; text-align: right; white-space: nowrap; }}
 th:first-child, .words td, .words th {{ text-align: left; }}
 thead th {{ color: {MUTED}; font-weight: 600; vertical-align: bottom; white-space: normal; }}
 tbody th {{ font-weight: 400; }}
@@ -34,5 +34,12 @@ tr.strong > * {{ font-weight: 650; background: #eef5fc; }}
 .samples li {{ margin: 0 0 0.75rem; }}
 blockquote {{ margin: 0; padding: 0.6rem 0.9rem; background: #f6f8fa; border-radius: 6px; white-space: pre-wrap;
   overflow-wrap: anywhere; font: 0.8125rem/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }}
+@media (max-width: 40rem) {{
+  main {{ padding: 1.5rem 0.75rem 3rem; }}
+  section {{ padding: 1rem; }}
+  caption span {{ max-width: calc(100vw - 3.5rem); }}
+  th, td {{ padding: 0.4rem 0.45rem; }}
+  th:first-child {{ white-space: normal; min-width: 9rem; }}
+}}
 @media print {{ body {{ background: white; }} section {{ break-inside: avoid; border: 0; padding: 0; }} }}
 """

@@ -38,7 +38,7 @@ def bundled(name: str) -> str:
         there = sorted(path.parent.name for path in root.glob("*/config.json")) or "none"
         raise FileNotFoundError(
             f"bundled language model '{name}' is not shipped here (found: {there}): "
-            "reinstall the package, or rebuild the models with `kedro run --pipeline pretrain`"
+            "reinstall the package, or rebuild the models with `kedro run --pipelines pretrain`"
         )
     return str(directory)
 
@@ -85,6 +85,12 @@ class LanguageModel:
             if merge_adapter:
                 model = _merged(model)
         return model.eval(), tokenizer
+
+
+def context_length(model: PreTrainedModel) -> int | None:
+    """The most tokens that `model` reads at once, None if its configuration names no limit."""
+    limit: int | None = getattr(model.config, "max_position_embeddings", None)  # GPT-2's n_positions answers to it too
+    return limit
 
 
 def _place(source: str) -> Place:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedtext.generation.decoding import CHECK_EVERY, decode
+from fedtext.generation.language_model import context_length
 from fedtext.generation.precision import decoding_copy
 from fedtext.params.generation import Sampler
 from fedtext.progress import progress
@@ -79,7 +80,7 @@ def _encode(
     if not prompts:
         return []
     encoded: list[list[int]] = tokenizer(list(prompts), verbose=False)["input_ids"]
-    longest = getattr(model.config, "max_position_embeddings", None) or getattr(model.config, "n_positions", None)
+    longest = context_length(model)
     for number, ids in enumerate(encoded):
         if not ids:
             raise ValueError(f"prompt {number} is empty: a continuation needs at least one token to continue")

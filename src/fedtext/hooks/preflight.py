@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kedro.framework.hooks import hook_impl
+from kedro.framework.project import pipelines
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
-from fedtext.config import active_data_root, active_parameters
+from fedtext.config import active_data_root, active_loader, active_parameters
 from fedtext.refusal import RunRefusedError
 
 SMALLEST_FREE = 200 * 2**20
@@ -26,9 +28,9 @@ class PreflightHook:
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Raises RunRefusedError naming what is missing and the remedy."""
-        data_root = active_data_root()
-        check_data_root(data_root)
+        check_names(run_params.get("runtime_params") or {})
         check_inputs(pipeline, catalog)
+        check_data_root(active_data_root())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
         if seed is not None:
             LOG.warning("privacy.noise_seed is %s: this run is a simulation, its noise protects nobody", seed)
@@ -58,6 +60,24 @@ def check_data_root(data_root: Path) -> None:
         )
     if free < COMFORTABLE_FREE:
         LOG.warning("%s has only %.1f GiB of free disk", data_root, free / 2**30)
+
+
+def check_names(given: Mapping[str, Any]) -> None:
+    """Every parameter of the command line is one that some pipeline or the configuration asks for, by that name.
+
+    Raises:
+        RunRefusedError: one is not: nobody would have missed it.
+    """
+    known = dict(active_loader()["globals"])
+    for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
+        if asked.startswith("params:"):
+            known.setdefault(asked.removeprefix("params:").partition(".")[0], None)
+    strange = [name for name in given if name not in known]
+    for name, inside in given.items():
+        if isinstance(inside, Mapping) and isinstance(known.get(name), Mapping):
+            strange += [f"{name}.{key}" for key in inside if key not in known[name]]
+    if strange:
+        raise RunRefusedError(f"{', '.join(strange)} is no parameter: correct its name (conf/base has them all)")
 
 
 def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:

@@ -9,3 +9,8 @@ class Parameters(BaseModel):
     """Base of every parameter model: immutable, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def words(value: object) -> object:
+    """A list as the command line can give it, which takes none with commas: words with spaces between them."""
+    return tuple(value.split()) if isinstance(value, str) else value

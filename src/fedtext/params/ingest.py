@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from fedtext.params import Parameters
+from fedtext.params import Parameters, words
 
 LiveSource = Literal["biorxiv", "medrxiv", "uk", "ca", "us", "pubmed", "openreview"]
 LIVE_SOURCES: tuple[LiveSource, ...] = get_args(LiveSource)
@@ -22,10 +22,6 @@ def _origin(url: str) -> str:
     if not (parts.scheme == "https" or (parts.scheme == "http" and local)) or not parts.hostname or parts.query:
         raise ValueError(f"{url!r} is not a base URL: use https://host/path (plain http for this machine only)")
     return url.rstrip("/")
-
-
-def _words(value: object) -> object:
-    return tuple(value.split()) if isinstance(value, str) else value  # the command line takes no lists
 
 
 def _session(name: str) -> str:
@@ -60,7 +56,7 @@ class UnitedKingdom(Parameters):
 
     base_url: BaseUrl = "https://www.theyworkforyou.com/pwdata/scrapedxml"
     interval: Interval = 1.0
-    chambers: Annotated[tuple[UkChamber, ...], BeforeValidator(_words)] = get_args(UkChamber)
+    chambers: Annotated[tuple[UkChamber, ...], BeforeValidator(words)] = get_args(UkChamber)
 
 
 class Canada(Parameters):
@@ -69,7 +65,7 @@ class Canada(Parameters):
     base_url: BaseUrl = "https://www.ourcommons.ca"
     listing_url: BaseUrl = "https://api.openparliament.ca"
     interval: Interval = 1.0
-    sessions: Annotated[tuple[Annotated[str, AfterValidator(_session)], ...], BeforeValidator(_words)] = (
+    sessions: Annotated[tuple[Annotated[str, AfterValidator(_session)], ...], BeforeValidator(words)] = (
         "44-1",
         "45-1",
     )
@@ -99,7 +95,7 @@ class OpenReview(Parameters):
 
     base_url: BaseUrl = "https://api.openreview.net"
     interval: Interval = 1.0
-    invitations: Annotated[tuple[str, ...], BeforeValidator(_words)] = ("ICLR.cc/2023/Conference/-/Blind_Submission",)
+    invitations: Annotated[tuple[str, ...], BeforeValidator(words)] = ("ICLR.cc/2023/Conference/-/Blind_Submission",)
     page_size: int = Field(500, ge=1, le=1000)
 
 

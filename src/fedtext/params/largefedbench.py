@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters
+from fedtext.params import Parameters, words
 from fedtext.params.corpus import Chunking
 
 Source = Literal["ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr"]
@@ -69,10 +69,7 @@ class LargeFedBench(Parameters):
     def _number_as_name(cls, value: object) -> object:
         return str(value) if isinstance(value, int | float) else value  # 2025.1 on the command line is a number
 
-    @field_validator("sources", "exclude_licenses", mode="before")
-    @classmethod
-    def _words_as_list(cls, value: object) -> object:
-        return tuple(value.split()) if isinstance(value, str) else value  # the command line takes no lists
+    _words = field_validator("sources", "exclude_licenses", mode="before")(words)
 
     @field_validator("snapshot")
     @classmethod

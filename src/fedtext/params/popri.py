@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters
+from fedtext.params import Parameters, words
 from fedtext.params.generation import Sampler
 from fedtext.params.training import PreferenceTraining
 
@@ -50,6 +51,8 @@ class Popri(Parameters):
     preference: PreferenceTraining = PreferenceTraining()
     seed: int = 0
 
+    _words = field_validator("labels", mode="before")(words)
+
     @property
     def releases(self) -> int:
         """How many times private data are queried."""
@@ -91,6 +94,17 @@ class Popri(Parameters):
             raise ValueError(
                 "popri.projection with scoring nearest_histogram: votes do not lie in the span of the candidates' "
                 "embeddings; set projection to false"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _every_class_has_a_prompt(self) -> Self:
+        final = math.ceil(self.synthetic_texts * self.oversample / self.final_responses)
+        if len(self.classes) > min(self.prompts, final):
+            raise ValueError(
+                f"popri.labels has {len(self.labels)} classes, but a round has {self.prompts} prompts (popri.prompts) "
+                f"and the final set {final} (synthetic_texts x oversample / final_responses): some class would have "
+                "none; ask for more prompts or synthetic texts, or fewer final_responses"
             )
         return self
 

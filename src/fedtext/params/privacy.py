@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fedtext.params import Parameters
 
@@ -31,3 +31,17 @@ class Privacy(Parameters):
     aggregation: Literal["secure", "local", "trusted"] = "secure"
     honest_fraction: float = Field(1.0, gt=0, le=1)
     noise_seed: int | None = None
+
+    @model_validator(mode="after")
+    def _sampling_has_a_size(self) -> Self:
+        if self.sampling != "full" and self.clients_per_round is None:
+            raise ValueError(
+                f"privacy.clients_per_round is not set, and privacy.sampling is {self.sampling}: say how many units a "
+                "round asks on average, or set sampling to full"
+            )
+        if self.sampling == "full" and self.clients_per_round is not None:
+            raise ValueError(
+                f"privacy.clients_per_round is {self.clients_per_round}, but privacy.sampling is full: everybody is "
+                "asked; set sampling to poisson or fixed_size, or leave clients_per_round out"
+            )
+        return self

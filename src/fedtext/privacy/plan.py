@@ -8,9 +8,18 @@ from fedtext.privacy.ledger import Ledger, Release, open_ledger
 
 
 def sampling_rate(privacy: Privacy, population: int) -> float:
-    """Share of the units asked in one release."""
-    if privacy.sampling == "full" or privacy.clients_per_round is None:
+    """Share of the units asked in one release.
+
+    Raises:
+        ValueError: more units are to be asked than there are.
+    """
+    if privacy.clients_per_round is None:
         return 1.0
+    if privacy.clients_per_round > population:
+        raise ValueError(
+            f"privacy.clients_per_round is {privacy.clients_per_round}, but there are {population} {privacy.unit}s to "
+            "ask: lower it, or set privacy.sampling to full and leave it out"
+        )
     return privacy.clients_per_round / population
 
 

@@ -126,7 +126,8 @@ def _statement(ledger: Ledger) -> str:
             f"mechanism by {names}; the accounted releases alone would be epsilon = {_shown(ledger.spent())} at "
             f"delta = {declaration.delta:.4g}."
         )
-    whole = "everything it holds" if declaration.unit == "client" else "all of it"
+    span = "the one span of text that it is (a longer document is several records)"
+    whole = "everything it holds" if declaration.unit == "client" else span
     return (
         f"Protected is every single {declaration.unit} among {ledger.population:,}, with {whole}, at epsilon = "
         f"{_shown(ledger.epsilon())} and delta = {declaration.delta:.4g} ({declaration.adjacency})."

@@ -7,12 +7,13 @@ The models trained here are mostly so small that a general trainer's bookkeeping
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from fedtext.generation.language_model import context_length
 from fedtext.params.training import CausalTraining
 from fedtext.progress import progress
 from fedtext.seeding import stream
@@ -60,6 +61,7 @@ def train_causal_lm(
 
     if len(rows) == 0:
         raise ValueError(f"{label}: no training rows; give it more text or shorter rows")
+    refuse_long(rows, model, label)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model.to(device).float().train()
     forward = torch.compile(model) if params.compile else model
@@ -86,6 +88,16 @@ def train_causal_lm(
             recent.clear()
     model.eval()
     return history
+
+
+def refuse_long(rows: Sequence[Sequence[int]] | np.ndarray, model: PreTrainedModel, label: str) -> None:
+    """`ValueError` when a row has more tokens than `model` reads at once."""
+    longest, limit = max(map(len, rows), default=0), context_length(model)
+    if limit is not None and longest > limit:
+        raise ValueError(
+            f"{label}: a text has {longest} tokens with its start token, the model reads {limit} at once: lower "
+            "chunking.length or choose a model with a longer context"
+        )
 
 
 def _batches(rows: int, params: CausalTraining, seed: int) -> Iterator[Int[np.ndarray, " batch"]]:

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
+from fedtext.generation.language_model import context_length
+
 if TYPE_CHECKING:
     import pandas as pd
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -68,9 +70,9 @@ def tokenised(pairs: pd.DataFrame, tokenizer: PreTrainedTokenizerBase) -> list[T
 def refuse_long(rows: Sequence[TokenisedPair], model: PreTrainedModel, label: str) -> None:
     """`ValueError` when a prompt with its response has more tokens than `model` has positions."""
     longest = max(len(r["prompt_ids"]) + max(len(r["chosen_ids"]), len(r["rejected_ids"])) for r in rows)
-    limit = getattr(model.config, "max_position_embeddings", None)
+    limit = context_length(model)
     if limit is not None and longest > limit:
         raise ValueError(
             f"{label}: the longest prompt with its response has {longest} tokens, the model takes {limit}: "
-            "use shorter samples in prompts, fewer new tokens, or a model with more positions"
+            "lower chunking.length or sampler.max_new_tokens, or choose a model with a longer context"
         )

@@ -90,10 +90,10 @@ def summed_scores(
         clip_norm: largest L2 norm of one client's ballot, hence the sensitivity of the sum.
 
     Raises:
-        ValueError: embeddings that are not finite, or candidates that do not divide into prompts.
+        ValueError: embeddings that are not finite or of different lengths, or candidates that do not divide into
+            prompts.
     """
-    require_finite("client_means", client_means)
-    rows = centred(candidates, centre, responses_per_prompt)
+    rows = _comparable(client_means, centred(candidates, centre, responses_per_prompt))
     gram = rows.T @ rows  # float64: in float32 a ballot nearly orthogonal to the mean candidate would escape its clip
     clipped_sum = np.zeros(rows.shape[1])
     for first in range(0, len(client_means), GRAM_BLOCK):
@@ -113,10 +113,18 @@ def score_blocks(
     block: int = 256,
 ) -> Iterator[Float[np.ndarray, "block candidate"]]:
     """The ballots themselves, clipped, a `block` of clients at a time: what each client hands to the secure sum."""
-    require_finite("client_means", client_means)
-    rows = centred(candidates, centre, responses_per_prompt)
+    rows = _comparable(client_means, centred(candidates, centre, responses_per_prompt))
     for first in range(0, len(client_means), block):
         yield clip_rows(client_means[first : first + block].astype(np.float64) @ rows.T, clip_norm)
+
+
+def _comparable(client_means: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """The candidates, after a look at whether the clients can score them."""
+    require_finite("client_means", client_means)
+    if client_means.shape[1] != candidates.shape[1]:
+        dims = f"client_means have {client_means.shape[1]} dimensions, candidates {candidates.shape[1]}"
+        raise ValueError(f"{dims}: embed both with one encoder")
+    return candidates
 
 
 def nearest_histogram_blocks(

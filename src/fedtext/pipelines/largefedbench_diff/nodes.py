@@ -16,7 +16,7 @@ def compare_snapshots(
 
     if old is None or new is None:
         raise RunRefusedError(
-            "name two snapshots: kedro run --pipeline largefedbench_diff --params old=2025.1,new=2025.2"
+            "name two snapshots: kedro run --pipelines largefedbench_diff --params old=2025.1,new=2025.2"
         )
     try:
         difference = compare(*(snapshot_directory(str(one), largefedbench.out_dir) for one in (old, new)))

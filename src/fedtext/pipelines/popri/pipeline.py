@@ -6,7 +6,7 @@ the rounds are post-processing; with ballots every round reads them and charges 
 
 from kedro.pipeline import Pipeline
 
-from fedtext.config import active_parameters
+from fedtext.config import active_parameters, active_rounds
 from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.pipelines.popri.final import final_pipeline
 from fedtext.pipelines.popri.rounds import rounds_pipeline
@@ -16,7 +16,7 @@ from fedtext.pipelines.popri.setup import setup_pipeline
 def create_pipeline() -> Pipeline:
     """POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
     chosen = active_parameters()["popri"]
-    rounds, single = int(chosen["rounds"]), chosen["scoring"] in SINGLE_RELEASE
+    rounds, single = active_rounds("popri"), chosen["scoring"] in SINGLE_RELEASE
     unaccounted = chosen["checkpoint"] == "fid_on_private_validation"
     return Pipeline(
         [setup_pipeline(single), rounds_pipeline(rounds, single), final_pipeline(rounds, single, unaccounted)]
