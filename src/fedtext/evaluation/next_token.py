@@ -105,7 +105,6 @@ def count_next_tokens(
     """Predict every token of every row but its first. Rows of like length share a batch; the order does not matter."""
     import torch
 
-    refuse_long(rows, model, label)
     counts = NextTokenCounts(
         top=tuple(top),
         correct=np.zeros((len(rows), len(top)), dtype=np.int64),
@@ -172,10 +171,7 @@ def fine_tune_and_score(
     seed: int,
     label: str,
 ) -> dict[str, Any]:
-    """Accuracy on `eval_texts` after training the on-device model on `train_texts`; no texts leaves it as it is.
-
-    Returns `next_token_accuracy`'s keys and `texts`, `training_loss`, `seconds`.
-    """
+    """`next_token_accuracy` after training on `train_texts`, if any; with `texts`, `training_loss` and `seconds`."""
     counts, facts = fine_tune_and_count(
         on_device, train_texts, eval_texts, params, length=length, seed=seed, label=label
     )
@@ -200,4 +196,5 @@ def fine_tune_and_count(
     else:
         model, facts = on_device.load()[0].float(), {"texts": 0, "training_loss": None, "seconds": 0.0}
     evaluated = token_rows(tokenizer, eval_texts, length)
+    refuse_long(evaluated, model, label)
     return count_next_tokens(model, evaluated, top=params.top, label=f"accuracy, {label}"), facts
