@@ -9,6 +9,7 @@ from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
 from fedtext.pipelines.docstrings.pipeline import create_pipeline as docstrings
 from fedtext.pipelines.dp_fedavg.pipeline import create_pipeline as dp_fedavg
+from fedtext.pipelines.dp_ftrl.pipeline import create_pipeline as dp_ftrl
 from fedtext.pipelines.evaluation import pipeline as evaluation
 from fedtext.pipelines.ingest.pipeline import create_pipeline as ingest
 from fedtext.pipelines.largefedbench.pipeline import create_pipeline as largefedbench
@@ -43,6 +44,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     jobs = {
         "popri": _text_job(common, "popri", popri(), matched=matched),
         "dp_fedavg": _model_job(common, "dp_fedavg", dp_fedavg()),
+        "dp_ftrl": _model_job(common, "dp_ftrl", dp_ftrl()),
     }
     return {
         "__default__": jobs["popri"],

@@ -1,0 +1,190 @@
+"""DP-FTRL (Kairouz et al., "Practical and Private (Deep) Learning Without Sampling or Shuffling", ICML 2021).
+
+| paper | here | meaning |
+|---|---|---|
+| T | `DpFtrl.rounds` | rounds |
+| L | `DpFtrl.clip_norm` | clip norm of a client's change of the model |
+| sigma | noise multiplier x `Factorisation.sensitivity` | noise deviation of a released sum over the clip norm |
+| s_t | row t of B (C X + Z) | noisy sum of all changes up to round t (Algorithm 1, line 7) |
+| theta_t | `server["weights"]` | theta_0 + server_learning_rate s_t / (clients a round) (line 8) |
+| gamma | `DpFtrl.momentum` | part of the workload: post-processing |
+
+What differs from the paper: the noise is the banded factorisation's of least error by default (Choquette-Choo et al.,
+NeurIPS 2023), the tree's on demand; it is an exact discrete Gaussian on a grid, and priced exactly for the number and
+separation of participations that the mechanism enforces. A client's contribution is what its local epochs add to the
+model, as in DP-FedAvg.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float, Int, Int64
+
+from fedtext.federation.communication import Cost
+from fedtext.federation.correlated_sum import CorrelatedRound, PlannedRun, correlated_sum, planned_run
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.secure_sum import digest
+from fedtext.params.dp_ftrl import DpFtrl
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.banded_factor import banded_factor
+from fedtext.privacy.factorisation import Factorisation, independent, on_weight_grid, prefix_sums, tree
+from fedtext.privacy.ledger import Ledger, open_ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.privacy.plan import planned_multiplier
+from fedtext.seeding import derived_seed
+from fedtext.training.federated_averaging import client_updates, load_weights
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+RELEASE = "dp_ftrl.weighted_sums"
+Server = Mapping[str, np.ndarray]  # `weights` now, `released`: all rows so far
+
+
+def chosen_factorisation(params: DpFtrl) -> Factorisation:
+    """The declared correlation of noise; the workload is the server's descent, with its momentum."""
+    workload, separation = prefix_sums(params.rounds, params.momentum), params.separation
+    if params.noise == "independent":
+        return independent(workload, separation=separation)
+    if params.noise == "banded":
+        return on_weight_grid(banded_factor(workload, params.diagonals), workload, separation=separation)
+    return tree(workload, separation=separation, restart=params.restart, honaker=params.noise == "honaker_tree")
+
+
+def restored(params: DpFtrl, saved: Mapping[str, np.ndarray]) -> Factorisation:
+    """The factorisation of saved `weights` and `weight_step`: another machine's optimum would be another release."""
+    workload = prefix_sums(params.rounds, params.momentum)
+    return Factorisation(saved["weights"], float(saved["weight_step"]), workload, params.separation)
+
+
+def planned(params: DpFtrl, privacy: Privacy, population: int, factorisation: Factorisation, dim: int) -> PlannedRun:
+    """Noise, grid and price of the whole run, which is one Gaussian release.
+
+    A declared `privacy.noise_multiplier` is, as the papers print it, the deviation of one released sum over the clip
+    norm; without one it is calibrated to the budget.
+    """
+    multiplier = planned_multiplier(privacy, population, releases=1)
+    if privacy.noise_multiplier is not None:
+        multiplier /= factorisation.sensitivity
+    return planned_run(
+        privacy,
+        population,
+        factorisation=factorisation,
+        dim=dim,
+        clip_norm=params.clip_norm,
+        noise_multiplier=multiplier,
+        name=RELEASE,
+    )
+
+
+def planned_ledger(population: int, params: DpFtrl, privacy: Privacy, factorisation: Factorisation) -> Ledger:
+    """An empty ledger for `population` units, before any of them trains.
+
+    Raises:
+        BudgetExceeded: the run would overdraw its budget.
+        ValueError: declaration, schedule and population do not fit each other.
+    """
+    if params.separation > population:
+        raise ValueError(
+            f"dp_ftrl.separation is {params.separation} with {population} {privacy.unit}s: some rounds would have "
+            f"none; lower it to at most {population}"
+        )
+    return open_ledger(privacy, population, [planned(params, privacy, population, factorisation, dim=1).release])
+
+
+def released_rows(
+    samples: PrivateSamples,
+    model: PreTrainedModel,
+    server: Server,
+    open_sums: Int64[np.ndarray, "open dim"],
+    params: DpFtrl,
+    factorisation: Factorisation,
+    ledger: Ledger,
+    key: NoiseKey,
+    round_number: int,
+) -> CorrelatedRound:
+    """Algorithm 1, lines 4-7: whose turn it is trains; the rows that this round completes leave with noise.
+
+    `samples.features` are rows of tokens, filled up with negative numbers. Units without samples add nothing.
+
+    Raises:
+        ValueError: there are more units than the ledger was opened for, or what `correlated_sum` refuses.
+    """
+    if samples.units > ledger.population:
+        raise ValueError(f"{samples.units} units hold samples, the ledger was opened for {ledger.population}: rerun it")
+    weights = server["weights"]
+
+    def contributions(asked: Int[np.ndarray, " participant"]) -> Iterator[Float[np.ndarray, "_ dim"]]:
+        own, seed = samples.of_units(asked), derived_seed(params.seed, "round", round_number)
+        return client_updates(load_weights(model, weights), own.features, own.unit, params.local, seed=seed)
+
+    return correlated_sum(
+        contributions,
+        planned(params, ledger.declaration, ledger.population, factorisation, weights.size),
+        clip_norm=params.clip_norm,
+        round=round_number,
+        open_sums=open_sums,
+        ledger=ledger,
+        key=key,
+        input_digest=digest(samples.features, samples.unit, weights),
+    )
+
+
+def next_server(
+    start: Float[np.ndarray, " dim"],
+    server: Server,
+    rows: Float[np.ndarray, "row dim"],
+    params: DpFtrl,
+    factorisation: Factorisation,
+    population: int,
+    round_number: int,
+) -> dict[str, np.ndarray]:
+    """Line 8: the model from its public start and all rows released so far; post-processing."""
+    released = np.concatenate([server["released"], rows.astype(np.float32)])
+    reading = factorisation.decoder[round_number - 1, : len(released)].astype(np.float32)
+    moved = _step(params, population) * (reading @ released)
+    return {"weights": np.asarray(start + moved, dtype=np.float32), "released": released}
+
+
+def next_state(
+    start: Float[np.ndarray, " dim"],
+    server: Server,
+    params: DpFtrl,
+    factorisation: Factorisation,
+    ledger: Ledger,
+    round_number: int,
+) -> dict[str, Any]:
+    """State after a round, of released and public figures: how far the model is from its start, and noise alone.
+
+    `noise_norm` is what is expected of pure noise: `update_norm` near it says that little else was heard.
+    """
+    spread = ledger.releases[-1].noise_stddev * np.linalg.norm(factorisation.decoder[round_number - 1])
+    return {
+        "round": round_number,
+        "update_norm": float(np.linalg.norm(server["weights"] - start)),
+        "noise_norm": float(_step(params, ledger.population) * spread * np.sqrt(start.size)),
+    }
+
+
+def noise_comparison(params: DpFtrl, factorisation: Factorisation) -> dict[str, float]:
+    """Root mean squared error of what the server reads, over multiplier and clip norm, as chosen and otherwise."""
+    workload, separation = factorisation.workload, params.separation
+    others = {
+        "independent": independent(workload, separation=separation),
+        "tree": tree(workload, separation=separation, restart=params.restart),
+        "honaker_tree": tree(workload, separation=separation, restart=params.restart, honaker=True),
+    }
+    return {name: found.mean_error for name, found in {**others, params.noise: factorisation}.items()}
+
+
+def communication(factorisation: Factorisation, *, dim: int) -> Cost:
+    """What one client exchanges when it is its turn: all weights down, its update up (the row of Table 2)."""
+    return Cost(method="DP-FTRL (this run)", down_floats=dim, up_floats=dim, exchanges=factorisation.participations)
+
+
+def _step(params: DpFtrl, population: int) -> float:
+    """What a unit of summed change moves the model by: the server's rate over the clients of a round."""
+    return params.server_learning_rate * params.separation / population

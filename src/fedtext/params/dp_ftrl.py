@@ -1,0 +1,49 @@
+"""DP-FTRL's parameters; the paper's values and words stand in conf/paper/parameters_dp_ftrl.yml."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from fedtext.params import Parameters
+from fedtext.params.federated import LocalTraining
+
+Noise = Literal["banded", "tree", "honaker_tree", "independent"]
+
+
+class DpFtrl(Parameters):
+    """One DP-FTRL run of the on-device model: `rounds` rounds, each client in every `separation`-th of them.
+
+    `noise` says how it is correlated across rounds: the `banded` factorisation of least error, a `tree` with restarts
+    every `restart` rounds, the same read by Honaker's estimate, or `independent` as DP-FedAvg's. `bands` are the banded
+    factor's diagonals (null: as many as `separation` and `rounds` allow), one less than the sums that stay open.
+    `server_learning_rate` multiplies the mean of the clients' clipped changes; `momentum` is the server's.
+    """
+
+    rounds: int = Field(ge=1)
+    separation: int = Field(ge=1)
+    noise: Noise = "banded"
+    bands: int | None = Field(None, ge=1)
+    restart: int | None = Field(None, ge=1)
+    clip_norm: float = Field(gt=0)
+    server_learning_rate: float = Field(1.0, gt=0)
+    momentum: float = Field(0.0, ge=0, lt=1)
+    local: LocalTraining
+    seed: int = 0
+
+    @property
+    def diagonals(self) -> int:
+        """Bands of the banded factor."""
+        return min(self.bands or self.rounds, self.separation, self.rounds)
+
+    @model_validator(mode="after")
+    def _options_fit_the_noise(self) -> Self:
+        if self.bands is not None and (self.noise != "banded" or self.bands > min(self.separation, self.rounds)):
+            raise ValueError(
+                f"dp_ftrl.bands is {self.bands} with noise {self.noise}, separation {self.separation} and "
+                f"{self.rounds} rounds: bands belong to noise banded, up to the separation and the rounds; or set null"
+            )
+        if self.restart is not None and self.noise not in ("tree", "honaker_tree"):
+            raise ValueError(f"dp_ftrl.restart is {self.restart} with noise {self.noise}: only trees restart; set null")
+        return self

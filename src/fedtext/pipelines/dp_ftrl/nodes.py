@@ -1,0 +1,104 @@
+"""DP-FTRL's nodes: thin, pure calls into fedtext.algorithms.dp_ftrl and the training floor."""
+
+from typing import Any
+
+import numpy as np
+
+from fedtext.algorithms import dp_ftrl as algorithm
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.dp_ftrl import DpFtrl
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.privacy.report import final_report
+from fedtext.provenance import ReleaseEntry
+from fedtext.training.federated_averaging import flat_weights, load_weights
+
+Arrays = dict[str, np.ndarray]
+State = dict[str, Any]
+
+
+def plan_factorisation(dp_ftrl: DpFtrl) -> Arrays:
+    """How noise is correlated across the rounds: public, and saved, so that it is found once."""
+    found = algorithm.chosen_factorisation(dp_ftrl)
+    return {"weights": found.weights, "weight_step": np.asarray(found.weight_step)}
+
+
+def open_dp_ftrl_ledger(population: dict[str, int], factorisation: Arrays, dp_ftrl: DpFtrl, privacy: Privacy) -> Ledger:
+    """An empty ledger, after checking that the whole run fits the declared budget."""
+    return algorithm.planned_ledger(population["units"], dp_ftrl, privacy, algorithm.restored(dp_ftrl, factorisation))
+
+
+def start_server(on_device: LanguageModel) -> Arrays:
+    """The server before the first round: the public on-device model's weights, and nothing released."""
+    weights = flat_weights(on_device.load()[0])
+    return {"weights": weights, "released": np.empty((0, weights.size), dtype=np.float32)}
+
+
+def start_open_sums(server: Arrays) -> np.ndarray:
+    """No sum has begun."""
+    return np.empty((0, server["weights"].size), dtype=np.int64)
+
+
+def start_state() -> State:
+    """The state before the first round."""
+    return {"round": 0}
+
+
+def release_rows(
+    private_token_rows: Arrays,
+    private_noise_key: NoiseKey,
+    private_open_sums: np.ndarray,
+    ledger: Ledger,
+    on_device: LanguageModel,
+    server: Arrays,
+    state: State,
+    factorisation: Arrays,
+    dp_ftrl: DpFtrl,
+) -> tuple[np.ndarray, np.ndarray, Ledger]:
+    """Whose turn it is trains; the weighted sums that are complete leave with noise, the others stay private."""
+    samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit)
+    model, weighed = on_device.load()[0], algorithm.restored(dp_ftrl, factorisation)
+    done = algorithm.released_rows(
+        samples, model, server, private_open_sums, dp_ftrl, weighed, ledger, private_noise_key, state["round"] + 1
+    )
+    return done.released, done.open_sums, done.ledger
+
+
+def apply_rows(
+    start: Arrays,
+    server: Arrays,
+    rows: np.ndarray,
+    ledger: Ledger,
+    state: State,
+    factorisation: Arrays,
+    dp_ftrl: DpFtrl,
+) -> tuple[Arrays, State]:
+    """The model after this round from all released rows, and the state handed to the next round."""
+    weighed, t = algorithm.restored(dp_ftrl, factorisation), state["round"] + 1
+    moved = algorithm.next_server(start["weights"], server, rows, dp_ftrl, weighed, ledger.population, t)
+    return moved, algorithm.next_state(start["weights"], moved, dp_ftrl, weighed, ledger, t)
+
+
+def write_model(on_device: LanguageModel, server: Arrays) -> tuple[Any, ...]:
+    """The on-device model with the last round's weights, and its tokenizer."""
+    model, tokenizer = on_device.load()
+    return load_weights(model, server["weights"]), tokenizer
+
+
+def report_rounds(factorisation: Arrays, dp_ftrl: DpFtrl, *states: State) -> dict[str, Any]:
+    """Released figures by round, and what other correlations of the noise would have left in the model."""
+    norms = {f"{name}s": [state[name] for state in states] for name in ("update_norm", "noise_norm")}
+    return {**norms, "errors": algorithm.noise_comparison(dp_ftrl, algorithm.restored(dp_ftrl, factorisation))}
+
+
+def count_communication(server: Arrays, factorisation: Arrays, dp_ftrl: DpFtrl) -> dict[str, Any]:
+    """This run's row of Table 2."""
+    weighed = algorithm.restored(dp_ftrl, factorisation)
+    return algorithm.communication(weighed, dim=server["weights"].size).model_dump()
+
+
+def write_privacy_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+    """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
+    return final_report(ledger, [entry.model_dump() for entry in release_history])

@@ -1,0 +1,155 @@
+"""DP-FTRL on a model of a few hundred weights: schedule, clip, prefix sums, price."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from fedtext.algorithms import dp_ftrl
+from fedtext.federation.participation import scheduled
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.params.dp_ftrl import DpFtrl
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.noise import new_noise_key
+from fedtext.seeding import derived_seed
+from fedtext.training.federated_averaging import client_updates, flat_weights, load_weights
+
+KEY = new_noise_key(5)
+VOCABULARY, CLIENTS = 20, 12
+QUIET = 1e-6  # a noise multiplier that leaves the mechanism's arithmetic to be seen
+NOISES = ["banded", "tree", "honaker_tree", "independent"]
+
+
+def model() -> LlamaForCausalLM:
+    torch.manual_seed(0)
+    shape = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    return LlamaForCausalLM(LlamaConfig(vocab_size=VOCABULARY, max_position_embeddings=32, **shape))
+
+
+START = flat_weights(model())
+RNG = np.random.default_rng(0)
+UNIT = np.repeat(np.arange(CLIENTS), RNG.integers(1, 4, size=CLIENTS))
+SAMPLES = PrivateSamples(RNG.integers(0, VOCABULARY, size=(len(UNIT), 9)), UNIT, np.zeros(len(UNIT), int), CLIENTS)
+
+
+def ftrl(**changes: Any) -> DpFtrl:
+    local = {"learning_rate": 0.5, "clients_at_once": 5}
+    return DpFtrl.model_validate({"rounds": 5, "separation": 3, "clip_norm": 0.2, "local": local, **changes})
+
+
+def declared(**changes: Any) -> Privacy:
+    return Privacy(**{"epsilon": 1e16, "delta": 1e-6, "noise_multiplier": QUIET, **changes})
+
+
+def run(params: DpFtrl, privacy: Privacy) -> tuple[list[dict[str, np.ndarray]], Ledger, list[dict[str, Any]]]:
+    """The server after every round, the last ledger, and the states."""
+    factorisation = dp_ftrl.chosen_factorisation(params)
+    ledger = dp_ftrl.planned_ledger(CLIENTS, params, privacy, factorisation)
+    servers = [{"weights": START, "released": np.empty((0, START.size), np.float32)}]
+    open_sums, states = np.empty((0, START.size), np.int64), []
+    for t in range(1, params.rounds + 1):
+        done = dp_ftrl.released_rows(SAMPLES, model(), servers[-1], open_sums, params, factorisation, ledger, KEY, t)
+        open_sums, ledger = done.open_sums, done.ledger
+        servers.append(dp_ftrl.next_server(START, servers[-1], done.released, params, factorisation, CLIENTS, t))
+        states.append(dp_ftrl.next_state(START, servers[-1], params, factorisation, ledger, t))
+    return servers, ledger, states
+
+
+def by_hand(params: DpFtrl) -> list[np.ndarray]:
+    """Weights after every round of federated averaging of clipped updates with heavy-ball momentum, without noise."""
+    weights, velocity, found = START, np.zeros_like(START), []
+    for t in range(1, params.rounds + 1):
+        own = SAMPLES.of_units(scheduled(CLIENTS, separation=params.separation, round=t, key=KEY))
+        seed = derived_seed(params.seed, "round", t)
+        blocks = client_updates(load_weights(model(), weights), own.features, own.unit, params.local, seed=seed)
+        updates = np.concatenate(list(blocks))
+        updates *= np.minimum(1, params.clip_norm / np.linalg.norm(updates, axis=1, keepdims=True))
+        mean = updates.sum(axis=0) * params.separation / CLIENTS
+        velocity = params.momentum * velocity + params.server_learning_rate * mean
+        weights = (weights + velocity).astype(np.float32)
+        found.append(weights)
+    return found
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("momentum", [0.0, 0.8])
+def test_without_noise_it_is_descent_on_clipped_updates_of_those_whose_turn_it_is(noise: str, momentum: float) -> None:
+    params = ftrl(noise=noise, momentum=momentum, server_learning_rate=0.5)
+    servers, _, _ = run(params, declared())
+    for server, expected in zip(servers[1:], by_hand(params), strict=True):
+        np.testing.assert_allclose(server["weights"], expected, atol=2e-4)
+    assert np.linalg.norm(servers[-1]["weights"] - START) > 0.05
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_a_run_costs_the_budget_once(noise: str) -> None:
+    params = ftrl(noise=noise)
+    _, ledger, states = run(params, Privacy(epsilon=1.0, delta=1e-6))
+    assert [(release.name, release.rounds) for release in ledger.releases] == [("dp_ftrl.weighted_sums", 5)]
+    assert 1 - 1e-6 < ledger.epsilon() <= 1 + 1e-9
+    assert states[-1]["update_norm"] == pytest.approx(states[-1]["noise_norm"], rel=0.2)  # noise is all there is here
+
+
+def test_a_declared_multiplier_is_that_of_a_released_sum_over_the_clip_norm() -> None:
+    """With everybody in every round and independent noise it is DP-FedAvg's: printed 19.3, exact epsilon 0.919."""
+    privacy = Privacy(epsilon=8.0, delta=3e-6, noise_multiplier=19.3)
+    for noise, restart in (("banded", None), ("independent", None), ("tree", 1)):
+        params = ftrl(rounds=20, separation=1, noise=noise, restart=restart)
+        plan = dp_ftrl.planned(params, privacy, CLIENTS, dp_ftrl.chosen_factorisation(params), 4)
+        assert plan.release.noise_stddev == pytest.approx(19.3 * 0.2, rel=2e-3)
+        assert Ledger(declaration=privacy, population=CLIENTS).charge(plan.release).epsilon() == pytest.approx(
+            0.919, abs=2e-3
+        )
+
+
+def test_plans_that_cannot_be_are_refused_before_anything_is_read() -> None:
+    params = ftrl()
+    factorisation = dp_ftrl.chosen_factorisation(params)
+    with pytest.raises(BudgetExceeded):
+        dp_ftrl.planned_ledger(CLIENTS, params, declared(epsilon=1.0), factorisation)
+    with pytest.raises(ValueError, match="separation is 3 with 2 clients"):
+        dp_ftrl.planned_ledger(2, params, declared(), factorisation)
+    with pytest.raises(ValueError, match="keeps a schedule of its own"):
+        dp_ftrl.planned_ledger(CLIENTS, params, declared(sampling="poisson", clients_per_round=3), factorisation)
+    with pytest.raises(ValueError, match="12 units hold samples"):
+        dp_ftrl.released_rows(
+            SAMPLES, model(), {"weights": START}, np.empty((0, START.size), np.int64), params, factorisation,
+            Ledger(declaration=declared(), population=11), KEY, 1,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"bands": 4}, "dp_ftrl.bands is 4"),
+        ({"bands": 2, "noise": "tree"}, "dp_ftrl.bands is 2"),
+        ({"restart": 2}, "dp_ftrl.restart is 2"),
+    ],
+)
+def test_options_of_another_noise_are_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        ftrl(**changes)
+
+
+def test_saved_weights_restore_the_factorisation() -> None:
+    for noise in NOISES:
+        params = ftrl(noise=noise, momentum=0.5)
+        found = dp_ftrl.chosen_factorisation(params)
+        again = dp_ftrl.restored(params, {"weights": found.weights, "weight_step": np.asarray(found.weight_step)})
+        assert again.sensitivity == found.sensitivity
+        assert np.array_equal(again.decoder, found.decoder)
+
+
+def test_the_comparison_names_every_noise_and_a_client_s_messages_are_counted() -> None:
+    params = ftrl(rounds=20, separation=20)
+    factorisation = dp_ftrl.chosen_factorisation(params)
+    errors = dp_ftrl.noise_comparison(params, factorisation)
+    assert errors["banded"] < 0.55 * errors["tree"]
+    assert set(errors) == set(NOISES)
+    cost = dp_ftrl.communication(dp_ftrl.chosen_factorisation(ftrl()), dim=500)
+    assert (cost.down_floats, cost.up_floats, cost.exchanges) == (500, 500, 2)
