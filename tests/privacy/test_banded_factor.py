@@ -59,7 +59,15 @@ def test_the_square_root_squares_to_the_prefix_sums_and_has_landau_s_constants_a
     assert np.square(root[:, 0]).sum() == pytest.approx(math.log(128) / math.pi + 1.0663, abs=2e-3)
 
 
-REFERENCE = [(20, 2, 2.48702991), (20, 4, 2.05178835), (20, 8, 1.83499081), (20, 20, 1.75396011)]
+REFERENCE = [
+    (20, 2, 2.48702991),
+    (20, 4, 2.05178835),
+    (20, 8, 1.83499081),
+    (20, 20, 1.75396011),
+    (128, 2, 5.81652999),
+    (128, 8, 3.39273042),
+    (128, 128, 2.31100125),
+]
 
 
 @pytest.mark.parametrize(("rounds", "bands", "published"), REFERENCE)
