@@ -5,7 +5,7 @@ With X_t the sum of the clients' clipped, quantised contributions of round t, an
 discrete Gaussian noise Z. The server reads W X + B Z = B (C X + Z), which is post-processing. Nothing is approximated:
 X is integer on the clients' grid and C on its own, so C X is integer on the product of the two, where Z is drawn.
 (Adding C^-1 Z to X_t instead needs no earlier sums, but C^-1 is no integer matrix, and a grid plus real multiples of
-discrete noise is no mechanism that has been analysed. docs/decisions/0005.)
+discrete noise is no mechanism that has been analysed. docs/decisions/0006.)
 
 So whoever adds up the clients' messages keeps the rows that have begun and are not complete: `open_sums`, at most the
 bands of C less one, or log2 T of a tree. Weights are integers and sums are modular, so that secret shares of messages
