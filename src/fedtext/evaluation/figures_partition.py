@@ -20,6 +20,7 @@ SIZE_EDGES = (1, 2, 3, 5, 9, 17, 33, 65, 129)  # least samples of a bin
 SHARE_EDGES = (0, 20, 40, 60, 80, 100)  # percent; a client of one label alone has a bin of its own
 OTHER, UNLABELLED = "all others", "no label"
 MOST_LABELS = 10
+BELOW_LABELS = 96  # pixels that slanted names of labels take
 
 
 def partition_figure(clients: Int[np.ndarray, " sample"], labels: Sequence[str | None], *, described: str) -> Figure:
@@ -40,24 +41,24 @@ def partition_figure(clients: Int[np.ndarray, " sample"], labels: Sequence[str |
     names = [str(text) for text in texts]
     held = np.zeros((codes.max(initial=-1) + 1, len(names)), dtype=np.int64)
     np.add.at(held, (codes, kinds), 1)
-    titles = ["samples of a client", "labels", "a client's most frequent label"]
+    titles = ["samples of a client", "samples by label", "share of a client's most frequent label"]
     figure = make_subplots(rows=1, cols=3, subplot_titles=titles, horizontal_spacing=0.08)
     for column, bars in enumerate((_sizes(held), _label_shares(held, names), _largest_shares(held)), start=1):
         figure.add_trace(bars, row=1, col=column)
-        figure.update_yaxes(title_text="share of samples" if column == 2 else "clients", row=1, col=column)
+        figure.update_yaxes(title_text="share" if column == 2 else "clients", row=1, col=column)
     figure.update_xaxes(type="category", showgrid=False)
-    figure.update_xaxes(title_text="samples", row=1, col=1)
     figure.update_yaxes(tickformat=".0%", row=1, col=2)
-    figure.update_xaxes(title_text="its share of the client's samples", row=1, col=3)
-    styled(figure, "Clients of the partition", height=400)
-    return note(figure, f"{described}. Held-out clients only, rounded to 10; under {MIN_CLIENTS} are not shown.")
+    styled(figure, "Clients of the partition", height=440)
+    note(figure, f"{described}. Held-out clients only, rounded to 10; under {MIN_CLIENTS} are not shown.")
+    figure.layout.annotations[-1].yshift = -BELOW_LABELS
+    return figure.update_layout(margin={"b": BELOW_LABELS + 36})
 
 
 def _sizes(held: Int[np.ndarray, "client label"]) -> Bar:
     sizes = held.sum(axis=1)
     clients = np.bincount(np.searchsorted(SIZE_EDGES, sizes, side="right") - 1, minlength=len(SIZE_EDGES))
     ends = [f"{low}" if high == low + 1 else f"{low}–{high - 1}" for low, high in pairwise(SIZE_EDGES)]
-    return coarse_bars([*ends, f"{SIZE_EDGES[-1]} and more"], clients)
+    return coarse_bars([*ends, f"over {SIZE_EDGES[-1] - 1}"], clients)
 
 
 def _label_shares(held: Int[np.ndarray, "client label"], names: Sequence[str]) -> Bar:
