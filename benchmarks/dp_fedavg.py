@@ -1,6 +1,6 @@
 """Rounds of DP-FedAvg: clients side by side against a plain client loop and against `pfl`'s simulation.
 
-    python benchmarks/dp_fedavg.py [--clients 64] [--at-once 4 8 16] [--pfl SITE_PACKAGES]
+    python benchmarks/dp_fedavg.py [--clients 128] [--at-once 4 8 16] [--pfl SITE_PACKAGES]
 
 The bundled on-device model, docstrings as clients, one local epoch, batches of two. The loop is what one writes first:
 load the weights, run SGD on transformers' loss, clip, add, noise. `pfl` (pip install pfl, into a throw-away environment
@@ -29,6 +29,7 @@ os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 import numpy as np
 import torch
 
+from fedtext.allocator import keep_freed_memory
 from fedtext.corpora.public import stdlib_records
 from fedtext.corpora.samples import sample_records
 from fedtext.evaluation.next_token import padded, token_rows
@@ -155,12 +156,13 @@ def public_model() -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--clients", type=int, default=128)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--at-once", type=int, nargs="+", default=[4, 8, 16])
     parser.add_argument("--pfl", type=Path, help="site-packages that hold pfl")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
+    keep_freed_memory()  # as every run of the project does
     tokens, client = rows_of_clients(chosen.clients)
     clipped = clip_rows(
         np.concatenate(list(client_updates(public_model(), tokens, client, LOCAL, seed=SEED))), CLIP_NORM
