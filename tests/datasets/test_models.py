@@ -8,7 +8,7 @@ import pytest
 from kedro.io import DatasetError
 
 from fedtext import model_source
-from fedtext.datasets.models import EncoderDataset, LanguageModelDataset
+from fedtext.datasets.models import EncoderDataset, LanguageModelDataset, MaskedModelDataset
 from fedtext.fingerprint import MISSING, FileDigests
 
 
@@ -103,3 +103,12 @@ def test_an_encoder_is_loaded_once_a_run(monkeypatch: pytest.MonkeyPatch) -> Non
     dataset.release()
     dataset.load()
     assert len(loaded) == 2
+
+
+def test_no_masked_model_is_said_before_a_run_and_a_named_one_is_a_handle() -> None:
+    for asked in (lambda: MaskedModelDataset(source="none").exists(), lambda: MaskedModelDataset(source="none").load()):
+        with pytest.raises(DatasetError, match=r"models\.masked is none.*pe\.variation to few_shot"):
+            asked()
+    assert MaskedModelDataset(source="owner/name").load().source == "owner/name"
+    with pytest.raises(DatasetError, match="masked language model '/no/such/model' is not a directory here"):
+        MaskedModelDataset(source="/no/such/model").exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedtext.embedding.blanks import encode_written, written
+from fedtext.embedding.blanks import encode_written, written, written_by_round
 from fedtext.embedding.encoder import Encoder, load_encoder
 
 
@@ -15,3 +15,11 @@ def test_empty_texts_are_zeros_and_the_others_as_if_they_were_alone() -> None:
     assert not rows[[0, 2]].any()
     assert np.allclose(rows[[1, 3]], encoder.encode(["a sorted list", "an open file"]), atol=5e-3)
     assert encode_written(encoder, [], label="texts").shape == (0, encoder.dim)
+
+
+def test_rounds_are_numbered_from_one_and_those_without_text_are_left_out() -> None:
+    rows = np.eye(3, dtype=np.float32)
+    rows[1] = 0
+    by_round = written_by_round([rows, np.zeros((2, 3), dtype=np.float32), rows[:1]])
+    assert list(by_round) == ["round_01", "round_03"]
+    assert np.array_equal(by_round["round_01"], rows[[0, 2]])

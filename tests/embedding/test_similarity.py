@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.embedding.similarity import cosine_blocks, nearest
+from fedtext.embedding.similarity import nearest
 
 
 def units(rows: int, dim: int, seed: int) -> np.ndarray:
@@ -29,18 +29,6 @@ def test_nearest_is_the_argmax_of_all_cosines(queries, targets, block, seed):
     assert index.shape == (queries,)
     assert np.allclose(cosine, products.max(axis=1, initial=-2), atol=1e-6)
     assert np.allclose(products[np.arange(queries), index], cosine, atol=1e-6)
-
-
-@settings(deadline=None)
-@given(queries=st.integers(0, 20), block=st.integers(1, 25))
-def test_blocks_cover_every_query_once(queries, block):
-    a, b = units(queries, 4, 1), units(7, 4, 2)
-    rows = [np.arange(queries)[part] for part, products in cosine_blocks(a, b, block=block)]
-    assert np.array_equal(np.concatenate([*rows, np.arange(0)]), np.arange(queries))
-    assert all(
-        products.shape == (len(r), 7) for r, (_, products) in zip(rows, cosine_blocks(a, b, block=block), strict=True)
-    )
-    assert all(len(r) <= block for r in rows)
 
 
 def test_equals_go_to_the_first():

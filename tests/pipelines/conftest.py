@@ -1,4 +1,4 @@
-"""POPri's real graph with make-believe models: texts are words, an embedding is a hash, training leaves a note."""
+"""An algorithm's real graph with make-believe models: texts are words, an embedding is a hash, training leaves a note."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from kedro.framework.startup import bootstrap_project
 from kedro.io import DataCatalog, MemoryDataset
+from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
 from fedtext.config import ProjectConfigLoader
@@ -92,14 +93,25 @@ def _settings(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(privacy: dict[str, Any], popri: dict[str, Any]) -> dict[str, Any]:
-    bootstrap_project(ROOT)
-    ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), base_env="base", default_run_env="local", runtime_params={"popri": popri}
-    )
-    from fedtext.pipelines.clients.pipeline import create_pipeline as clients
+    configure(popri=popri)
     from fedtext.pipelines.popri.pipeline import create_pipeline as popri_pipeline
 
-    pipeline = clients() + popri_pipeline()
+    return run_in_memory(popri_pipeline(), privacy, {"params:popri": Popri.model_validate(popri)})
+
+
+def configure(**parameters: dict[str, Any]) -> None:
+    """Makes `conf/base` with these parameters over it the active configuration, which decides the graph."""
+    bootstrap_project(ROOT)
+    ProjectConfigLoader(
+        conf_source=str(ROOT / "conf"), base_env="base", default_run_env="local", runtime_params=parameters
+    )
+
+
+def run_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Runs the clients' pipeline and an algorithm's, with `more` data sets given; everything made, by name."""
+    from fedtext.pipelines.clients.pipeline import create_pipeline as clients
+
+    pipeline = clients() + algorithm
     private = pd.DataFrame(
         {"client_id": [f"c{i // 2}" for i in range(60)], "text": [f"secret {i}" for i in range(60)],
          "label": ["tea", "rum"] * 30}
@@ -110,12 +122,12 @@ def _run(privacy: dict[str, Any], popri: dict[str, Any]) -> dict[str, Any]:
         "public_samples": pd.DataFrame({"text": [f"public {i}" for i in range(30)]}),
         "encoder": HashEncoder(),
         "generator": Talker(),
-        "params:popri": Popri.model_validate(popri),
         "params:privacy": Privacy.model_validate(privacy),
         "params:privacy.noise_seed": privacy["noise_seed"],
         "params:chunking": Chunking(),
+        "release_history": (),
+        **more,
     }
-    given["release_history"] = ()
     made = {name: Kept() for name in pipeline.all_outputs()}
     catalog = DataCatalog({**{k: Kept(v, copy_mode="assign") for k, v in given.items()}, **made})
     SequentialRunner().run(pipeline, catalog)

@@ -13,8 +13,9 @@ from fedtext.model_source import check_model_files
 if TYPE_CHECKING:
     from fedtext.embedding.encoder import Encoder
     from fedtext.generation.language_model import LanguageModel
+    from fedtext.generation.masked_model import MaskedModel
 
-BUNDLED, OFFLINE = "bundled:", "offline"
+BUNDLED, OFFLINE, NO_MODEL = "bundled:", "offline", "none"
 
 
 class LanguageModelDataset(AbstractDataset[Any, Any]):
@@ -55,6 +56,36 @@ class LanguageModelDataset(AbstractDataset[Any, Any]):
 
     def _describe(self) -> dict[str, Any]:
         return {"source": self._source}
+
+
+class MaskedModelDataset(LanguageModelDataset):
+    """A public masked language model by its source, for variation by mask filling; loading returns a light handle.
+
+    Args:
+        source: A local directory or a Hugging Face id; `none` where no masked language model is at hand.
+        metadata: Ignored by Kedro.
+    """
+
+    def load(self) -> MaskedModel:  # type: ignore[override]
+        """The handle; weights are read where they are used."""
+        from fedtext.generation.masked_model import MaskedModel
+
+        self._refuse_none()
+        return MaskedModel(self._source)
+
+    def _exists(self) -> bool:
+        """Always true: what is missing is named by the error that this raises."""
+        self._refuse_none()
+        check_model_files(str(self.identity()), "masked language model", "none, with pe.variation few_shot")
+        return True
+
+    def _refuse_none(self) -> None:
+        if self._source == NO_MODEL:
+            raise DatasetError(
+                "mask filling needs a masked language model and models.masked is none: name a local directory or a "
+                "Hugging Face id (--params models.masked=roberta-large, or --env hub), or set "
+                "pe.variation to few_shot"
+            )
 
 
 class EncoderDataset(AbstractDataset[Any, Any]):

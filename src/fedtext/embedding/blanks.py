@@ -23,3 +23,11 @@ def encode_written(encoder: Encoder, texts: Sequence[str], label: str) -> Float3
 def written(embeddings: Float[np.ndarray, "text dim"]) -> Bool[np.ndarray, " text"]:
     """Which texts are not empty: the embedding of an empty text is a row of zeros, that of any other a unit vector."""
     return np.asarray(embeddings.any(axis=1))
+
+
+def written_by_round(
+    embeddings: Sequence[Float[np.ndarray, "text dim"]],
+) -> dict[str, Float[np.ndarray, "written dim"]]:
+    """Embeddings of each round's written texts, keyed `round_01`, ...; no key for a round without any."""
+    rows = [round_rows[written(round_rows)] for round_rows in embeddings]
+    return {f"round_{t:02d}": texts for t, texts in enumerate(rows, start=1) if len(texts)}

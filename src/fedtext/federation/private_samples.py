@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Int, Shaped
+from jaxtyping import Bool, Int, Shaped
 
 from fedtext.federation.participation import participants
 from fedtext.privacy.ledger import Ledger
@@ -41,7 +41,15 @@ class PrivateSamples:
 
     def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
         """The samples of the chosen units only, with every unit keeping its number."""
-        kept = np.isin(self.unit, chosen)
+        return self._kept(np.isin(self.unit, chosen))
+
+    def of_class(self, label: int) -> PrivateSamples:
+        """The samples of one class only, with every unit keeping its number."""
+        return self._kept(self.label == label)
+
+    def _kept(self, kept: Bool[np.ndarray, " sample"]) -> PrivateSamples:
+        if kept.all():
+            return self  # not copied: a large federation's embeddings are gigabytes
         return PrivateSamples(self.features[kept], self.unit[kept], self.label[kept], self.units)
 
 

@@ -24,6 +24,25 @@ def clean_samples(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, leng
     if not texts:
         return []
     cut = [UNPRINTABLE.sub("", cut_continuation(text)) for text in texts]
-    offsets = tokenizer(cut, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
-    ends = [spans[:length][-1][1] if spans else 0 for spans in offsets]
-    return [text[:end].strip() for text, end in zip(cut, ends, strict=True)]
+    return cut_to(cut, tokenizer, [length] * len(cut))
+
+
+def cut_to(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, lengths: Sequence[int]) -> list[str]:
+    """The first `lengths[i]` tokens of text i, as a piece of the text itself."""
+    if not texts:
+        return []
+    offsets = _offsets(texts, tokenizer)
+    ends = [spans[:length][-1][1] if spans[:length] else 0 for spans, length in zip(offsets, lengths, strict=True)]
+    return [text[:end].strip() for text, end in zip(texts, ends, strict=True)]
+
+
+def token_counts(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Tokens of each text, special ones not counted."""
+    return [len(spans) for spans in _offsets(texts, tokenizer)] if texts else []
+
+
+def _offsets(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[tuple[int, int]]]:
+    spans: list[list[tuple[int, int]]] = tokenizer(
+        list(texts), add_special_tokens=False, return_offsets_mapping=True, verbose=False
+    )["offset_mapping"]
+    return spans

@@ -45,6 +45,39 @@ def draw_prompts(
     return pd.DataFrame(rows, columns=["prompt_id", "prompt", "label"])
 
 
+def prompts_by_class(
+    samples: pd.DataFrame,
+    spare: pd.DataFrame,
+    *,
+    count: int,
+    classes: Sequence[str | None],
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """`count` prompts, classes in turn, each of `SHOTS` distinct texts among the `samples` of its own class.
+
+    A class with fewer distinct texts than a prompt shows borrows the missing ones from `spare`.
+
+    Returns:
+        Columns `prompt_id`, `prompt`, `label`.
+    """
+    drawn = []
+    for c, label in enumerate(classes):
+        own = samples if label is None else samples[samples["label"] == label]
+        texts = own[["text"]].drop_duplicates()
+        if (missing := SHOTS - len(texts)) > 0:
+            others = spare.loc[~spare["text"].isin(texts["text"]), ["text"]].drop_duplicates()
+            texts = pd.concat([texts, others.iloc[rng.permutation(len(others))[:missing]]])
+        share = count // len(classes) + (c < count % len(classes))
+        prompts = draw_prompts(texts, np.arange(len(texts)), count=share, classes=[label], rng=rng)
+        drawn.append(prompts.assign(prompt_id=c + len(classes) * np.arange(share)))
+    return pd.concat(drawn).sort_values("prompt_id", ignore_index=True)
+
+
+def first_written(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:
+    """Rows of the first `count` texts that are not empty."""
+    return np.flatnonzero((texts["text"] != "").to_numpy())[:count]
+
+
 def sampled_texts(
     generator: LanguageModel,
     prompts: pd.DataFrame,

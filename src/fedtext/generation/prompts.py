@@ -24,10 +24,14 @@ def heading(position: int) -> str:
     return f"{SAMPLE_MARKER} {position}\n"
 
 
+def sample_list(samples: Sequence[str], label: str | None = None) -> str:
+    """The list itself: header, then every sample under its heading."""
+    return header(label) + "".join(f"{heading(i)}{text.strip()}\n" for i, text in enumerate(samples, start=1))
+
+
 def few_shot_prompt(samples: Sequence[str], label: str | None = None) -> str:
     """Prompt that lists `samples` and asks for the next one."""
-    listed = "".join(f"{heading(i)}{text.strip()}\n" for i, text in enumerate(samples, start=1))
-    return f"{header(label)}{listed}{heading(len(samples) + 1)}"
+    return f"{sample_list(samples, label)}{heading(len(samples) + 1)}"
 
 
 def cut_continuation(text: str) -> str:

@@ -17,3 +17,16 @@ class Sampler(Parameters):
     top_p: float = Field(1.0, gt=0, le=1)
     max_new_tokens: int = Field(85, ge=4)
     batch_size: int = Field(256, ge=1)
+
+
+class MaskFilling(Parameters):
+    """Variation by a masked language model: a `share` of a text's tokens is masked and filled in again, `passes` times.
+
+    The masks of a pass are filled one after another, each seeing what was filled before it.
+    """
+
+    share: float = Field(0.3, gt=0, le=1)
+    passes: int = Field(2, ge=1)
+    temperature: float = Field(1.0, gt=0)
+    top_p: float = Field(1.0, gt=0, le=1)
+    batch_size: int = Field(256, ge=1)

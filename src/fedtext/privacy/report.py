@@ -19,15 +19,18 @@ NEIGHBOURS = {
 }
 
 
-def final_report(ledger: Ledger, history: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
+def final_report(
+    ledger: Ledger, history: Sequence[Mapping[str, Any]], further: Sequence[str] = ()
+) -> tuple[dict[str, Any], str]:
     """What every algorithm's last node writes: `privacy_report.json` and `privacy_report.md`, held-out reads named.
 
     Args:
         ledger: After the last release.
         history: Every different release of the data root, this run's among them: `node`, `identity`, `result`.
+        further: Assumptions that the run relies on beyond what the declaration says.
     """
     held_out = "accuracy and distances are measured on the test clients' text; nothing that is released depends on them"
-    report = privacy_report(ledger.evaluation_only_read("evaluation", held_out), history=history)
+    report = privacy_report(ledger.evaluation_only_read("evaluation", held_out), history=history, further=further)
     return report, render_markdown(report)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.generation.prompts import LISTED, header, heading
+from fedtext.generation.prompts import LISTED, header, heading, sample_list
 from fedtext.params.training import LlamaShape, Recipe
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def few_shot_lists(
             package = packages[chosen[0]]  # packages weigh by their number of samples
             chosen = rng.choice(by_package[package], size=LISTED)
             label = package if rng.random() < 0.5 else None
-        listed = (f"{heading(n)}{samples[i].strip()}\n" for n, i in enumerate(chosen, start=1))
-        yield header(label) + "".join(listed)
+        yield sample_list([samples[i] for i in chosen], label)
 
 
 def rows_from_texts(

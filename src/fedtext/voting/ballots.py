@@ -13,16 +13,19 @@ and the same numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from fedtext.embedding.similarity import nearest
 from fedtext.privacy.clipping import clip_factors, clip_rows
 from fedtext.voting.centring import Centre, centred, require_finite
 
-GRAM_BLOCK = 4096  # clients a step: d columns each, so a few megabytes
-SAMPLE_BLOCK = 1024  # samples a step in the nearest-candidate search: M columns each
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
+GRAM_BLOCK = 4096  # clients a step: d columns each, so a few megabytes
 Features = Callable[[Float[np.ndarray, "sample dim"]], Float[np.ndarray, "sample feature"]]
 
 
@@ -140,15 +143,9 @@ def nearest_histogram_blocks(
 
     The clip bounds the whole client, however many samples it holds. Of equal embeddings the first gets the vote.
     """
-    require_finite("embeddings", embeddings)
-    order, bounds = _samples_by_client(len(embeddings), client_index, n_clients)
-    nearest = _nearest_candidate(embeddings, candidates)[order]
-    for first in range(0, len(bounds) - 1, block):
-        edges = bounds[first : first + block + 1]
-        counts = np.diff(edges)
-        votes = np.zeros((len(counts), len(candidates)))
-        np.add.at(votes, (np.repeat(np.arange(len(counts)), counts), nearest[edges[0] : edges[-1]]), 1.0)
-        yield clip_rows(votes, clip_norm)
+    votes = _votes(embeddings, client_index, n_clients, candidates)
+    for first in range(0, votes.shape[0], block):
+        yield clip_rows(votes[first : first + block].toarray(), clip_norm)
 
 
 def summed_histogram(
@@ -160,8 +157,26 @@ def summed_histogram(
     clip_norm: float = 1.0,
 ) -> Float[np.ndarray, " candidate"]:
     """Sum over clients of their clipped nearest-candidate histograms, before noise."""
-    ballots = nearest_histogram_blocks(embeddings, client_index, n_clients, candidates, clip_norm=clip_norm)
-    return sum((rows.sum(axis=0) for rows in ballots), start=np.zeros(len(candidates)))
+    votes = _votes(embeddings, client_index, n_clients, candidates)
+    norms = np.sqrt(votes.multiply(votes).sum(axis=1))
+    return np.asarray(clip_factors(norms, clip_norm) @ votes)
+
+
+def _votes(
+    embeddings: Float[np.ndarray, "sample dim"],
+    client_index: Int[np.ndarray, " sample"] | None,
+    n_clients: int | None,
+    candidates: Float[np.ndarray, "candidate dim"],
+) -> csr_array:
+    """Client x candidate, sparse: how many of a client's samples are nearest to a candidate."""
+    from scipy.sparse import csr_array
+
+    require_finite("embeddings", embeddings)
+    order, bounds = _samples_by_client(len(embeddings), client_index, n_clients)
+    choice, shape = _nearest_candidate(embeddings, candidates)[order], (len(bounds) - 1, len(candidates))
+    votes = csr_array((np.ones(len(choice)), choice, bounds), shape=shape)
+    votes.sum_duplicates()
+    return votes
 
 
 def _nearest_candidate(
@@ -171,14 +186,8 @@ def _nearest_candidate(
     if not len(candidates):
         raise ValueError("there are no candidates to vote for: generate at least one response")
     require_finite("candidates", candidates)
-    _, distinct = np.unique(candidates, axis=0, return_index=True)
-    distinct.sort()
-    rows = candidates[distinct].T
-    nearest = np.empty(len(embeddings), dtype=np.int64)
-    for first in range(0, len(embeddings), SAMPLE_BLOCK):
-        block = slice(first, first + SAMPLE_BLOCK)
-        nearest[block] = distinct[(embeddings[block] @ rows).argmax(axis=1)]
-    return nearest
+    distinct = np.sort(np.unique(candidates, axis=0, return_index=True)[1])
+    return np.asarray(distinct[nearest(embeddings, candidates[distinct])[0]])
 
 
 def _samples_by_client(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.params.popri import Popri
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.noise import NoiseKey, new_noise_key
+from fedtext.voting.tally import joint_ballots
 from tests.algorithms.popri.examples import BALLOTS, DIM, KEY, QUIET, ledger, popri, samples, unit_rows
 
 GRID = 3e-3  # twelve rounded ballots and the least noise there is
@@ -20,10 +23,15 @@ MODES = [("mean_cosine", "none"), ("mean_cosine_centred", "all"), ("mean_cosine_
          ("nearest_histogram", "none")]  # fmt: skip
 
 
+def unclipped(held: PrivateSamples, texts: np.ndarray, label: np.ndarray, parameters: Popri) -> np.ndarray:
+    cast = partial(ballots._class_ballots, popri=parameters)
+    blocks = joint_ballots(held, texts, label, cast, ballots._voted_on(texts, parameters))
+    return np.concatenate([np.zeros((0, len(texts))), *blocks])
+
+
 def clipped_sum(held: PrivateSamples, texts: np.ndarray, label: np.ndarray, parameters: Popri) -> np.ndarray:
     """What the mechanism adds noise to."""
-    cast = np.concatenate([np.zeros((0, len(texts))), *ballots._ballots(held, texts, label, parameters)])
-    total: np.ndarray = clip_rows(cast, 1.0).sum(axis=0)
+    total: np.ndarray = clip_rows(unclipped(held, texts, label, parameters), 1.0).sum(axis=0)
     return total
 
 
@@ -54,7 +62,7 @@ def test_one_unit_moves_the_joint_vector_by_at_most_the_clip(
 
 def test_an_unclipped_sum_would_move_by_more() -> None:
     held, texts = samples(1, clients=6), np.repeat(unit_rows(2, 1), 12, axis=0)
-    cast = np.concatenate([*ballots._ballots(held, texts, ONE_CLASS, popri(scoring="mean_cosine"))])
+    cast = unclipped(held, texts, ONE_CLASS, popri(scoring="mean_cosine"))
     assert np.linalg.norm(cast, axis=1).max() > 1.5
 
 

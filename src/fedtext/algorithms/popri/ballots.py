@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from fedtext.algorithms.popri.budget import CLIP_NORM
 from fedtext.embedding.blanks import written
-from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.federation.secure_sum import digest, private_sum
+from fedtext.federation.private_samples import PrivateSamples
 from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.voting.ballots import client_means, nearest_histogram_blocks, score_blocks
 from fedtext.voting.centring import Centre
 from fedtext.voting.projection import project_scores
-
-UNCLIPPED = float(np.finfo(np.float32).max)  # the mechanism clips the whole ballot; a class's part alone stays as it is
+from fedtext.voting.tally import UNCLIPPED, noised_tally
 
 
 def score_by_ballots(
@@ -36,19 +35,19 @@ def score_by_ballots(
     Candidates are in prompt order, `popri.responses` successive ones a prompt. An empty one (a row of zeros) is not
     voted on, takes no part of a ballot's clip norm, and scores zero.
     """
-    asked = asked_units(samples.units, ledger, key, seed=popri.seed, round=round_number)
-    scores, charged = private_sum(
-        _ballots(samples.of_units(asked), candidate_embeddings, candidate_label, popri),
-        dim=len(candidate_embeddings),
+    scores, charged = noised_tally(
+        samples,
+        candidate_embeddings,
+        candidate_label,
+        partial(_class_ballots, popri=popri),
+        voted_on=_voted_on(candidate_embeddings, popri),
         clip_norm=CLIP_NORM,
         noise_multiplier=noise,
         name="popri.scores",
         round=round_number,
+        seed=popri.seed,
         ledger=ledger,
         key=key,
-        input_digest=digest(
-            samples.features, samples.unit, samples.label, asked, candidate_embeddings, candidate_label
-        ),
     )
     if popri.projection:
         scores = _projected(scores, candidate_embeddings, candidate_label, popri)
@@ -75,28 +74,9 @@ def _projected(
     return projected
 
 
-def _ballots(
-    samples: PrivateSamples,
-    candidates: Float[np.ndarray, "candidate dim"],
-    candidate_label: Int[np.ndarray, " candidate"],
-    popri: Popri,
-) -> Iterator[Float[np.ndarray, "unit candidate"]]:
-    """Blocks of ballots over all candidates; in conditional generation a sample scores its own class only.
-
-    Units without samples send nothing. A ballot is clipped once, as a whole, by the mechanism.
-    """
-    present, unit = np.unique(samples.unit, return_inverse=True)
-    by_class = {}
-    voted_on = written(candidates) if popri.scoring == "nearest_histogram" else np.ones(len(candidates), dtype=bool)
-    for c in np.unique(candidate_label[voted_on]):
-        kept, own = samples.label == c, np.flatnonzero((candidate_label == c) & voted_on)
-        by_class[c] = own, _class_ballots(samples.features[kept], unit[kept], len(present), candidates[own], popri)
-    columns = [own for own, _ in by_class.values()]
-    for blocks in zip(*(ballots for _, ballots in by_class.values()), strict=True):
-        joint = np.zeros((len(blocks[0]), len(candidates)))
-        for own, block in zip(columns, blocks, strict=True):
-            joint[:, own] = block
-        yield joint
+def _voted_on(candidates: Float[np.ndarray, "candidate dim"], popri: Popri) -> Bool[np.ndarray, " candidate"]:
+    """Histograms pass empty candidates over; cosines see them at the centre of their prompt, where they score zero."""
+    return written(candidates) if popri.scoring == "nearest_histogram" else np.ones(len(candidates), dtype=bool)
 
 
 def _class_ballots(

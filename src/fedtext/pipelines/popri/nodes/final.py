@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import popri as algorithm
-from fedtext.embedding.blanks import written
+from fedtext.embedding.blanks import written, written_by_round
 from fedtext.embedding.encoder import Encoder
 from fedtext.evaluation.distribution import frechet_distance
 from fedtext.generation.language_model import LanguageModel
@@ -83,8 +83,7 @@ def select_synthetic(
 
 def collect_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.ndarray]:
     """Embeddings of each round's texts, keyed `round_01`, ..., for the evaluation; no key for a round without any."""
-    texts = [rows[written(rows)] for rows in candidate_embeddings]
-    return {f"round_{t:02d}": rows for t, rows in enumerate(texts, start=1) if len(rows)}
+    return written_by_round(candidate_embeddings)
 
 
 def collect_training_logs(*training_logs: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,66 @@
+"""PE+SFT, POPri's second baseline (Hou et al., ICML 2025, section 3.2): Private Evolution's best samples as labels.
+
+'One could directly finetune the LLM on the highest scoring samples using next-word-prediction loss.' All of it is
+post-processing of Private Evolution's noised histograms. The samples are trained on in the form of the few-shot lists
+that the generator is prompted with afterwards, so that what it learns is what it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from fedtext.generation.few_shot import prompts_by_class
+from fedtext.generation.prompts import LISTED, sample_list
+from fedtext.params.pe_sft import PeSft
+from fedtext.seeding import stream
+
+
+def best_samples(survivors: Sequence[pd.DataFrame], pe_sft: PeSft) -> pd.DataFrame:
+    """The distinct survivors with the most votes in any round, `pe_sft.samples` in all, classes alike.
+
+    Votes of different rounds are on one scale: the same units cast them, and the same noise lies on them.
+
+    Returns:
+        Columns `text`, `label`, `votes`; the best of a class first.
+    """
+    everyone = pd.concat(survivors, ignore_index=True).sort_values("votes", ascending=False, kind="stable")
+    distinct = everyone.drop_duplicates(["text", "label"], ignore_index=True)
+    classes = declared_classes(distinct)
+    kept = []
+    for c, label in enumerate(classes):
+        own = distinct if label is None else distinct[distinct["label"] == label]
+        kept.append(own.head(pe_sft.samples // len(classes) + (c < pe_sft.samples % len(classes))))
+    return pd.concat(kept, ignore_index=True)
+
+
+def training_lists(best: pd.DataFrame, pe_sft: PeSft) -> list[str]:
+    """`pe_sft.lists` few-shot lists of six best samples each, of one class, under the header the prompts have."""
+    rng = stream(pe_sft.seed, "lists")
+    classes = declared_classes(best)
+    texts = {c: (best if c is None else best[best["label"] == c])["text"].to_numpy() for c in classes}
+    lists = []
+    for k in range(pe_sft.lists):
+        label = classes[k % len(classes)]
+        own = texts[label]
+        lists.append(sample_list(own[rng.permutation(len(own))[:LISTED]].tolist(), label))
+    return lists
+
+
+def final_prompts(best: pd.DataFrame, public: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
+    """Prompts of the final set, classes in turn. Columns `prompt_id`, `prompt`, `label`."""
+    classes = declared_classes(best)
+    shown = [public.assign(label=label) for label in classes] if pe_sft.shots == "public" else [best]
+    return prompts_by_class(
+        pd.concat(shown),
+        public,
+        count=-(-pe_sft.synthetic_texts // pe_sft.final_responses),
+        classes=classes,
+        rng=stream(pe_sft.seed, "prompts", "final"),
+    )
+
+
+def declared_classes(table: pd.DataFrame) -> list[str | None]:
+    """The classes of Private Evolution's survivors, in alphabetical order, or one nameless class."""
+    return sorted(set(table["label"].dropna())) or [None]

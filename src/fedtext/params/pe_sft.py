@@ -1,0 +1,28 @@
+"""Parameters of PE+SFT: supervised fine-tuning of the generator on Private Evolution's best samples."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fedtext.params import Parameters
+from fedtext.params.generation import Sampler
+from fedtext.params.training import CausalTraining, Lora
+
+
+class PeSft(Parameters):
+    """`samples` survivors with the most votes are listed in `lists` few-shot lists, on which the generator is trained.
+
+    `shots` says what the prompts of the final set show: `survivors`, those samples, or `public`, as POPri's do.
+    """
+
+    samples: int = Field(ge=6)
+    lists: int = Field(ge=1)
+    shots: Literal["survivors", "public"] = "survivors"
+    training: CausalTraining = CausalTraining()
+    lora: Lora = Lora()
+    synthetic_texts: int = Field(ge=1)
+    final_responses: int = Field(1, ge=1)
+    sampler: Sampler = Sampler()
+    seed: int = 0

@@ -1,0 +1,92 @@
+"""PE+SFT's nodes. Their only input from private data are Private Evolution's released survivors: post-processing."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedtext.algorithms import pe_sft as algorithm
+from fedtext.embedding.blanks import encode_written
+from fedtext.embedding.encoder import Encoder
+from fedtext.generation.few_shot import first_written, sampled_texts
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.corpus import Chunking
+from fedtext.params.pe_sft import PeSft
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.report import final_report
+from fedtext.provenance import ReleaseEntry
+from fedtext.records import SYNTHETIC_COLUMNS
+from fedtext.seeding import derived_seed
+from fedtext.training.lora import TrainedAdapter
+from fedtext.training.supervised import train_on_texts
+
+
+def choose_best_samples(pe_sft: PeSft, *survivors: pd.DataFrame) -> pd.DataFrame:
+    """The survivors with the most votes."""
+    return algorithm.best_samples(survivors, pe_sft)
+
+
+def train_on_best_samples(
+    generator: LanguageModel, best: pd.DataFrame, pe_sft: PeSft
+) -> tuple[TrainedAdapter, pd.DataFrame]:
+    """Supervised fine-tuning of the generator, and the history of it."""
+    trained, history = train_on_texts(
+        generator,
+        algorithm.training_lists(best, pe_sft),
+        pe_sft.training,
+        pe_sft.lora,
+        seed=derived_seed(pe_sft.seed, "training"),
+        label="supervised fine-tuning",
+    )
+    return trained, pd.DataFrame(history)
+
+
+def draw_tuned_prompts(best: pd.DataFrame, public_samples: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
+    """Few-shot prompts of the final set."""
+    return algorithm.final_prompts(best, public_samples, pe_sft)
+
+
+def write_tuned_texts(
+    generator: LanguageModel, adapter: Path, prompts: pd.DataFrame, pe_sft: PeSft, chunking: Chunking
+) -> pd.DataFrame:
+    """Texts of the fine-tuned generator, `final_responses` a prompt."""
+    return sampled_texts(
+        generator.with_adapter(adapter),
+        prompts,
+        responses=pe_sft.final_responses,
+        sampler=pe_sft.sampler,
+        length=chunking.length,
+        seed=derived_seed(pe_sft.seed, "responses", "final"),
+        label="texts of the fine-tuned generator",
+    )
+
+
+def embed_tuned_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
+    """Unit embeddings; zeros for an empty text."""
+    return encode_written(encoder, texts["text"].tolist(), label="texts of the fine-tuned generator")
+
+
+def keep_tuned_texts(
+    final_texts: pd.DataFrame, final_embeddings: np.ndarray, pe_sft: PeSft
+) -> tuple[pd.DataFrame, np.ndarray, dict[str, np.ndarray]]:
+    """The synthetic data set, its embeddings, and these as the one round there is."""
+    kept = first_written(final_texts, pe_sft.synthetic_texts)
+    table = final_texts.iloc[kept].assign(round=1)[list(SYNTHETIC_COLUMNS)].reset_index(drop=True)
+    return table, final_embeddings[kept], {"round_01": final_embeddings[kept]}
+
+
+def report_tuning() -> dict[str, Any]:
+    """One round, without a released score: nothing private is asked about its texts."""
+    return {"released_scores": [None], "stopped": False, "chosen": 0}
+
+
+def name_cost(cost: dict[str, Any]) -> dict[str, Any]:
+    """The clients' side is Private Evolution's: fine-tuning happens on the server."""
+    return {**cost, "method": "PE+SFT (this run)"}
+
+
+def write_tuning_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+    """The privacy report: Private Evolution's releases, and what was made of them at no further price."""
+    further = "everything PE+SFT adds is computed from Private Evolution's noised histograms and public text alone"
+    return final_report(ledger, [entry.model_dump() for entry in release_history], [further])

@@ -1,0 +1,34 @@
+"""Before the rounds: the ledger, the first candidates and the first state."""
+
+from typing import Any
+
+import pandas as pd
+
+from fedtext.algorithms import private_evolution as algorithm
+from fedtext.generation.language_model import LanguageModel
+from fedtext.params.corpus import Chunking
+from fedtext.params.privacy import Privacy
+from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.privacy.ledger import Ledger
+
+
+def open_evolution_ledger(population: dict[str, int], evolution: PrivateEvolution, privacy: Privacy) -> Ledger:
+    """An empty ledger, after checking that one histogram a round fits the declared budget."""
+    return algorithm.planned_ledger(population["units"], evolution, privacy)
+
+
+def draw_public_texts(public_samples: pd.DataFrame, evolution: PrivateEvolution) -> pd.DataFrame:
+    """PrE-Text's first candidates: public texts."""
+    return algorithm.public_texts(public_samples, evolution)
+
+
+def write_random_texts(
+    generator: LanguageModel, public_samples: pd.DataFrame, evolution: PrivateEvolution, chunking: Chunking
+) -> pd.DataFrame:
+    """Aug-PE's first candidates: texts of the random API."""
+    return algorithm.random_texts(generator, public_samples, evolution, chunking)
+
+
+def start_evolution() -> dict[str, Any]:
+    """The state before the first round."""
+    return {"round": 0, "stopped": False, "released_scores": []}

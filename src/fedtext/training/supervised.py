@@ -1,0 +1,51 @@
+"""Supervised fine-tuning of a low-rank adapter: next-token training of a language model on texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.params.training import CausalTraining, Lora
+from fedtext.training.causal_lm import train_causal_lm
+from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from fedtext.generation.language_model import LanguageModel
+
+NO_TOKEN = -1  # padding that no tokenizer writes
+
+
+def train_on_texts(
+    base: LanguageModel, texts: Sequence[str], params: CausalTraining, lora: Lora, *, seed: int, label: str
+) -> tuple[TrainedAdapter, list[dict[str, float]]]:
+    """An adapter of the public model `base` trained on `texts`, and the history of `train_causal_lm`.
+
+    Raises:
+        ValueError: there is no text, or the loss is not finite.
+    """
+    import torch
+    from peft import get_peft_model
+
+    model, tokenizer = base.load()
+    torch.manual_seed(seed)
+    with without_deprecations():
+        adapted = get_peft_model(model, lora_config(model, lora))
+        rows = padded_rows(texts, tokenizer, model.config.max_position_embeddings)
+        history = train_causal_lm(adapted, rows, params, seed=seed, pad_token_id=NO_TOKEN, label=label)
+    return TrainedAdapter.of(adapted, base.source), history
+
+
+def padded_rows(
+    texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, longest: int
+) -> Int[np.ndarray, "text length"]:
+    """Token ids of each text, cut to `longest`, padded on the right with `NO_TOKEN` to the longest among them."""
+    encoded = tokenizer(list(texts), truncation=True, max_length=longest)["input_ids"] if texts else []
+    rows = np.full((len(encoded), max(map(len, encoded), default=0)), NO_TOKEN, dtype=np.int64)
+    for row, ids in zip(rows, encoded, strict=True):
+        row[: len(ids)] = ids
+    return rows
