@@ -4,7 +4,7 @@ from functools import partial
 
 from kedro.pipeline import Pipeline, node
 
-from fedtext.config import active_parameters
+from fedtext.config import active_rounds
 from fedtext.pipelines.dp_ftrl import nodes
 from fedtext.unrolling import round_dataset, unroll
 
@@ -16,7 +16,7 @@ ftrl_node = partial(node, namespace=NAME)
 
 def create_pipeline() -> Pipeline:
     """DP-FTRL for the rounds of the active parameters."""
-    rounds = int(active_parameters()[NAME]["rounds"])
+    rounds = active_rounds(NAME)
     return Pipeline([_setup(), _rounds(rounds), _final(rounds)])
 
 
