@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# A worker a core, one thread each; a file's tests stay together, since they share what they have run.
+PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
 .PHONY: run test lint viz mlflow nightly clean
 
@@ -10,7 +12,7 @@ run: $(INSTALLED)
 	$(BIN)/kedro run
 
 test: $(INSTALLED) lint
-	FEDTEXT_PROGRESS=0 $(BIN)/pytest -m "not slow and not network and not gpu" -q
+	$(PYTEST) -m "not slow and not network and not gpu"
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -19,7 +21,7 @@ lint: $(INSTALLED)
 	$(BIN)/lint-imports
 
 nightly: $(INSTALLED) lint
-	FEDTEXT_PROGRESS=0 $(BIN)/pytest -m "not network and not gpu" -q
+	$(PYTEST) -m "not network and not gpu"
 
 viz: $(INSTALLED)
 	$(BIN)/kedro viz run
