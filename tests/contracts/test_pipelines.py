@@ -86,3 +86,21 @@ def test_ballots_are_charged_every_round_and_single_releases_once(scoring: str) 
     overrides = {"scoring": scoring, "rounds": 3, "prompt_pool": "random", "oversample": 1.0}
     releases = [node for node in registered(**overrides)["popri"].nodes if "release" in node.tags]
     assert len(releases) == (1 if scoring in SINGLE_RELEASE else 3)
+
+
+@pytest.mark.parametrize("algorithm", ["popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl"])
+def test_what_an_algorithm_reports_lies_in_its_own_folder(algorithm: str) -> None:
+    from kedro.io import DataCatalog
+
+    job = registered()[algorithm]
+    loader = ProjectConfigLoader.active
+    assert loader is not None
+    catalog = DataCatalog.from_config(loader["catalog"])
+    reported = [name for name in job.all_outputs() if name.startswith(f"{algorithm}_")]
+    folders = {
+        name: Path(str(catalog.get(name)._filepath)).parent.name
+        for name in reported
+        if name.endswith(("figure", "report"))
+    }
+    assert folders == dict.fromkeys(folders, algorithm)
+    assert len(folders) >= 4
