@@ -26,12 +26,12 @@ def shown(prompt: str) -> set[str]:
 
 def test_the_best_are_distinct_and_those_with_most_votes_in_any_round() -> None:
     rounds = [table("abcd", [9.0, 1.0, 5.0, 0.5]), table("bbefgh", [7.0, 7.0, 4.0, 3.0, 2.0, 0.1])]
-    assert best_samples(rounds, pe_sft())["text"].tolist() == list("abcefg")
+    assert best_samples(pd.concat(rounds, ignore_index=True), pe_sft())["text"].tolist() == list("abcefg")
 
 
 def test_classes_give_equally_many() -> None:
     labels: list[str | None] = ["t", "t", "t", "t", "r", "r", "r"]
-    best = best_samples([table("abcdxyz", [9.0, 8, 7, 6, 3, 2, 1], labels)], pe_sft())
+    best = best_samples(table("abcdxyz", [9.0, 8, 7, 6, 3, 2, 1], labels), pe_sft())
     assert best["label"].value_counts().to_dict() == {"t": 3, "r": 3}
     assert {"a", "x"} <= set(best["text"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import time
@@ -18,9 +19,7 @@ from tests.end_to_end.conftest import ROOT, command, env, params
 
 @pytest.fixture(scope="module")
 def viz(tiny_run: Path) -> Iterator[httpx.Client]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = _free_port()
     arguments = command("viz", "run", "--no-browser", "--port", str(port), "--env", "tiny")
     arguments += ["--params", params(data_root=tiny_run, privacy__noise_seed=7)]
     server = _started(arguments, port)
@@ -30,6 +29,18 @@ def viz(tiny_run: Path) -> Iterator[httpx.Client]:
     finally:
         server.terminate()
         server.wait(30)
+
+
+def _free_port() -> int:
+    """Below the ports that the system lends to outgoing connections: a look at one of those may find itself."""
+    for port in range(20_000 + os.getpid() % 10_000, 31_000, 7):
+        with socket.socket() as free:
+            try:
+                free.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    pytest.fail("no free port from 20,000 to 31,000")
 
 
 def _started(arguments: list[str], port: int) -> subprocess.Popen[bytes]:

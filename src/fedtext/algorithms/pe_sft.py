@@ -7,8 +7,6 @@ that the generator is prompted with afterwards, so that what it learns is what i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from fedtext.generation.few_shot import prompts_by_class
@@ -17,15 +15,15 @@ from fedtext.params.pe_sft import PeSft
 from fedtext.seeding import stream
 
 
-def best_samples(survivors: Sequence[pd.DataFrame], pe_sft: PeSft) -> pd.DataFrame:
-    """The distinct survivors with the most votes in any round, `pe_sft.samples` in all, classes alike.
+def best_samples(survivors: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
+    """The distinct survivors (of all rounds) with the most votes in any round, `pe_sft.samples` in all, classes alike.
 
     Votes of different rounds are on one scale: the same units cast them, and the same noise lies on them.
 
     Returns:
         Columns `text`, `label`, `votes`; the best of a class first.
     """
-    everyone = pd.concat(survivors, ignore_index=True).sort_values("votes", ascending=False, kind="stable")
+    everyone = survivors.sort_values("votes", ascending=False, kind="stable")
     distinct = everyone.drop_duplicates(["text", "label"], ignore_index=True)
     classes = declared_classes(distinct)
     kept = []

@@ -91,7 +91,7 @@ def test_the_noise_has_the_stated_deviation_and_no_other(clip_norm: float) -> No
     truth = votes(held, texts, parameters)
     label = np.zeros(400, dtype=np.int64)
     drawn = []
-    for key in map(new_noise_key, range(10)):
+    for key in map(new_noise_key, range(40)):
         scores, charged = noised_histogram(held, texts, label, parameters, ledger(held.units), key, noise, 1)
         drawn.append(scores - truth)
     stddev = charged.releases[0].noise_stddev

@@ -22,7 +22,7 @@ from fedtext.training.lora import TrainedAdapter
 from fedtext.training.supervised import train_on_texts
 
 
-def choose_best_samples(pe_sft: PeSft, *survivors: pd.DataFrame) -> pd.DataFrame:
+def choose_best_samples(survivors: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
     """The survivors with the most votes."""
     return algorithm.best_samples(survivors, pe_sft)
 

@@ -4,9 +4,7 @@ from functools import partial
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.config import active_rounds
 from fedtext.pipelines.pe_sft import nodes
-from fedtext.unrolling import round_dataset
 
 NAME, SOURCE = "pe_sft", "pe"
 PE_SFT = "params:pe_sft"
@@ -15,15 +13,14 @@ tuning_node = partial(node, namespace=NAME)
 
 def create_pipeline() -> Pipeline:
     """From the survivors of all of Private Evolution's rounds to a synthetic data set and its privacy report."""
-    rounds = active_rounds(SOURCE)
-    return Pipeline([*_training(rounds), *_synthetic(), *_records(round_dataset(SOURCE, rounds, "ledger"))])
+    return Pipeline([*_training(), *_synthetic(), *_records()])
 
 
-def _training(rounds: int) -> list[Node]:
+def _training() -> list[Node]:
     return [
         tuning_node(
             nodes.choose_best_samples,
-            [PE_SFT, *(round_dataset(SOURCE, t, "survivors") for t in range(1, rounds + 1))],
+            [f"{SOURCE}_survivors", PE_SFT],
             f"{NAME}.tuned.survivors",
             name="choose_best_samples",
         ),
@@ -61,13 +58,13 @@ def _synthetic() -> list[Node]:
     ]
 
 
-def _records(ledger: str) -> list[Node]:
+def _records() -> list[Node]:
     return [
         tuning_node(nodes.name_cost, f"{SOURCE}_cost", f"{NAME}_cost", name="name_cost"),
         tuning_node(nodes.report_tuning, None, f"{NAME}_rounds", name="report_tuning"),
         tuning_node(
             nodes.write_tuning_report,
-            [ledger, "release_history"],
+            [f"{SOURCE}_ledger", "release_history"],
             [f"{NAME}_privacy_report", f"{NAME}_privacy_report_text"],
             name="write_tuning_report",
         ),

@@ -75,6 +75,12 @@ def _records(rounds: int) -> list[Node]:
             name="report_evolution",
         ),
         evolution_node(
+            nodes.hand_over,
+            [round_dataset(NAME, rounds, "ledger"), *_of_all_rounds(rounds, "survivors")],
+            [f"{NAME}_ledger", f"{NAME}_survivors"],
+            name="hand_over",
+        ),
+        evolution_node(
             nodes.write_evolution_report,
             [round_dataset(NAME, rounds, "ledger"), "release_history"],
             [f"{NAME}_privacy_report", f"{NAME}_privacy_report_text"],

@@ -70,6 +70,11 @@ def count_votes_exchanged(candidate_embeddings: np.ndarray, evolution: PrivateEv
     return algorithm.communication(evolution, embedding_dim=candidate_embeddings.shape[1]).model_dump()
 
 
+def hand_over(ledger: Ledger, *survivors: pd.DataFrame) -> tuple[Ledger, pd.DataFrame]:
+    """What other algorithms may build on: the last ledger, and the survivors of all rounds with their votes."""
+    return ledger, pd.concat(survivors, ignore_index=True)
+
+
 def write_evolution_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
     """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
     return final_report(ledger, [entry.model_dump() for entry in release_history])
