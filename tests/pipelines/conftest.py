@@ -16,12 +16,31 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
 from fedtext.config import ProjectConfigLoader
+from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
+from fedtext.privacy.noise import new_noise_key
 
 ROOT = Path(__file__).parents[2]
 DIM = 8
+ON_DEVICE = LanguageModel("bundled:on_device")
+HARBOUR = [
+    "the",
+    "ferry",
+    "sailed",
+    "from",
+    "harbour",
+    "to",
+    "harbour",
+    "while",
+    "gulls",
+    "followed",
+    "its",
+    "wake",
+    "at",
+    "dusk",
+]
 WORDS = [f"word{i}" for i in range(40)]
 
 
@@ -128,7 +147,35 @@ def run_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str, 
         "release_history": (),
         **more,
     }
-    made = {name: Kept() for name in pipeline.all_outputs()}
+    return _everything_made(pipeline, given, {name: Kept() for name in pipeline.all_outputs()})
+
+
+def made_up(count: int, seed: int) -> list[str]:
+    """Texts that the on-device model can learn from in a few steps."""
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(HARBOUR, size=rng.integers(6, 14))) for _ in range(count)]
+
+
+def train_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Runs an algorithm that trains the real on-device model, on made-up text of 20 clients; everything made, by name."""
+    from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
+
+    pipeline = client_tokens() + algorithm
+    given = {
+        "private_train": pd.DataFrame({"client_id": [f"c{i // 2}" for i in range(40)], "text": made_up(40, 0)}),
+        "private_noise_key": new_noise_key(privacy["noise_seed"]),
+        "population": {"units": 40 if privacy.get("unit") == "record" else 20},
+        "on_device": ON_DEVICE,
+        "release_history": (),
+        "params:privacy": Privacy.model_validate(privacy),
+        "params:chunking": Chunking(length=16, min_tokens=4),
+        **more,
+    }
+    made = {name: Kept(copy_mode="assign") for name in pipeline.all_outputs()}
+    return _everything_made(pipeline, given, made)
+
+
+def _everything_made(pipeline: Pipeline, given: dict[str, Any], made: dict[str, Kept]) -> dict[str, Any]:
     catalog = DataCatalog({**{k: Kept(v, copy_mode="assign") for k, v in given.items()}, **made})
     SequentialRunner().run(pipeline, catalog)
-    return {name: catalog[name].load() for name in pipeline.all_outputs()}
+    return {name: catalog[name].load() for name in made}

@@ -7,74 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from kedro.framework.startup import bootstrap_project
-from kedro.io import DataCatalog
-from kedro.runner import SequentialRunner
 
-from fedtext.config import ProjectConfigLoader
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.generation.language_model import LanguageModel
-from fedtext.params.corpus import Chunking
 from fedtext.params.dp_fedavg import DpFedavg
-from fedtext.params.privacy import Privacy
 from fedtext.pipelines.dp_fedavg import nodes
-from fedtext.privacy.noise import new_noise_key
-from tests.pipelines.conftest import ROOT, Kept
+from tests.pipelines.conftest import ON_DEVICE, configure, made_up, train_in_memory
 
-ON_DEVICE = LanguageModel("bundled:on_device")
-HARBOUR = [
-    "the",
-    "ferry",
-    "sailed",
-    "from",
-    "harbour",
-    "to",
-    "harbour",
-    "while",
-    "gulls",
-    "followed",
-    "its",
-    "wake",
-    "at",
-    "dusk",
-]
 Run = Callable[..., dict[str, Any]]
-
-
-def made_up(count: int, seed: int) -> list[str]:
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(HARBOUR, size=rng.integers(6, 14))) for _ in range(count)]
 
 
 def run(privacy: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     """Everything the graph makes, by data set name."""
     settings = {"rounds": 2, "clip_norm": 1.0, "local": {"learning_rate": 0.3}, **changes}
     declared = {"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}
-    bootstrap_project(ROOT)
-    ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), base_env="base", default_run_env="local", runtime_params={"dp_fedavg": settings}
-    )
-    from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
-    from fedtext.pipelines.dp_fedavg.pipeline import create_pipeline as dp_fedavg
+    configure(dp_fedavg=settings)
+    from fedtext.pipelines.dp_fedavg.pipeline import create_pipeline
 
-    pipeline = client_tokens() + dp_fedavg()
-    texts = made_up(40, 0)
-    given = {
-        "private_train": pd.DataFrame({"client_id": [f"c{i // 2}" for i in range(40)], "text": texts}),
-        "private_noise_key": new_noise_key(declared["noise_seed"]),
-        "population": {"units": 40 if declared.get("unit") == "record" else 20},
-        "on_device": ON_DEVICE,
-        "release_history": (),
-        "params:dp_fedavg": DpFedavg.model_validate(settings),
-        "params:privacy": Privacy.model_validate(declared),
-        "params:chunking": Chunking(length=16, min_tokens=4),
-    }
-    made = {name: Kept(copy_mode="assign") for name in pipeline.all_outputs()}
-    catalog = DataCatalog({**{k: Kept(v, copy_mode="assign") for k, v in given.items()}, **made})
-    SequentialRunner().run(pipeline, catalog)
-    return {name: catalog[name].load() for name in pipeline.all_outputs()}
+    return train_in_memory(create_pipeline(), declared, {"params:dp_fedavg": DpFedavg.model_validate(settings)})
 
 
 @pytest.fixture(scope="module")

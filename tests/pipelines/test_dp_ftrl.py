@@ -6,72 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from kedro.framework.startup import bootstrap_project
-from kedro.io import DataCatalog
-from kedro.runner import SequentialRunner
 
-from fedtext.config import ProjectConfigLoader
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.generation.language_model import LanguageModel
-from fedtext.params.corpus import Chunking
 from fedtext.params.dp_ftrl import DpFtrl
-from fedtext.params.privacy import Privacy
-from fedtext.privacy.noise import new_noise_key
 from fedtext.training.federated_averaging import flat_weights
-from tests.pipelines.conftest import ROOT, Kept
-
-ON_DEVICE = LanguageModel("bundled:on_device")
-HARBOUR = [
-    "the",
-    "ferry",
-    "sailed",
-    "from",
-    "harbour",
-    "to",
-    "harbour",
-    "while",
-    "gulls",
-    "followed",
-    "its",
-    "wake",
-    "at",
-    "dusk",
-]
-
-
-def made_up(count: int, seed: int) -> list[str]:
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(HARBOUR, size=rng.integers(6, 14))) for _ in range(count)]
+from tests.pipelines.conftest import ON_DEVICE, configure, made_up, train_in_memory
 
 
 def run(privacy: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     """Everything the graph makes, by data set name."""
     settings = {"rounds": 3, "separation": 2, "clip_norm": 1.0, "local": {"learning_rate": 0.3}, **changes}
     declared = {"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}
-    bootstrap_project(ROOT)
-    ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), base_env="base", default_run_env="local", runtime_params={"dp_ftrl": settings}
-    )
-    from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
-    from fedtext.pipelines.dp_ftrl.pipeline import create_pipeline as dp_ftrl
+    configure(dp_ftrl=settings)
+    from fedtext.pipelines.dp_ftrl.pipeline import create_pipeline
 
-    pipeline = client_tokens() + dp_ftrl()
-    given = {
-        "private_train": pd.DataFrame({"client_id": [f"c{i // 2}" for i in range(40)], "text": made_up(40, 0)}),
-        "private_noise_key": new_noise_key(declared["noise_seed"]),
-        "population": {"units": 20},
-        "on_device": ON_DEVICE,
-        "release_history": (),
-        "params:dp_ftrl": DpFtrl.model_validate(settings),
-        "params:privacy": Privacy.model_validate(declared),
-        "params:chunking": Chunking(length=16, min_tokens=4),
-    }
-    made = {name: Kept(copy_mode="assign") for name in pipeline.all_outputs()}
-    catalog = DataCatalog({**{k: Kept(v, copy_mode="assign") for k, v in given.items()}, **made})
-    SequentialRunner().run(pipeline, catalog)
-    return {name: catalog[name].load() for name in pipeline.all_outputs()}
+    return train_in_memory(create_pipeline(), declared, {"params:dp_ftrl": DpFtrl.model_validate(settings)})
 
 
 @pytest.fixture(scope="module")
