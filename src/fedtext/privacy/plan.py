@@ -62,3 +62,22 @@ def planned_ledger(
         for t in range(releases)
     ]
     return open_ledger(privacy, population, planned)
+
+
+def refuse_other_holder(privacy: Privacy, *, parameter: str, value: str, central: str, federated: str) -> None:
+    """A central form of an algorithm has a curator that holds single records; a federated one has clients and none.
+
+    Raises:
+        ValueError: `value` of `parameter` is one of the two, and the declaration is the other's.
+    """
+    declared = f"privacy.unit is {privacy.unit} and privacy.aggregation {privacy.aggregation}"
+    if value == central and (privacy.unit, privacy.aggregation) != ("record", "trusted"):
+        raise ValueError(
+            f"{parameter} is {central}, but {declared}: declare unit record and aggregation trusted, "
+            f"or set {parameter} to {federated}"
+        )
+    if value == federated and privacy.aggregation == "trusted":
+        raise ValueError(
+            f"{parameter} is {federated}, but {declared}: no curator holds the clients' text; declare aggregation "
+            f"secure or local, or set {parameter} to {central} (with unit record)"
+        )

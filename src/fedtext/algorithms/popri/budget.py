@@ -22,7 +22,9 @@ def planned_ledger(population: int, popri: Popri, privacy: Privacy) -> Ledger:
         BudgetExceeded: the run's planned releases would overdraw its budget.
         ValueError: the declaration does not fit `popri.variant`, or means nothing for so many units.
     """
-    _refuse_other_variant(popri, privacy)
+    plan.refuse_other_holder(
+        privacy, parameter="popri.variant", value=popri.variant, central="central", federated="federated"
+    )
     return plan.planned_ledger(
         privacy,
         population,
@@ -31,18 +33,3 @@ def planned_ledger(population: int, popri: Popri, privacy: Privacy) -> Ledger:
         first_round=0 if popri.single_release else 1,
         clip_norm=CLIP_NORM,
     )
-
-
-def _refuse_other_variant(popri: Popri, privacy: Privacy) -> None:
-    """Algorithm 1 has clients and no curator; Algorithms 2, 3 and 5 have a curator that holds single records."""
-    declared = f"privacy.unit is {privacy.unit} and privacy.aggregation {privacy.aggregation}"
-    if popri.variant == "central" and (privacy.unit, privacy.aggregation) != ("record", "trusted"):
-        raise ValueError(
-            f"popri.variant is central, but {declared}: declare unit record and aggregation trusted, "
-            "or set popri.variant to federated"
-        )
-    if popri.variant == "federated" and privacy.aggregation == "trusted":
-        raise ValueError(
-            f"popri.variant is federated, but {declared}: no curator holds the clients' text; declare aggregation "
-            "secure or local, or set popri.variant to central (with unit record)"
-        )

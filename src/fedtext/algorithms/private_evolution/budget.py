@@ -24,7 +24,7 @@ def planned_ledger(population: int, evolution: PrivateEvolution, privacy: Privac
         BudgetExceeded: one histogram a round would overdraw the run's budget.
         ValueError: the declaration does not fit `pe.form`, or means nothing for so many units.
     """
-    _refuse_other_form(evolution, privacy)
+    plan.refuse_other_holder(privacy, parameter="pe.form", value=evolution.form, central="aug_pe", federated="pre_text")
     return plan.planned_ledger(
         privacy, population, name=RELEASE, releases=evolution.rounds, clip_norm=evolution.clip_norm
     )
@@ -43,18 +43,3 @@ def histogram_stddev(ledger: Ledger) -> float:
     if declaration.aggregation == "secure":
         return release.noise_stddev / math.sqrt(declaration.honest_fraction)
     return release.noise_stddev
-
-
-def _refuse_other_form(evolution: PrivateEvolution, privacy: Privacy) -> None:
-    """PrE-Text has clients and no curator; Aug-PE has a curator that holds single records."""
-    declared = f"privacy.unit is {privacy.unit} and privacy.aggregation {privacy.aggregation}"
-    if evolution.form == "aug_pe" and (privacy.unit, privacy.aggregation) != ("record", "trusted"):
-        raise ValueError(
-            f"pe.form is aug_pe, but {declared}: declare unit record and aggregation trusted, "
-            "or set pe.form to pre_text"
-        )
-    if evolution.form == "pre_text" and privacy.aggregation == "trusted":
-        raise ValueError(
-            f"pe.form is pre_text, but {declared}: no curator holds the clients' text; declare "
-            "aggregation secure or local, or set pe.form to aug_pe (with unit record)"
-        )
