@@ -13,7 +13,7 @@ from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.generation import Sampler
 from fedtext.params.training import CausalTraining
-from fedtext.pipelines.evaluation import nodes
+from fedtext.pipelines.evaluation.nodes import conditions as nodes
 
 ON_DEVICE = LanguageModel("bundled:on_device")
 SETTINGS = (

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fedtext.params.training import CausalTraining
-from fedtext.training.causal_lm import _batches, _loss, logits_of_real, train_causal_lm
+from fedtext.training.causal_lm import _batches, _loss, logits_of_real, peak_share, train_causal_lm
 
 FAST = CausalTraining(epochs=3, batch_size=8, learning_rate=1e-2)
 
@@ -128,6 +128,25 @@ def test_steps_of_whole_and_partial_epochs(rows, batch, epochs, sizes):
     batches = list(_batches(rows, CausalTraining(epochs=epochs, batch_size=batch), seed=0))
     assert [len(b) for b in batches] == sizes
     assert max(np.concatenate(batches)) < rows
+
+
+@pytest.mark.parametrize(
+    ("steps", "warmup_share", "shares"),
+    [
+        (1, 0.05, [1.0]),
+        (2, 0.0, [0.75, 0.25]),
+        (4, 0.5, [0.5, 1.0, 0.75, 0.25]),
+    ],
+)
+def test_the_learning_rate_rises_to_its_peak_and_falls_towards_zero(steps, warmup_share, shares):
+    assert [peak_share(step, steps, warmup_share) for step in range(1, steps + 1)] == pytest.approx(shares)
+
+
+def test_a_training_of_one_step_moves_the_model(llama, rows):
+    model, _ = llama.load()
+    before = weights(model.float())
+    train_causal_lm(model, rows[:8], CausalTraining(epochs=1, batch_size=8), seed=0)
+    assert not torch.equal(weights(model), before)
 
 
 def test_an_epoch_shows_every_row_once_in_a_fresh_order():

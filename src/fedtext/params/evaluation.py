@@ -26,7 +26,7 @@ class Evaluation(Parameters):
 
     training: CausalTraining = CausalTraining(epochs=3)
     untuned: UntunedControl = UntunedControl()
-    texts: int = Field(1600, ge=1)
+    texts: int = Field(1000, ge=1)
     max_eval_samples: int = Field(2000, ge=10)
     top: tuple[int, ...] = (1, 3, 5)
     published_metric: bool = False

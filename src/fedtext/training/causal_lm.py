@@ -49,15 +49,15 @@ def train_causal_lm(
 
     `pad_token_id` may be a number that is no token, such as -1: a real token used as padding would hide itself.
 
-    AdamW on float32 weights (matrices decay, vectors do not), linear warm-up, cosine decay to zero, gradients clipped
-    to norm 1. Every epoch is a fresh shuffle; its last, incomplete batch is left out unless it is the only one. The
+    AdamW on float32 weights (matrices decay, vectors do not), learning rate by `peak_share`, gradients clipped to
+    norm 1. Every epoch is a fresh shuffle; its last, incomplete batch is left out unless it is the only one. The
     model ends on the training device, in evaluation mode.
 
     Returns the training history: one `{"step", "loss"}` per 25 steps and one for the last (loss in nats per token,
     mean over the steps since the entry before). Raises `ValueError` when there are no rows or the loss is not finite.
     """
     import torch
-    from transformers import get_cosine_schedule_with_warmup
+    from torch.optim.lr_scheduler import LambdaLR
 
     if len(rows) == 0:
         raise ValueError(f"{label}: no training rows; give it more text or shorter rows")
@@ -67,9 +67,7 @@ def train_causal_lm(
     forward = torch.compile(model) if params.compile else model
     batches = list(_batches(len(rows), params, seed))
     optimizer = _optimizer(model, params)
-    schedule = get_cosine_schedule_with_warmup(
-        optimizer, math.ceil(params.warmup_share * len(batches)), num_training_steps=len(batches)
-    )
+    schedule = LambdaLR(optimizer, lambda done: peak_share(done + 1, len(batches), params.warmup_share))
     torch.manual_seed(seed)  # dropout
     history: list[dict[str, float]] = []
     recent: list[Tensor] = []
@@ -88,6 +86,17 @@ def train_causal_lm(
             recent.clear()
     model.eval()
     return history
+
+
+def peak_share(step: int, steps: int, warmup_share: float) -> float:
+    """Share of the peak learning rate at `step` of 1, ..., `steps`: linear warm-up to 1, then cosine decay towards 0.
+
+    No step is at 0, as the first and the last of the common schedule are: a training of one or two steps moves too.
+    """
+    warmup = math.ceil(warmup_share * steps)
+    if step <= warmup:
+        return step / warmup
+    return 0.5 * (1 + math.cos(math.pi * (step - warmup) / (steps - warmup + 1)))
 
 
 def refuse_long(rows: Sequence[Sequence[int]] | np.ndarray, model: PreTrainedModel, label: str) -> None:

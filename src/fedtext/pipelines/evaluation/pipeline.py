@@ -10,7 +10,7 @@ from typing import Any
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.evaluation import nodes
+from fedtext.pipelines.evaluation.nodes import conditions, distances
 
 HELD_OUT = "held_out_evaluation"
 SETTINGS = ["params:chunking", "params:evaluation"]
@@ -19,23 +19,23 @@ CONTROLS = ("eps0", "public_control", "untuned_control", "private")
 
 def controls_pipeline() -> Pipeline:
     """What every algorithm is compared with, and the held-out samples' embeddings."""
-    conditions: dict[str, tuple[Callable[..., Any], list[str]]] = {
-        "eps0": (nodes.score_public_model, []),
-        "public_control": (nodes.score_public_control, ["public_samples"]),
-        "untuned_control": (nodes.score_untuned_control, ["untuned_texts"]),
-        "private": (nodes.score_private_text, ["private_train"]),
+    controls: dict[str, tuple[Callable[..., Any], list[str]]] = {
+        "eps0": (conditions.score_public_model, []),
+        "public_control": (conditions.score_public_control, ["public_samples"]),
+        "untuned_control": (conditions.score_untuned_control, ["untuned_texts"]),
+        "private": (conditions.score_private_text, ["private_train"]),
     }
     return Pipeline(
         [
             node(
-                nodes.generate_untuned_texts,
+                conditions.generate_untuned_texts,
                 ["generator", "public_samples", *SETTINGS],
                 "untuned_texts",
                 name="generate_untuned_texts",
                 namespace="evaluation",
             ),
             node(
-                nodes.embed_test_samples,
+                distances.embed_test_samples,
                 ["private_test", "encoder", "params:evaluation"],
                 "private_test_embeddings",
                 name="embed_test_samples",
@@ -43,7 +43,7 @@ def controls_pipeline() -> Pipeline:
             ),
             *(
                 _scored(function, texts, f"private_counts_{name}", "evaluation")
-                for name, (function, texts) in conditions.items()
+                for name, (function, texts) in controls.items()
             ),
         ]
     )
@@ -53,11 +53,11 @@ def text_pipeline(algorithm: str, *, matched: bool = False) -> Pipeline:
     """Judge `<algorithm>_synthetic` on the test clients; `matched` adds the public texts that its release picks."""
     place = f"evaluation.{algorithm}"
     counts = {"synthetic": f"private_{algorithm}_counts_synthetic"}
-    scored = [_scored(nodes.score_synthetic, [f"{algorithm}_synthetic"], counts["synthetic"], place)]
+    scored = [_scored(conditions.score_synthetic, [f"{algorithm}_synthetic"], counts["synthetic"], place)]
     if matched:
         counts["matched_control"] = f"private_{algorithm}_counts_matched_control"
         texts = [f"{algorithm}_matched_public"]
-        scored.append(_scored(nodes.score_matched_control, texts, counts["matched_control"], place))
+        scored.append(_scored(conditions.score_matched_control, texts, counts["matched_control"], place))
     return Pipeline([*scored, _comparison(algorithm, counts), *_distances(algorithm)])
 
 
@@ -65,7 +65,7 @@ def model_pipeline(algorithm: str) -> Pipeline:
     """Judge `<algorithm>_model`, an on-device model trained on the private text itself."""
     counts = {"trained_model": f"private_{algorithm}_counts_trained_model"}
     scored = node(
-        nodes.score_trained_model,
+        conditions.score_trained_model,
         [f"{algorithm}_model", "on_device", "private_test", *SETTINGS],
         counts["trained_model"],
         name="score_trained_model",
@@ -83,7 +83,7 @@ def _scored(function: Callable[..., Any], texts: list[str], counts: str, place: 
 def _comparison(algorithm: str, counts: dict[str, str]) -> Node:
     controls = {name: f"private_counts_{name}" for name in CONTROLS}
     return node(
-        nodes.compare_accuracies,
+        conditions.compare_accuracies,
         {"private_test": "private_test", "evaluation": "params:evaluation", **controls, **counts},
         f"{algorithm}_accuracy",
         name="compare_accuracies",
@@ -97,19 +97,19 @@ def _distances(algorithm: str) -> list[Node]:
     held_out_node = partial(node, namespace=f"evaluation.{algorithm}", tags=HELD_OUT)
     return [
         held_out_node(
-            nodes.measure_distances,
+            distances.measure_distances,
             ["private_test_embeddings", *embeddings, f"{algorithm}_rounds", "params:evaluation"],
             f"{algorithm}_distances",
             name="measure_distances",
         ),
         held_out_node(
-            nodes.draw_embedding_maps,
+            distances.draw_embedding_maps,
             ["private_test_embeddings", "private_test", *embeddings, "params:evaluation"],
             [f"{algorithm}_rounds_map_figure", f"{algorithm}_sets_map_figure"],
             name="draw_embedding_maps",
         ),
         held_out_node(
-            nodes.draw_client_tokens,
+            distances.draw_client_tokens,
             "private_test",
             f"{algorithm}_tokens_figure",
             name="draw_client_tokens",

@@ -1,7 +1,7 @@
-"""Evaluation nodes. A condition is one training and one measurement, so that each resumes on its own.
+"""Next-token accuracy. A condition is one training and one measurement, so that each resumes on its own.
 
-What a condition got right in each held-out text is as private as the text; only aggregates leave, in the scorecard and
-the figures, by nodes that are declared held-out evaluations.
+What a condition got right in each held-out text is as private as the text; only aggregates leave, by the node that
+compares them, a declared held-out evaluation.
 """
 
 import dataclasses
@@ -11,13 +11,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from plotly.graph_objects import Figure
 
-from fedtext.embedding.encoder import Encoder
 from fedtext.evaluation.conditions import CONDITIONS, compare_scored, held_out_sample, score_condition
-from fedtext.evaluation.distribution import HeldOut, fit_pca
-from fedtext.evaluation.figures import tokens_per_client
-from fedtext.evaluation.figures_pca import pca_panels
 from fedtext.generation.few_shot import draw_prompts, sampled_texts
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
@@ -25,7 +20,6 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.seeding import derived_seed, stream
 
 Counts = dict[str, np.ndarray]
-PANELS = 6
 
 
 def _condition(
@@ -157,61 +151,3 @@ def compare_accuracies(private_test: pd.DataFrame, evaluation: Evaluation, **con
     clients, _ = pd.factorize(held_out["client_id"], sort=True)
     by_name = {name: conditions[name] for name in CONDITIONS if name in conditions}
     return compare_scored(by_name, clients)
-
-
-def embed_test_samples(private_test: pd.DataFrame, encoder: Encoder, evaluation: Evaluation) -> np.ndarray:
-    """Unit embeddings of the held-out samples that are evaluated on."""
-    rows = held_out_sample(len(private_test), evaluation)
-    return encoder.encode(private_test["text"].iloc[rows].tolist(), label="held-out samples")
-
-
-def measure_distances(
-    private_test_embeddings: np.ndarray,
-    round_embeddings: dict[str, np.ndarray],
-    synthetic_embeddings: np.ndarray,
-    public_embeddings: np.ndarray,
-    rounds: dict[str, Any],
-    evaluation: Evaluation,
-) -> dict[str, Any]:
-    """Distances of every round's candidates, the synthetic and the public texts to held-out text, at one size."""
-    sets = {"synthetic": synthetic_embeddings, "public_control": public_embeddings}
-    smallest = min(len(rows) for rows in (*round_embeddings.values(), *sets.values()))
-    held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
-    compared = [
-        {"adapter": t, "released_score": rounds["released_scores"][t], **held_out.compare(rows)}
-        for t, rows in ((int(name.removeprefix("round_")) - 1, rows) for name, rows in round_embeddings.items())
-    ]
-    return {
-        "rounds": compared,
-        "sets": {name: held_out.compare(rows) for name, rows in sets.items()},
-        "bias": held_out.floor()._asdict(),
-        "held_out_texts": len(private_test_embeddings),
-        "held_out_distance": held_out.compare(private_test_embeddings)["median_distance"],
-    }
-
-
-def draw_embedding_maps(
-    private_test_embeddings: np.ndarray,
-    private_test: pd.DataFrame,
-    round_embeddings: dict[str, np.ndarray],
-    synthetic_embeddings: np.ndarray,
-    public_embeddings: np.ndarray,
-    evaluation: Evaluation,
-) -> tuple[Figure, Figure]:
-    """POPri's Figures 4 (rounds) and 2 (final set); held-out text only as areas of at least 20 clients."""
-    held_out = private_test.iloc[held_out_sample(len(private_test), evaluation)]
-    clients, _ = pd.factorize(held_out["client_id"], sort=True)
-    shown = np.unique(np.linspace(0, len(round_embeddings) - 1, PANELS).astype(np.int64))
-    names = list(round_embeddings)
-    rounds = {f"after round {t}" if t else "before training": round_embeddings[names[t]] for t in shown}
-    sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
-    plane = fit_pca(private_test_embeddings)
-    return (
-        pca_panels("Candidates over the rounds", rounds, private_test_embeddings, clients, plane),
-        pca_panels("Synthetic and public texts", sets, private_test_embeddings, clients, plane),
-    )
-
-
-def draw_client_tokens(private_test: pd.DataFrame) -> Figure:
-    """Tokens per held-out client (POPri's Figure 9), small bins left out."""
-    return tokens_per_client(private_test.groupby("client_id")["n_tokens"].sum().to_numpy())

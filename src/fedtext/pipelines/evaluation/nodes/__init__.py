@@ -1,0 +1,1 @@
+"""Evaluation nodes: accuracies of the on-device model, distances of the texts."""
