@@ -100,7 +100,7 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
     )
     for y, (value, error, label) in enumerate(zip(values, errors, labels, strict=True)):
         figure.add_annotation(x=value + error, y=y, text=label, xanchor="left", xshift=8, showarrow=False)
-    figure.update_xaxes(title_text="next-token accuracy on held-out text, %", range=[0, 1.6 * max(values)])
+    figure.update_xaxes(title_text="next-token accuracy on held-out text, %", range=[0, 1.9 * max(values)])
     figure.update_yaxes(showgrid=False, tickfont={"color": INK})
     return styled(figure, "Next-token accuracy of the on-device model", height=130 + 46 * len(names))
 

@@ -47,4 +47,4 @@ def gaussian_shift(epsilon: float, delta: float) -> float:
 
 
 def _delta(shift: float, epsilon: float) -> float:
-    return float(gaussian_delta(shift, np.array([epsilon]))[0])
+    return float(gaussian_delta(shift, np.array([epsilon], dtype=np.float64))[0])
