@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedtext.corpora.largefedbench.counts import SourceCounts
-from fedtext.corpora.largefedbench.near_duplicates import Duplicate, MinHash, near_duplicates
+from fedtext.corpora.largefedbench.near_duplicates import Duplicate, near_duplicates, unpacked
 from fedtext.corpora.largefedbench.schema import CHUNKS, CLIENTS, TableWriter
 from fedtext.corpora.largefedbench.shards import FACTS, ROW_GROUP, ShardFacts
 from fedtext.corpora.largefedbench.sources import SOURCES
@@ -81,8 +80,7 @@ class Merge:
         self.licenses: dict[str, int] = defaultdict(int)
         self.duplicates: dict[str, dict[str, int]] = {}
         self._writers: dict[tuple[str, str], tuple[TableWriter, TableWriter]] = {}
-        self._minhash = MinHash()
-        self._signatures: dict[str, list[np.ndarray]] = defaultdict(list)
+        self._signatures: dict[str, bytearray] = defaultdict(bytearray)
         self._ids: dict[str, list[str]] = defaultdict(list)
 
     def run(self, shards: list[tuple[str, Path]], counts: dict[str, SourceCounts]) -> None:
@@ -105,7 +103,7 @@ class Merge:
             self._report_near_duplicates()
 
     def _add(self, row: tuple[Any, ...], config: str) -> None:
-        *values, text, n_tokens, starts, ends, lengths = row
+        *values, text, n_tokens, starts, ends, lengths, signature = row
         client_id, date, license_id = values[0], values[4], values[9]
         split = split_for(client_id, date, self.params.split)
         sizes = self.sizes.setdefault(config, {}).setdefault(split, {"clients": 0, "chunks": 0, "tokens": 0})
@@ -121,7 +119,7 @@ class Merge:
             first, last = self.dates.get(config, [date, date])
             self.dates[config] = [min(first, date), max(last, date)]
         if self.params.near_duplicates:
-            self._signatures[config].append(self._minhash.signature(text))
+            self._signatures[config] += signature
             self._ids[config].append(client_id)
 
     def _tables(self, config: str, split: str, written: int) -> tuple[TableWriter, TableWriter]:
@@ -140,7 +138,7 @@ class Merge:
     def _report_near_duplicates(self) -> None:
         for config in sorted(self._ids):
             ids = self._ids[config]
-            found = near_duplicates(np.stack(self._signatures.pop(config)), self.params.near_duplicate_similarity)
+            found = near_duplicates(unpacked(self._signatures.pop(config)), self.params.near_duplicate_similarity)
             writer = TableWriter(self.root / config / "near_duplicates.parquet", NEAR_DUPLICATES)
             for duplicate in found:
                 writer.add((ids[duplicate.client], ids[duplicate.original], duplicate.similarity))

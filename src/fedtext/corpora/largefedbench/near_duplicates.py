@@ -18,6 +18,7 @@ from fedtext.seeding import stream
 SHINGLE_WORDS = 5
 PERMUTATIONS = 64
 BANDS = 16
+SIGNATURE_BYTES = 4 * PERMUTATIONS
 SEED = 2025  # public, and part of the report's definition
 
 _BASE = 0x9E3779B97F4A7C15 | 1  # odd, so that it has an inverse modulo 2**64
@@ -52,6 +53,10 @@ class MinHash:
         minima: np.ndarray = (mixed.min(axis=0) >> np.uint64(32)).astype(np.uint32)
         return minima
 
+    def packed(self, text: str) -> bytes:
+        """The signature as `SIGNATURE_BYTES` bytes, as it travels in a shard."""
+        return self.signature(text).astype("<u4").tobytes()
+
     def _shingles(self, text: str) -> UInt64[np.ndarray, shingle]:
         """Hashes of all runs of `SHINGLE_WORDS` words (of all words, if fewer), by one prefix sum over the bytes."""
         words = " ".join(_NOT_WORDS.sub(" ", text.lower()).split())
@@ -66,7 +71,7 @@ class MinHash:
         run = min(SHINGLE_WORDS, len(starts))
         first, last = starts[: len(starts) - run + 1], ends[run - 1 :]
         hashes = (prefix[last] - prefix[first]) * self._inverses[first]
-        return _finalised(np.unique(hashes))
+        return _finalised(hashes)
 
     def _extend(self, length: int) -> None:
         if len(self._powers) < length:
@@ -82,6 +87,11 @@ def _finalised(hashes: UInt64[np.ndarray, shingle]) -> UInt64[np.ndarray, shingl
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     spread: np.ndarray = hashes ^ (hashes >> np.uint64(33))
     return spread
+
+
+def unpacked(signatures: bytes | bytearray) -> UInt32[np.ndarray, "client permutation"]:
+    """Packed signatures, one after the other, as a table."""
+    return np.frombuffer(signatures, "<u4").reshape(-1, PERMUTATIONS)
 
 
 def near_duplicates(signatures: UInt32[np.ndarray, "client permutation"], similarity: float) -> list[Duplicate]:

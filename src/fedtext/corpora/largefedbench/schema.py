@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fedtext.corpora.largefedbench.near_duplicates import SIGNATURE_BYTES
+
 _TEXT_COLUMNS = (
     "client_id", "source", "country", "chamber", "date", "speaker", "speaker_id", "title", "url", "license",
     "floor_language", "label", "text",
@@ -28,7 +30,8 @@ CHUNKS = pa.schema(
         ("split", pa.string()),
     ]
 )
-# A shard between parsing and merging: a client, its tokens, and the chunks' spans; no split yet, no chunk text twice.
+# A shard between parsing and merging: a client, its tokens, the chunks' spans, its MinHash signature if duplicates are
+# looked for; no split yet, no chunk text twice.
 SHARD = pa.schema(
     [
         *((name, pa.string()) for name in _TEXT_COLUMNS),
@@ -36,6 +39,7 @@ SHARD = pa.schema(
         ("starts", pa.list_(pa.int32())),
         ("ends", pa.list_(pa.int32())),
         ("lengths", pa.list_(pa.int32())),
+        ("signature", pa.binary(SIGNATURE_BYTES)),
     ]
 )
 TABLES = {"clients": CLIENTS, "chunks": CHUNKS}

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from fedtext.corpora.largefedbench.clients import Client, clients_of
 from fedtext.corpora.largefedbench.counts import SourceCounts
+from fedtext.corpora.largefedbench.near_duplicates import MinHash
 from fedtext.corpora.largefedbench.raw_pages import RawPage, RawPageError
 from fedtext.corpora.largefedbench.schema import SHARD, TableWriter
 from fedtext.corpora.largefedbench.sources import SOURCES, Source, raw_pages
@@ -110,8 +111,9 @@ def write_shard(task: ShardTask) -> Path:
     clients = sorted(clients_of(turns, task.params, counts), key=lambda client: client.client_id)
     partial = task.path.with_suffix(f".{os.getpid()}.partial")
     writer = TableWriter(partial, SHARD, row_group=ROW_GROUP)
+    minhash = MinHash() if task.params.near_duplicates else None
     for first in range(0, len(clients), BATCH):
-        _write_batch(writer, clients[first : first + BATCH], task)
+        _write_batch(writer, clients[first : first + BATCH], task, minhash)
     first_id = clients[0].client_id if clients else ""
     writer.close({FACTS: json.dumps([counts.as_dict(), bad_pages, first_id])})
     os.replace(partial, task.path)
@@ -140,8 +142,9 @@ def _note_bad(
     bad_pages.append((error.name, error.reason))
 
 
-def _write_batch(writer: TableWriter, clients: list[Client], task: ShardTask) -> None:
+def _write_batch(writer: TableWriter, clients: list[Client], task: ShardTask, minhash: MinHash | None) -> None:
     chunked = task.tokenizer.chunks([client.text for client in clients], task.params.chunking)
     for client, (n_tokens, chunks) in zip(clients, chunked, strict=True):
         starts, ends, lengths = zip(*chunks, strict=True) if chunks else ((), (), ())
-        writer.add((*client, n_tokens, starts, ends, lengths))
+        signature = minhash.packed(client.text) if minhash else None
+        writer.add((*client, n_tokens, starts, ends, lengths, signature))
