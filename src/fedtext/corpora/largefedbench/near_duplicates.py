@@ -24,6 +24,7 @@ SEED = 2025  # public, and part of the report's definition
 _BASE = 0x9E3779B97F4A7C15 | 1  # odd, so that it has an inverse modulo 2**64
 _INVERSE = pow(_BASE, -1, 2**64)
 _NOT_WORDS = re.compile(r"[^\w\s]+")
+_SPACED = {code: " " for code in range(128) if _NOT_WORDS.fullmatch(chr(code))}  # the same for plain ASCII, faster
 
 
 class Duplicate(NamedTuple):
@@ -59,7 +60,9 @@ class MinHash:
 
     def _shingles(self, text: str) -> UInt64[np.ndarray, shingle]:
         """Hashes of all runs of `SHINGLE_WORDS` words (of all words, if fewer), by one prefix sum over the bytes."""
-        words = " ".join(_NOT_WORDS.sub(" ", text.lower()).split())
+        lowered = text.lower()
+        spaced = lowered.translate(_SPACED) if lowered.isascii() else _NOT_WORDS.sub(" ", lowered)
+        words = " ".join(spaced.split())
         data = np.frombuffer(words.encode(), np.uint8)
         if not len(data):
             return np.zeros(0, np.uint64)

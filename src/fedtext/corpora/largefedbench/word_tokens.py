@@ -65,6 +65,8 @@ class WordTokens:
 
     def _offsets_of(self, word: str) -> list[tuple[int, int]]:
         """Characters of the word that each of its tokens covers."""
+        if self._counts[word] == 1:
+            return [(0, len(word))]
         offsets = self._offsets.get(word)
         if offsets is None:
             offsets = self._offsets[word] = self._backend.encode(word, add_special_tokens=False).offsets
