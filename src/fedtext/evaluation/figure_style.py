@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 INK, MUTED, RULE = "#1f2933", "#66727f", "#e3e8ee"
+ON_ANY = "#76818d"  # labels inside a plot: Kedro-Viz swaps the paper for black and leaves them their colour
 SYNTHETIC, CONTROL, PUBLIC, PRIVATE = "#0b66c3", "#9aa7b4", "#c9d1d9", "#3a4653"
 WARNING = "#c2410c"
 HELD_OUT_SHADES = ["rgba(58,70,83,0.12)", "rgba(58,70,83,0.50)"]
@@ -48,7 +49,7 @@ def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = Fals
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         bargap=0.35,
     )
-    figure.update_annotations(font={"size": 13, "color": INK})
+    figure.update_annotations(font={"size": 13, "color": ON_ANY})
     return figure
 
 

@@ -87,20 +87,21 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
     values = [100 * table[n]["top_1"] for n in names]
     known = [error if (error := table[n]["standard_error"]) and np.isfinite(error) else 0.0 for n in names]
     errors = [100 * TWO_SIDED_95 * error for error in known]
-    labels = [percent(table[n]["top_1"]) + (f"   gap closed: {share(closed[n])}" if n in closed else "") for n in names]
+    gaps = [f"<br>gap closed: {share(closed[n])}" if n in closed else "" for n in names]
     figure = Figure(
         Bar(
             x=values,
-            y=[html.escape(CONDITIONS.get(n, n)) for n in names],
+            y=[html.escape(CONDITIONS.get(n, n)) + gap for n, gap in zip(names, gaps, strict=True)],
             orientation="h",
             marker={"color": [COLOURS.get(n, CONTROL) for n in names]},
             error_x={"type": "data", "array": errors, "color": MUTED, "thickness": 1, "width": 4},
             hovertemplate="%{x:.1f}%<extra></extra>",
         )
     )
-    for y, (value, error, label) in enumerate(zip(values, errors, labels, strict=True)):
+    for y, (value, error) in enumerate(zip(values, errors, strict=True)):
+        label = percent(value / 100)
         figure.add_annotation(x=value + error, y=y, text=label, xanchor="left", xshift=8, showarrow=False)
-    figure.update_xaxes(title_text="next-token accuracy on held-out text, %", range=[0, 1.9 * max(values)])
+    figure.update_xaxes(title_text="next-token accuracy on held-out text, %", range=[0, 1.25 * max(values)])
     figure.update_yaxes(showgrid=False, tickfont={"color": INK})
     return styled(figure, "Next-token accuracy of the on-device model", height=130 + 46 * len(names))
 
