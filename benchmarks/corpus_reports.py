@@ -27,10 +27,7 @@ from fedtext.evaluation.wording import count, percent, points, share
 ROOT = Path(__file__).parents[1]
 KEDRO = Path(sys.executable).with_name("kedro")
 CONCLUSION = "## What we conclude"
-SETTINGS = {
-    "popri.rounds": 3, "popri.prompts": 48, "popri.synthetic_texts": 1000, "privacy.delta": "0.0001",
-    "evaluation.max_eval_samples": 1000,
-}  # fmt: skip
+SETTINGS = {"privacy.delta": "0.0001", "evaluation.max_eval_samples": 1000}
 # A small snapshot needs larger shares than the benchmark's 3 and 2 percent to have held-out clients to measure on.
 SHARES = {"largefedbench.split.validation_share": 0.1, "largefedbench.split.test_share": 0.15}
 ALL_IN_TRAIN = {"largefedbench.split.validation_share": 0, "largefedbench.split.test_share": 0}
