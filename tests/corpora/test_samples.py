@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fedtext.corpora.samples import sample_records
+from fedtext.corpora.samples import sample_records, spread_samples
 from fedtext.params.corpus import Chunking
 from fedtext.records import SAMPLE_COLUMNS
 
@@ -43,3 +46,16 @@ def test_no_records_make_no_samples() -> None:
     made = cut(records())
     assert made.empty
     assert list(made.columns) == list(SAMPLE_COLUMNS)
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=12), st.integers(1, 40))
+def test_a_bound_takes_one_sample_of_every_text_before_a_second_of_any(sizes: list[int], most: int) -> None:
+    clients = np.repeat([f"text {i}" for i in range(len(sizes))], sizes)
+    samples = pd.DataFrame({"client_id": clients, "text": np.arange(len(clients)).astype(str)})
+    kept = spread_samples(samples, most)
+    assert len(kept) == min(most, len(samples))
+    assert kept["text"].astype(int).is_monotonic_increasing
+    counts = kept["client_id"].value_counts().reindex(np.unique(clients), fill_value=0)
+    fewest = counts[counts < np.unique(clients, return_counts=True)[1]].min()  # of those with samples to spare
+    assert np.isnan(fewest) or counts.max() <= fewest + 1
+    assert spread_samples(samples, None) is samples

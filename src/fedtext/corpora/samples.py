@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from fedtext.corpora.chunking import chunk_texts
 from fedtext.params.corpus import Chunking
 from fedtext.records import SAMPLE_COLUMNS
+from fedtext.seeding import stream
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -25,3 +27,13 @@ def sample_records(records: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, ch
     ]
     samples = pd.DataFrame(rows, columns=["client_id", "text", "label", "date", "n_tokens"])
     return samples.assign(index=samples.groupby("client_id").cumcount())[list(SAMPLE_COLUMNS)]
+
+
+def spread_samples(samples: pd.DataFrame, most: int | None) -> pd.DataFrame:
+    """At most `most` samples, in their order: a random one of every client before a second of any. None: all."""
+    if most is None or len(samples) <= most:
+        return samples
+    shuffled = samples.iloc[stream(0, "spread samples").permutation(len(samples))]
+    turns = shuffled.groupby("client_id").cumcount().to_numpy()
+    first = shuffled.index[np.argsort(turns, kind="stable")[:most]]
+    return samples.loc[np.sort(first)].reset_index(drop=True)

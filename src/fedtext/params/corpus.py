@@ -10,7 +10,10 @@ from fedtext.params import Parameters
 
 
 class Corpus(Parameters):
-    """Source of the private text and of the public text that prompts are made from."""
+    """Source of the private text and of the public text that prompts are made from.
+
+    `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any.
+    """
 
     source: Literal["docstrings", "table", "snapshot"] = "docstrings"
     path: str | None = None
@@ -21,6 +24,7 @@ class Corpus(Parameters):
     min_chars: int = Field(120, ge=0)
     max_clients: int | None = Field(None, ge=2)
     public_texts: int = Field(4000, ge=10)
+    public_samples: int | None = Field(None, ge=10)
     public_path: str | None = None
     public_chars_per_package: int = Field(1_500_000, gt=0)
     snapshot: str | None = None

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pandas as pd
 from plotly.graph_objects import Figure
 
-from fedtext.corpora.samples import sample_records
+from fedtext.corpora.samples import sample_records, spread_samples
 from fedtext.corpora.splits import corpus_splits, split_clients
 from fedtext.evaluation.figures_partition import partition_figure
 from fedtext.federation.partition import partition
@@ -34,9 +34,11 @@ def chunk_private_records(private_clients: pd.DataFrame, generator: LanguageMode
     return sample_records(private_clients, generator.tokenizer(), chunking)
 
 
-def chunk_public_records(public_records: pd.DataFrame, generator: LanguageModel, chunking: Chunking) -> pd.DataFrame:
-    """Public samples of the same form."""
-    return sample_records(public_records, generator.tokenizer(), chunking)
+def chunk_public_records(
+    public_records: pd.DataFrame, generator: LanguageModel, chunking: Chunking, public_samples: int | None
+) -> pd.DataFrame:
+    """Public samples of the same form, from as many texts as `corpus.public_samples` allows."""
+    return spread_samples(sample_records(public_records, generator.tokenizer(), chunking), public_samples)
 
 
 def split_samples(

@@ -24,7 +24,7 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 chunk_public_records,
-                ["public_records", "generator", "params:chunking"],
+                ["public_records", "generator", "params:chunking", "params:corpus.public_samples"],
                 "public_samples",
                 name="chunk_public_records",
             ),
