@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from fedtext.generation.prompts import LISTED, few_shot_prompt, header, heading
-from fedtext.training.pretraining import few_shot_lists, rows_from_stream, rows_from_texts, train_tokenizer
+from fedtext.params.training import Recipe
+from fedtext.training.pretraining import few_shot_lists, recipe_rows, rows_from_stream, rows_from_texts, train_tokenizer
 
 
 def test_tokenizer_returns_every_text_unchanged(tokenizer):
@@ -74,3 +75,33 @@ def test_rows_from_stream_joins_documents_without_gaps(tokenizer):
     whole = [i for text in texts for i in [*tokenizer(text)["input_ids"], tokenizer.eos_token_id]]
     assert rows.shape == (len(whole) // 7, 7)
     assert rows.flatten().tolist() == whole[: rows.size]
+
+
+def recipe(**changed):
+    shape = {"hidden_size": 16, "layers": 1, "heads": 1, "feed_forward": 16}
+    return Recipe.model_validate(
+        {
+            "shape": shape,
+            "training": {},
+            "tokens": 4800,
+            "row_length": 48,
+            "few_shot_share": 0.75,
+            "seed": 0,
+            "data_seed": 0,
+            **changed,
+        }
+    )
+
+
+def test_a_recipe_gives_all_the_rows_it_asks_for_in_the_shares_it_names(tokenizer):
+    samples = [f"Return the list of items number {i}." if i % 9 == 0 else "the" for i in range(90)]  # most lists short
+    packages, texts = [f"p{i % 3}" for i in range(90)], ["Return the list. Raise an error."] * 600
+    rows = recipe_rows(samples, packages, texts, tokenizer, recipe())
+    assert rows.shape == (100, 48)
+    starts = [tokenizer.decode(row, skip_special_tokens=True) for row in rows]
+    assert [text.startswith(header()[:10]) for text in starts] == [True] * 75 + [False] * 25
+
+
+def test_lists_that_never_fill_a_row_are_an_error(tokenizer):
+    with pytest.raises(ValueError, match="no list of 6 samples has 900 tokens: lower pretrain's row_length"):
+        recipe_rows(["the"] * 20, ["p"] * 20, ["the"] * 20, tokenizer, recipe(row_length=900))

@@ -89,16 +89,24 @@ def recipe_rows(
     tokenizer: PreTrainedTokenizerBase,
     recipe: Recipe,
 ) -> Int[np.ndarray, "row length"]:
-    """The training rows of a recipe: few-shot lists of `samples` first, then rows of whole `texts` in random order."""
+    """The training rows of a recipe: few-shot lists of `samples` first, then rows of whole `texts` in random order.
+
+    Raises:
+        ValueError: a thousand lists in a row are too short to fill one.
+    """
     rng = np.random.default_rng(recipe.data_seed)
     length = recipe.row_length
-    listed = int(recipe.tokens * recipe.few_shot_share / length)
-    plain = int(recipe.tokens * (1 - recipe.few_shot_share) / length)
-    spare = int(listed * 1.15) + 8 * (listed > 0)  # some lists are too short to fill a row
-    parts = [rows_from_texts(list(few_shot_lists(samples, packages, spare, rng)), tokenizer, length)[:listed]]
+    listed = round(recipe.tokens * recipe.few_shot_share / length)
+    plain = round(recipe.tokens / length) - listed
+    rows = np.zeros((0, length), dtype=np.int64)
+    while (missing := listed - len(rows)) > 0:
+        drawn = list(few_shot_lists(samples, packages, max(2 * missing, 1000), rng))  # many are too short for a row
+        full = rows_from_texts(drawn, tokenizer, length)
+        if not len(full):
+            raise ValueError(f"no list of {LISTED} samples has {length} tokens: lower pretrain's row_length")
+        rows = np.concatenate([rows, full[:missing]])
     order = rng.permutation(len(texts))
-    parts.append(rows_from_stream(_enough(texts, order, plain * length), tokenizer, length)[:plain])
-    return np.concatenate(parts)
+    return np.concatenate([rows, rows_from_stream(_enough(texts, order, plain * length), tokenizer, length)[:plain]])
 
 
 def _enough(texts: Sequence[str], order: Int[np.ndarray, " text"], tokens: int) -> list[str]:
