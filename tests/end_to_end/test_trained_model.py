@@ -12,27 +12,9 @@ import pandas as pd
 import pytest
 
 from tests.end_to_end.conftest import digests, kedro, params
+from tests.pipelines.conftest import HARBOUR
 
 pytestmark = pytest.mark.slow
-WORDS = [
-    "the",
-    "ferry",
-    "sailed",
-    "from",
-    "harbour",
-    "to",
-    "harbour",
-    "while",
-    "gulls",
-    "followed",
-    "its",
-    "wake",
-    "until",
-    "dusk",
-    "fell",
-    "over",
-    "town",
-]
 RELEASES = {"dp_fedavg": [(1, 1), (2, 1)], "dp_ftrl": [(0, 3)]}  # round, rounds: DP-FTRL's noise is one release
 PRICED = {"dp_fedavg": 2, "dp_ftrl": 3}  # lines of the release log: every sum that left
 
@@ -58,7 +40,7 @@ def job(algorithm: str, root: Path, tables: Path) -> list[str]:
 
 def sentences(count: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    texts = [" ".join(rng.choice(WORDS, size=30)) for _ in range(count)]
+    texts = [" ".join(rng.choice(HARBOUR, size=30)) for _ in range(count)]
     return pd.DataFrame({"text": texts, "client_id": [f"person-{i // 2}" for i in range(count)]})
 
 
