@@ -98,8 +98,8 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
             hovertemplate="%{x:.1f}%<extra></extra>",
         )
     )
-    for y, (value, error) in enumerate(zip(values, errors, strict=True)):
-        label = percent(value / 100)
+    for y, (name, value, error) in enumerate(zip(names, values, errors, strict=True)):
+        label = percent(table[name]["top_1"])
         figure.add_annotation(x=value + error, y=y, text=label, xanchor="left", xshift=8, showarrow=False)
     figure.update_xaxes(title_text="next-token accuracy on held-out text, %", range=[0, 1.25 * max(values)])
     figure.update_yaxes(showgrid=False, tickfont={"color": INK})
