@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import sys
 from importlib import metadata
 
@@ -39,13 +40,20 @@ class Scripted:
     """Stands where a sentence-transformers model does; text 'n' embeds to [n, 1]."""
 
     device = torch.device("cpu")
+    default_prompt_name = None
 
-    def __init__(self):
+    def __init__(self, tokens=len):
+        self.tokens = tokens
         self.batches = []
 
-    def encode(self, texts, **_):
-        self.batches.append(list(texts))
-        return torch.tensor([[float(text), 1.0] for text in texts])
+    def preprocess(self, texts, prompt):
+        assert prompt is None
+        lengths = torch.tensor([self.tokens(text) for text in texts])
+        return {"texts": texts, "attention_mask": torch.arange(lengths.max()) < lengths[:, None]}
+
+    def __call__(self, features):
+        self.batches.append(list(features["texts"]))
+        return {"sentence_embedding": torch.tensor([[float(text), 1.0] for text in features["texts"]])}
 
 
 def test_embeddings_are_unit_vectors(encoder, embeddings):
@@ -91,11 +99,20 @@ def test_loading_and_encoding_print_nothing(encoder, capfd, monkeypatch):
     assert printed.err == ""
 
 
-def test_similar_lengths_share_batches_longest_first_and_repeats_are_embedded_once():
-    model = Scripted()
-    rows = Encoder("scripted", 2, model, 2).encode(["1000", "7", "30", "7", "8"])
-    assert model.batches == [["1000", "30"], ["7", "8"]]
-    assert np.allclose(rows[:, 0] / rows[:, 1], [1000, 7, 30, 7, 8])
+def test_as_many_tokens_share_batches_and_repeats_are_embedded_once():
+    model = Scripted(tokens=lambda text: 9 if text == "7" else len(text))  # few characters, many tokens
+    rows = Encoder("scripted", 2, model, 2).encode(["1000", "8", "7", "30", "7"])
+    assert sorted(model.batches) == [["30", "8"], ["7", "1000"]]  # side by side, in any order
+    assert np.allclose(rows[:, 0] / rows[:, 1], [1000, 8, 7, 30, 7])
+
+
+def test_a_models_own_prompt_is_put_before_every_text(encoder, embeddings):
+    model = copy.copy(encoder.model)
+    model.prompts, model.default_prompt_name = {"search": "find: "}, "search"
+    prompted = Encoder(encoder.name, encoder.dim, model, 16).encode(TEXTS[:3])
+    written = encoder.encode([f"find: {text}" for text in TEXTS[:3]])
+    assert np.allclose(prompted, written, atol=4e-3)
+    assert not np.allclose(prompted, embeddings[:3], atol=4e-3)
 
 
 @pytest.mark.parametrize("bad", ["nan", "inf"])

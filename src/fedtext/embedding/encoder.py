@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float32
 
+from fedtext.cores import over_cores
 from fedtext.embedding.offline_encoder import offline_encoder_files
 from fedtext.hardware import bfloat16_pays, compute_device
 from fedtext.model_source import Place, find_model, unreadable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 OFFLINE = "offline"
+COUNTED_AT_ONCE = 1024  # texts whose tokens are counted together
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,15 @@ class Encoder:
         Raises:
             ValueError: An embedding is not finite or has no direction; names its row, never its text.
         """
-        # Similar lengths together: little padding. The longest first: memory freed once serves all that follow.
-        distinct = sorted(set(texts), key=lambda text: (-len(text), text))
+        distinct = self._longest_first(sorted(set(texts)))
         rows = {text: row for row, text in enumerate(distinct)}
         embedded = np.zeros((len(distinct), self.dim), dtype=np.float32)
-        for first in progress(range(0, len(distinct), self.batch_size), label, unit="batch"):
-            batch = slice(first, first + self.batch_size)
-            embedded[batch] = self._forward(distinct[batch])
+        firsts = range(0, len(distinct), self.batch_size)
+        # Taken as needed, in this thread: tokenizers are not made for several.
+        batches = (self._tokenised(distinct[first : first + self.batch_size]) for first in firsts)
+        done = over_cores(self._forward, batches, len(firsts), self.model.device)
+        for first, vectors in zip(firsts, progress(done, label, unit="batch", total=len(firsts)), strict=True):
+            embedded[first : first + self.batch_size] = vectors
         embeddings = embedded[[rows[text] for text in texts]] if len(texts) else embedded
         norms = np.linalg.norm(embeddings, axis=1, keepdims=True)
         bad = np.flatnonzero(~np.isfinite(norms[:, 0]) | (norms[:, 0] == 0))
@@ -64,13 +68,26 @@ class Encoder:
             )
         return np.asarray(embeddings / norms, dtype=np.float32)
 
-    def _forward(self, texts: list[str]) -> Float32[np.ndarray, "text dim"]:
+    def _longest_first(self, texts: list[str]) -> list[str]:
+        """Texts by their number of tokens, so that a batch is hardly padded; characters tell little about tokens."""
+        blocks = [texts[first : first + COUNTED_AT_ONCE] for first in range(0, len(texts), COUNTED_AT_ONCE)]
+        tokens = [n for block in blocks for n in self._tokenised(block)["attention_mask"].sum(1).tolist()]
+        order = sorted(range(len(texts)), key=lambda i: -tokens[i])  # memory freed once serves all that follow
+        return [texts[i] for i in order]
+
+    def _tokenised(self, texts: list[str]) -> dict[str, Any]:
+        name = self.model.default_prompt_name
+        features: dict[str, Any] = self.model.preprocess(texts, prompt=self.model.prompts[name] if name else None)
+        return features
+
+    def _forward(self, features: dict[str, Any]) -> Float32[np.ndarray, "text dim"]:
         import torch
+        from sentence_transformers.util import batch_to_device
 
         device = self.model.device
-        with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16_pays(device)):
-            vectors = self.model.encode(texts, batch_size=len(texts), show_progress_bar=False, convert_to_tensor=True)
-        return np.asarray(vectors.float().cpu().numpy(), dtype=np.float32)
+        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bfloat16_pays(device)):
+            vectors = self.model(batch_to_device(features, device))["sentence_embedding"]
+        return np.asarray(vectors[:, : self.dim].float().cpu().numpy(), dtype=np.float32)
 
 
 def load_encoder(source: str, *, device: str = "auto", batch_size: int | None = None) -> Encoder:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedtext.cores import even_batches, over_cores
 from fedtext.generation.decoding import CHECK_EVERY, decode
 from fedtext.generation.language_model import context_length
 from fedtext.generation.precision import decoding_copy
@@ -38,8 +39,8 @@ def sample_responses(
 ) -> list[list[str]]:
     """`responses` continuations of every prompt, as raw text up to and including `stop` (POPri Algorithm 1, line 11).
 
-    Prompts are decoded in batches of about `sampler.batch_size` responses, those of similar length together; the
-    prompt is computed once for all its responses (generation/decoding.py).
+    Prompts are decoded in batches of at most `sampler.batch_size` responses, those of similar length together, on a
+    CPU one batch a core; the prompt is computed once for all its responses (generation/decoding.py).
 
     Raises:
         ValueError: No responses asked, an empty prompt, or a prompt that leaves no room for `sampler.max_new_tokens`.
@@ -50,12 +51,11 @@ def sample_responses(
         raise ValueError(f"{responses} responses a prompt asked: ask for at least 1")
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
     order = sorted(range(len(prompts)), key=lambda i: -len(encoded[i]))  # memory freed once serves all that follow
-    per_batch = max(1, sampler.batch_size // responses)
-    batches = [order[first : first + per_batch] for first in range(0, len(order), per_batch)]
-    texts: list[list[str]] = [[] for _ in prompts]
+    batches = even_batches(order, sampler.batch_size // responses)
     model = decoding_copy(model)
     is_complete = _completion(model, tokenizer, stop)
-    for batch in progress(batches, label, unit="batch"):
+
+    def respond(batch: Sequence[int]) -> list[str]:
         ids, real = _left_padded([encoded[i] for i in batch], tokenizer.pad_token_id, model.device)
         draws = [stream(seed, "responses", i).random((responses, sampler.max_new_tokens), np.float32) for i in batch]
         tokens = decode(
@@ -67,9 +67,13 @@ def sample_responses(
             top_p=sampler.top_p,
             is_complete=is_complete,
         )
-        batch_texts = _texts(tokens, tokenizer, _ends(model, tokenizer), stop)
+        return _texts(tokens, tokenizer, _ends(model, tokenizer), stop)
+
+    texts: list[list[str]] = [[] for _ in prompts]
+    done = over_cores(respond, batches, len(batches), model.device)
+    for batch, written in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
         for n, i in enumerate(batch):
-            texts[i] = batch_texts[n * responses : (n + 1) * responses]
+            texts[i] = written[n * responses : (n + 1) * responses]
     return texts
 
 
