@@ -41,9 +41,9 @@ NOISE = table(made_up("qzx vvk jjq wpx kkz xqv zzk", 100, 3))
 def accuracy() -> dict:
     half = pd.concat([PRIVATE.head(40), NOISE.head(40)], ignore_index=True)
     counts = {
-        "synthetic": nodes.score_synthetic(ON_DEVICE, TEST, *SETTINGS, half),
+        "synthetic": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, half),
         "eps0": nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS),
-        "public_control": nodes.score_public_control(ON_DEVICE, TEST, *SETTINGS, NOISE),
+        "public_control": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE),
         "private": nodes.score_private_text(ON_DEVICE, TEST, *SETTINGS, PRIVATE),
     }
     return nodes.compare_accuracies(TEST, SETTINGS[1], **counts)
@@ -68,8 +68,8 @@ def test_only_aggregates_leave(accuracy: dict) -> None:
 def test_the_published_metric_is_added_under_its_own_name_and_changes_nothing_else(tmp_path, accuracy: dict) -> None:
     chunking, evaluation = SETTINGS
     asked = evaluation.model_copy(update={"published_metric": True})
-    counts = nodes.score_synthetic(ON_DEVICE, TEST, chunking, asked, NOISE)
-    plain = nodes.score_public_control(ON_DEVICE, TEST, *SETTINGS, NOISE)
+    counts = nodes.score_texts(ON_DEVICE, TEST, chunking, asked, NOISE)
+    plain = nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE)
     figures = nodes.compare_accuracies(TEST, asked, synthetic=counts, public_control=plain)["conditions"]
     assert {key for key in figures["synthetic"] if key not in figures["public_control"]} >= {"published_top_1"}
     assert figures["synthetic"]["published_top_1"] > figures["synthetic"]["top_1"]

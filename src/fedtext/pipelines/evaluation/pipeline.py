@@ -19,12 +19,7 @@ CONTROLS = ("eps0", "public_control", "untuned_control", "private")
 
 def controls_pipeline() -> Pipeline:
     """What every algorithm is compared with, and the held-out samples' embeddings."""
-    controls: dict[str, tuple[Callable[..., Any], list[str]]] = {
-        "eps0": (conditions.score_public_model, []),
-        "public_control": (conditions.score_public_control, ["public_samples"]),
-        "untuned_control": (conditions.score_untuned_control, ["untuned_texts"]),
-        "private": (conditions.score_private_text, ["private_train"]),
-    }
+    scored = partial(_scored, place="evaluation")
     return Pipeline(
         [
             node(
@@ -41,23 +36,22 @@ def controls_pipeline() -> Pipeline:
                 name="embed_test_samples",
                 namespace="evaluation",
             ),
-            *(
-                _scored(function, texts, f"private_counts_{name}", "evaluation")
-                for name, (function, texts) in controls.items()
-            ),
+            scored("public_model", conditions.score_public_model, [], "private_counts_eps0"),
+            scored("public_control", conditions.score_texts, ["public_samples"], "private_counts_public_control"),
+            scored("untuned_control", conditions.score_texts, ["untuned_texts"], "private_counts_untuned_control"),
+            scored("private_text", conditions.score_private_text, ["private_train"], "private_counts_private"),
         ]
     )
 
 
 def text_pipeline(algorithm: str, *, matched: bool = False) -> Pipeline:
     """Judge `<algorithm>_synthetic` on the test clients; `matched` adds the public texts that its release picks."""
-    place = f"evaluation.{algorithm}"
-    counts = {"synthetic": f"private_{algorithm}_counts_synthetic"}
-    scored = [_scored(conditions.score_synthetic, [f"{algorithm}_synthetic"], counts["synthetic"], place)]
+    judged = {"synthetic": f"{algorithm}_synthetic"}
     if matched:
-        counts["matched_control"] = f"private_{algorithm}_counts_matched_control"
-        texts = [f"{algorithm}_matched_public"]
-        scored.append(_scored(conditions.score_matched_control, texts, counts["matched_control"], place))
+        judged["matched_control"] = f"{algorithm}_matched_public"
+    counts = {name: f"private_{algorithm}_counts_{name}" for name in judged}
+    place = f"evaluation.{algorithm}"
+    scored = [_scored(name, conditions.score_texts, [judged[name]], counts[name], place) for name in judged]
     return Pipeline([*scored, _comparison(algorithm, counts), *_distances(algorithm)])
 
 
@@ -74,10 +68,10 @@ def model_pipeline(algorithm: str) -> Pipeline:
     return Pipeline([scored, _comparison(algorithm, counts)])
 
 
-def _scored(function: Callable[..., Any], texts: list[str], counts: str, place: str) -> Node:
+def _scored(name: str, function: Callable[..., Any], texts: list[str], counts: str, place: str) -> Node:
     """Train the on-device model on some texts and count what it gets right in held-out text."""
     inputs = ["on_device", "private_test", *SETTINGS, *texts]
-    return node(function, inputs, counts, name=function.__name__, namespace=place)
+    return node(function, inputs, counts, name=f"score_{name}", namespace=place)
 
 
 def _comparison(algorithm: str, counts: dict[str, str]) -> Node:

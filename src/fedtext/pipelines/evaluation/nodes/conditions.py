@@ -70,52 +70,15 @@ def score_public_model(
     return _condition(on_device, [], private_test, chunking, evaluation, "public model")
 
 
-def score_synthetic(
+def score_texts(
     on_device: LanguageModel,
     private_test: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
-    synthetic: pd.DataFrame,
+    texts: pd.DataFrame,
 ) -> Counts:
-    """After training on the synthetic data."""
-    texts = _as_many(synthetic, evaluation)
-    return _condition(on_device, texts, private_test, chunking, evaluation, "synthetic texts")
-
-
-def score_untuned_control(
-    on_device: LanguageModel,
-    private_test: pd.DataFrame,
-    chunking: Chunking,
-    evaluation: Evaluation,
-    untuned: pd.DataFrame,
-) -> Counts:
-    """Control without private data: as many texts of the untuned generator."""
-    texts = _as_many(untuned, evaluation)
-    return _condition(on_device, texts, private_test, chunking, evaluation, "untuned generator")
-
-
-def score_public_control(
-    on_device: LanguageModel,
-    private_test: pd.DataFrame,
-    chunking: Chunking,
-    evaluation: Evaluation,
-    public_samples: pd.DataFrame,
-) -> Counts:
-    """Control without private data: as many public texts."""
-    texts = _as_many(public_samples, evaluation)
-    return _condition(on_device, texts, private_test, chunking, evaluation, "public texts")
-
-
-def score_matched_control(
-    on_device: LanguageModel,
-    private_test: pd.DataFrame,
-    chunking: Chunking,
-    evaluation: Evaluation,
-    matched_public: pd.DataFrame,
-) -> Counts:
-    """Control at the same epsilon: as many public texts as the release itself would pick, without any generator."""
-    texts = _as_many(matched_public, evaluation)
-    return _condition(on_device, texts, private_test, chunking, evaluation, "matched public texts")
+    """After training on `evaluation.texts` of the texts: synthetic ones, or a control's."""
+    return _condition(on_device, _as_many(texts, evaluation), private_test, chunking, evaluation, "texts")
 
 
 def score_private_text(
