@@ -8,7 +8,7 @@ STYLESHEET = f"""
 :root {{ color-scheme: light; }}
 * {{ box-sizing: border-box; }}
 body {{ margin: 0; background: #f6f8fa; color: {INK}; font: 16px/1.6 {FONT}; }}
-main {{ max-width: 60rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }}
+main {{ max-width: 64rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }}
 h1 {{ font-size: 1.75rem; line-height: 1.25; margin: 0 0 1.25rem; letter-spacing: -0.01em; }}
 h2 {{ font-size: 1.2rem; margin: 0 0 1rem; }}
 p, li, figcaption {{ max-width: 44rem; }}
