@@ -151,6 +151,20 @@ def test_tables_say_what_was_measured() -> None:
     assert len(lines) == 1 + 3 + 6
 
 
+def test_fids_of_different_sizes_are_not_compared() -> None:
+    other = run("popri", 3)
+    bias = other.card["distribution"]["bias"]
+    size = bias["size"]
+    assert f"Every FID is taken at {size:,} texts a side" in render_markdown(comparison())
+    other.card["distribution"]["bias"] = {**bias, "size": size + 1}
+    mixed = compare_runs([*(r for r in RUNS if (r.entry, r.seed) != ("popri", 3)), other], CLAIMS)
+    assert mixed["fid_sizes"] == [size, size + 1]
+    assert mixed["entries"]["popri"]["fid"] is None
+    assert all(found["fid"] is None for found in mixed["conditions"].values())
+    assert "distance" not in mixed["claims"]
+    assert f"FIDs are of {size:,}, {size + 1:,} texts a side" in render_markdown({**mixed, "prices": []})
+
+
 def test_a_comparison_without_finite_price_says_why() -> None:
     said = price_sentence({"epsilon": None, "reason": "they differ", "runs": 2}, 1e-5, "all runs")
     assert said == "Publishing all runs together has no finite ε: they differ."

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import sqrtm
 
 from fedtext.evaluation.distribution import (
+    FID_TEXTS,
     HeldOut,
     fit_pca,
     frechet_bias,
@@ -142,6 +143,11 @@ def test_one_size_makes_sets_of_any_size_comparable():
     assert large["fid"] > floor.mean + 5 * floor.stddev
     assert set(large) == {"fid", "mean_gap", "mmd_squared", "median_distance", "texts"}
     assert large == held_out.compare(text)
+
+
+def test_reports_with_many_texts_share_one_size():
+    embeddings = unit(np.random.default_rng(0), 3000, 4)
+    assert {HeldOut.of(embeddings, smallest_set=count).size for count in (256, 288, 800, 2000)} == {FID_TEXTS}
 
 
 def test_size_is_bounded_by_half_of_the_held_out_texts():

@@ -38,8 +38,13 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
 
     Returns:
         `corpus`, `seeds`; `entries`: name -> algorithm, params, epsilon, intervals of accuracy, gain over the public
-        model, gap closed and FID, and curves by round; `conditions`: name -> intervals of accuracy and FID; `claims`.
+        model, gap closed and FID, and curves by round; `conditions`: name -> intervals of accuracy and FID; `claims`;
+        `fid_sizes`: texts a side of the runs' FIDs. At more than one size they do not compare and are left out.
     """
+    measured = [run.card["distribution"] for run in runs if run.card["distribution"]]
+    sizes = sorted({distribution["bias"]["size"] for distribution in measured})
+    if len(sizes) > 1:
+        runs = [run._replace(card={**run.card, "distribution": None}) for run in runs]
     entries = {name: [run for run in runs if run.entry == name] for name in dict.fromkeys(run.entry for run in runs)}
     return {
         "corpus": runs[0].card["corpus"],
@@ -47,6 +52,7 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
         "entries": {name: _entry(own) for name, own in entries.items()},
         "conditions": _conditions(runs),
         "claims": judged_claims(entries, claims),
+        "fid_sizes": sizes,
     }
 
 

@@ -104,7 +104,7 @@ def render_markdown(comparison: Mapping[str, Any]) -> str:
     if comparison["claims"]:
         lines += ["## The paper's claims", "", *_markdown(("claim", "measured", "verdict"), claim_rows(comparison)), ""]
     lines += ["## Privacy", "", *(f"- {sentence}" for sentence in comparison["prices"]), "", "## Limits", ""]
-    return "\n".join([*lines, *(f"- {limit}" for limit in LIMITS)]) + "\n"
+    return "\n".join([*lines, *(f"- {limit}" for limit in limits(comparison))]) + "\n"
 
 
 def render_page(
@@ -122,9 +122,20 @@ def render_page(
         "figures": ("Figures", drawn),
         "cost": ("Cost", cost_table_html(costs)),
         "privacy": ("Privacy", bullets(comparison["prices"])),
-        "limits": ("Limits", bullets(LIMITS)),
+        "limits": ("Limits", bullets(limits(comparison))),
     }
     return page(_title(comparison), comparison["prices"][:1], sections, drawn=any(f.data for f in figures.values()))
+
+
+def limits(comparison: Mapping[str, Any]) -> list[str]:
+    """What the figures do not say."""
+    sizes = comparison["fid_sizes"]
+    if len(sizes) == 1:
+        return [f"Every FID is taken at {sizes[0]:,} texts a side; at other sizes its bias is another.", *LIMITS]
+    if sizes:
+        taken = ", ".join(f"{size:,}" for size in sizes)
+        return [f"Distances are left out: the runs' FIDs are of {taken} texts a side and do not compare.", *LIMITS]
+    return list(LIMITS)
 
 
 def _figure(name: str, figure: Figure) -> str:

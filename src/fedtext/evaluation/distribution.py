@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from fedtext.seeding import stream
 
+FID_TEXTS = 256  # a side; the default's rounds have 288 candidates
 ROWS_AT_ONCE = 2048  # blocks of pairwise distances: 2048 x 10,000 doubles are 160 MB
 
 
@@ -91,10 +92,11 @@ def median_distance_to_medoid(x: Float[np.ndarray, "text dim"]) -> float:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out embeddings, and the one size at which every FID of a report is taken, so that all share one bias.
+    """Held-out embeddings, and the one size at which every FID is taken, so that all share one bias.
 
-    `size` is at most half of the held-out texts, for the floor, and at most the smallest set to be compared. Each FID
-    is a mean over `repeats` draws of `size` texts a side; all sets meet the same held-out draws.
+    `size` is `FID_TEXTS`, in every report, so that reports compare too; less only where half of the held-out texts
+    (for the floor) or the smallest set to be compared have fewer. Each FID is a mean over `repeats` draws of `size`
+    texts a side; all sets meet the same held-out draws.
     """
 
     embeddings: Float[np.ndarray, "text dim"]
@@ -104,8 +106,8 @@ class HeldOut:
 
     @classmethod
     def of(cls, embeddings: Float[np.ndarray, "text dim"], *, smallest_set: int, seed: int = 0) -> HeldOut:
-        """Reference at the largest size that the held-out texts and the smallest set allow."""
-        return cls(embeddings, min(len(embeddings) // 2, smallest_set), seed=seed)
+        """Reference at `FID_TEXTS`, or at what the held-out texts and the smallest set allow."""
+        return cls(embeddings, min(FID_TEXTS, len(embeddings) // 2, smallest_set), seed=seed)
 
     def floor(self) -> Bias:
         """FID of held-out text against itself at this size."""
