@@ -138,7 +138,10 @@ def test_an_offline_encoder_of_another_sha256_is_refused(run: Run, monkeypatch: 
 def test_embeddings_that_are_not_numbers_are_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fedtext.embedding.encoder import Encoder
 
-    monkeypatch.setattr(Encoder, "_forward", lambda self, rows: np.full((len(rows), self.dim), np.nan, np.float32))
+    def nothing(self: Encoder, features: dict[str, Any]) -> np.ndarray:
+        return np.full((len(features["input_ids"]), self.dim), np.nan, np.float32)
+
+    monkeypatch.setattr(Encoder, "_forward", nothing)
     path = table(tmp_path, text=texts(100))
     said = run(corpus__source="table", corpus__path=path, corpus__public_path=path)
     refused(said, "encoder 'offline' gives", "NaN")
