@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,57 +21,37 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Cores:
-    """Threads of work that share the cores of `device`; with one, everything happens in the calling thread."""
+def over_cores(work: Callable[[T], R], pieces: Iterable[T], count: int, device: torch.device) -> Iterator[R]:
+    """`work` of each of `count` pieces, in their order: as many at once as there are cores on a CPU, else one.
 
-    def __init__(self, workers: int, pool: ThreadPoolExecutor | None) -> None:
-        self.workers = workers
-        self._pool = pool
-
-    def map(self, work: Callable[[T], R], pieces: Iterable[T]) -> Iterator[R]:
-        """`work` of every piece, in their order; pieces are taken as they are needed.
-
-        What torch keeps for each thread, such as the inference mode, is for `work` to set.
-        """
-        if self._pool is None:
-            yield from map(work, pieces)
-            return
-        begun: deque[Future[R]] = deque()
-        for piece in pieces:
-            begun.append(self._pool.submit(work, piece))
-            if len(begun) > 2 * self.workers:  # one under way and one to go on with
-                yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
-
-
-@contextmanager
-def shared_cores(device: torch.device, pieces: int) -> Iterator[Cores]:
-    """Workers for at most `pieces` pieces at once: as many as cores on a CPU, one on any other device.
-
-    torch's own threads are what remains to each: one where there are pieces enough.
+    Pieces are taken as they are needed, by the calling thread. What torch keeps for each thread, such as the inference
+    mode, is for `work` to set; torch's own threads are what remains to each, one where there are pieces enough.
     """
     import torch
 
     cores = torch.get_num_threads()
-    workers = min(cores, pieces) if device.type == "cpu" else 1
+    workers = min(cores, count) if device.type == "cpu" else 1
     if workers < 2:
-        yield Cores(1, None)
+        yield from map(work, pieces)
         return
     share = cores // workers
     torch.set_num_threads(share)  # new threads start with the number set last
     pool = ThreadPoolExecutor(workers, "cores", initializer=torch.set_num_threads, initargs=(share,))
     try:
-        yield Cores(workers, pool)
+        yield from _in_order(pool, work, pieces, at_once=2 * workers)  # one under way and one to go on with
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(cores)
 
 
-def over_cores(work: Callable[[T], R], pieces: Iterable[T], count: int, device: torch.device) -> Iterator[R]:
-    """`work` of each of `count` pieces, in their order, as many at once as `device` has cores (`Cores.map`)."""
-    with shared_cores(device, count) as cores:
-        yield from cores.map(work, pieces)
+def _in_order(pool: ThreadPoolExecutor, work: Callable[[T], R], pieces: Iterable[T], at_once: int) -> Iterator[R]:
+    begun: deque[Future[R]] = deque()
+    for piece in pieces:
+        begun.append(pool.submit(work, piece))
+        if len(begun) > at_once:
+            yield begun.popleft().result()
+    while begun:
+        yield begun.popleft().result()
 
 
 def even_batches(order: Sequence[T], largest: int) -> list[Sequence[T]]:
