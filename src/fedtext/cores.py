@@ -1,7 +1,7 @@
 """Independent pieces of work side by side on a CPU: one core a piece, as long as there are pieces.
 
 torch spreads each small matrix product over all cores and waits at every one of them for the slower half. Whole batches
-on one core each wait for nothing, which makes embedding 1.15 to 1.2 times as fast on two cores (with other things, in
+on one core each wait for nothing, which makes embedding 1.1 to 1.2 times as fast on two cores (with other things, in
 benchmarks/embedding.py), and what a batch gives no longer depends on how many cores there are. Training gains nothing
 from it: a small model's steps are too short for threads that take turns in Python.
 """

@@ -93,8 +93,8 @@ class Encoder:
 def load_encoder(source: str, *, device: str = "auto", batch_size: int | None = None) -> Encoder:
     """Encoder by source: `offline` (offline_encoder.py), a local directory, or a Hugging Face id.
 
-    `batch_size` is by default what suits the device: in float32 on a CPU, a batch of 16 chunks stays in the cache and
-    takes three quarters of the time that one of 64 does.
+    `batch_size` is by default what suits the device: in float32 on a CPU, batches of 16 chunks stay in the cache
+    and take nine tenths of the time of batches of 64.
 
     Raises:
         OSError: The source is not there or not an encoder.
