@@ -27,7 +27,7 @@ from largefedbench_plain import plain_build
 
 from fedtext.corpora.largefedbench.build import build_snapshot
 from fedtext.corpora.largefedbench.snapshot import provenance, read_table
-from fedtext.corpora.largefedbench.tokens import load_tokenizer
+from fedtext.corpora.largefedbench.tokens import load_tokenizer, words_of
 from fedtext.generation.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
 
@@ -46,7 +46,8 @@ def ratio(shared: Path, work: Path, copies: int, repeats: int, processes: int) -
     for repeat in range(repeats):
         clients, took = _timed(clock, lambda: plain_build(raw, slow, work / "plain.parquet"))
         seconds["plain"].append(took)
-        fast = load_tokenizer(source)  # anew: it knows no word yet
+        fast = load_tokenizer(source)
+        words_of.cache_clear()  # it knows no word yet
         params = LargeFedBench(snapshot=f"r{repeat}", near_duplicates=False, processes=processes)
         snapshot, took = _timed(clock, lambda p=params, f=fast: build_snapshot(p, f, raw_dir=raw, out_dir=work / "o"))
         seconds["ours"].append(took)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -83,6 +83,15 @@ def test_a_page_gone_is_named(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "2024-W12" / "0001.json.gz").unlink()
     with pytest.raises(StoredWindowError, match=r"lacks 0001\.json\.gz"):
+        RawStore(tmp_path).is_done(WINDOW, QUERY)
+
+
+@pytest.mark.parametrize("harm", [lambda data: data[:-9], lambda data: data[:14] + b"!" + data[15:], gzip.decompress])
+def test_a_page_changed_is_named(tmp_path: Path, harm: Callable[[bytes], bytes]) -> None:
+    write(tmp_path)
+    page = tmp_path / "2024-W12" / "0001.json.gz"
+    page.write_bytes(harm(page.read_bytes()))
+    with pytest.raises(StoredWindowError, match=r"other bytes than were pulled in 0001\.json\.gz"):
         RawStore(tmp_path).is_done(WINDOW, QUERY)
 
 

@@ -32,7 +32,7 @@ def slow(function):
         return result
     return slowed
 build.write_shard = slow(build.write_shard)
-merge.Merge._add = slow(merge.Merge._add)
+merge._Merge._add = slow(merge._Merge._add)
 build.write_papers = slow(build.write_papers)
 build.write_manifest = slow(build.write_manifest)
 print("started", flush=True)

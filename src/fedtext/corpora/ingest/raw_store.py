@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import json
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ class RawStore:
         """Whether the window was pulled before, by the same query.
 
         Raises:
-            StoredWindowError: it was pulled by another query, a page is gone, or no pull has made it.
+            StoredWindowError: it was pulled by another query, a page is gone or changed, or no pull has made it.
         """
         directory = self.root / window.name
         if not directory.exists():
@@ -82,13 +83,15 @@ class RawStore:
         remedy = "choose another ingest.raw_dir, or delete it to have it pulled again"
         try:
             done = json.loads((directory / DONE).read_text("utf-8"))
-            pulled_by, names = done["query"], [page["name"] for page in done["pages"]]
+            pulled_by, pages = done["query"], {page["name"]: page["sha256"] for page in done["pages"]}
         except (OSError, ValueError, KeyError, TypeError):
             raise StoredWindowError(f"{directory} has no readable {DONE}, so no pull finished it: {remedy}") from None
         if pulled_by != query:
             raise StoredWindowError(f"{directory} was pulled by {pulled_by}, not by {query}: {remedy}")
-        if gone := [name for name in names if not (directory / name).is_file()]:
+        if gone := [name for name in pages if not (directory / name).is_file()]:
             raise StoredWindowError(f"{directory} lacks {', '.join(gone)}: {remedy}")
+        if changed := [name for name, digest in pages.items() if _digest(directory / name) != digest]:
+            raise StoredWindowError(f"{directory} holds other bytes than were pulled in {', '.join(changed)}: {remedy}")
         return True
 
     def write(
@@ -134,6 +137,15 @@ def _store(directory: Path, page: Page) -> dict[str, Any]:
         file.write(data)
     digest = hashlib.sha256(page.content).hexdigest()
     return {"name": page.name, "records": page.records, "bytes": len(page.content), "sha256": digest}
+
+
+def _digest(path: Path) -> str | None:
+    """Of a page's content, or None if it cannot be read."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, EOFError, zlib.error):
+        return None
 
 
 def _compressed(content: bytes) -> bytes:

@@ -10,18 +10,18 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 
 import fedtext
 from fedtext.corpora.largefedbench.counts import SourceCounts
 from fedtext.corpora.largefedbench.manifest import MANIFEST, SnapshotError, verify, write_manifest
-from fedtext.corpora.largefedbench.merge import Merge, shard_facts
+from fedtext.corpora.largefedbench.merge import Merged, MergeTask, merge_config, shard_facts
 from fedtext.corpora.largefedbench.papers import write_papers
-from fedtext.corpora.largefedbench.shards import PageDigest, ShardTask, digest_pages, plan_shards, write_shard
+from fedtext.corpora.largefedbench.processes import Run, side_by_side
+from fedtext.corpora.largefedbench.shards import PageDigest, digest_pages, plan_shards, write_shard
+from fedtext.corpora.largefedbench.sources import SOURCES
 from fedtext.corpora.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.progress import progress
@@ -41,16 +41,21 @@ def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir:
     """
     if not params.snapshot:
         raise ValueError("largefedbench.snapshot is not set: name the snapshot, for example 2025.1")
-    digests = digest_pages(raw_dir, params)
+    with side_by_side(params.processes) as run:
+        return _build(params, tokenizer, raw_dir, out_dir / params.snapshot, run)
+
+
+def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, target: Path, run: Run) -> Path:
+    digests = digest_pages(raw_dir, params, run)
     if not digests:
         looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
         raise ValueError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
     identity = build_identity(params, tokenizer, digests)
-    target, working = out_dir / params.snapshot, out_dir / f".{params.snapshot}.building"
+    working = target.with_name(f".{target.name}.building")
     if target.exists():
         return _existing(target, working, identity["inputs_sha256"])
-    shards = _write_shards(params, tokenizer, digests, identity["code_sha256"], working / "shards")
-    _merge(shards, working / "snapshot", params, tokenizer, identity, digests)
+    shards = _write_shards(params, tokenizer, digests, identity["code_sha256"], working / "shards", run)
+    _merge(shards, working / "snapshot", params, tokenizer, identity, digests, run)
     os.rename(working / "snapshot", target)
     shutil.rmtree(working)
     return target
@@ -95,7 +100,12 @@ def _existing(target: Path, working: Path, inputs_sha256: str) -> Path:
 
 
 def _write_shards(
-    params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]], code: str, directory: Path
+    params: LargeFedBench,
+    tokenizer: ChunkTokenizer,
+    digests: dict[str, list[PageDigest]],
+    code: str,
+    directory: Path,
+    run: Run,
 ) -> list[tuple[str, Path]]:
     """All shards, written or found, as (source, path), in source and page order; shards of other builds are removed."""
     tasks = [
@@ -105,17 +115,9 @@ def _write_shards(
     for stale in directory.rglob("*") if directory.exists() else ():
         if stale.is_file() and stale not in wanted:
             stale.unlink()
-    for _ in progress(_written(tasks, params.processes), "raw pages", unit="shard", total=len(tasks)):
+    for _ in progress(run(write_shard, tasks), "raw pages", unit="shard", total=len(tasks)):
         pass
     return [(task.source, task.path) for task in tasks]
-
-
-def _written(tasks: list[ShardTask], processes: int) -> Iterator[Path]:
-    if processes == 1:
-        yield from map(write_shard, tasks)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(write_shard, tasks)
 
 
 def _merge(
@@ -125,6 +127,7 @@ def _merge(
     tokenizer: ChunkTokenizer,
     identity: dict[str, str],
     digests: dict[str, list[PageDigest]],
+    run: Run,
 ) -> None:
     """Merge the shards into `root`, write the papers beside the tables, and the manifest last."""
     if root.exists():
@@ -132,19 +135,30 @@ def _merge(
     root.mkdir(parents=True)
     counts: dict[str, SourceCounts] = {}
     bad_pages: list[tuple[str, str]] = []
-    fronts: list[tuple[str, Path]] = []
+    fronts: dict[str, list[tuple[str, Path]]] = {}
     for source, path in shards:
         facts = shard_facts(path)
         counts.setdefault(source, SourceCounts()).add(facts.counts)
         bad_pages += facts.bad_pages
-        fronts.append((facts.first_id, path))
-    merge = Merge(root, params)
-    merge.run(fronts, counts)
-    if not merge.sizes:
+        if facts.first_id:
+            fronts.setdefault(SOURCES[source].config, []).append((facts.first_id, path))
+    tasks = [MergeTask(config, tuple(fronts[config]), root, params) for config in sorted(fronts)]
+    merged = list(progress(run(merge_config, tasks), "merge", unit="config", total=len(tasks)))
+    if not merged:
         reasons = {name: one.as_dict()["left_out"] for name, one in counts.items()}
         raise ValueError(
             f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}"
         )
-    write_papers(root, params, tokenizer, identity, digests, merge, counts, bad_pages)
+    _take_back(merged, counts)
+    write_papers(root, params, tokenizer, identity, digests, merged, counts, bad_pages)
     write_manifest(root)
     assert (root / MANIFEST).is_file()
+
+
+def _take_back(merged: Iterable[Merged], counts: dict[str, SourceCounts]) -> None:
+    """Clients whose id came twice were counted twice."""
+    for one in merged:
+        for source, (clients, words) in one.repeated.items():
+            counts[source].clients -= clients
+            counts[source].words_kept -= words
+            counts[source].leave_out("duplicate_client_id", words, clients)

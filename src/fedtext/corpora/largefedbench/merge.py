@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from fedtext.corpora.largefedbench.counts import SourceCounts
 from fedtext.corpora.largefedbench.near_duplicates import Duplicate, near_duplicates, unpacked
 from fedtext.corpora.largefedbench.schema import CHUNKS, CLIENTS, TableWriter
 from fedtext.corpora.largefedbench.shards import FACTS, ROW_GROUP, ShardFacts
-from fedtext.corpora.largefedbench.sources import SOURCES
 from fedtext.corpora.largefedbench.turns import n_words
 from fedtext.corpora.splits import split_of
 from fedtext.params.largefedbench import LargeFedBench, Splitting
@@ -35,10 +34,10 @@ def shard_facts(path: Path) -> ShardFacts:
     return ShardFacts(SourceCounts.from_dict(counts), [tuple(bad) for bad in bad_pages], first_id)
 
 
-def merged_rows(shards: list[tuple[str, Path]]) -> Iterator[tuple[Any, ...]]:
+def merged_rows(shards: Sequence[tuple[str, Path]]) -> Iterator[tuple[Any, ...]]:
     """Rows of all shards (given as (first client id, path)) by client id; equal ids in shard order."""
     front: list[tuple[str, int, Iterator[tuple[Any, ...]] | None, tuple[Any, ...]]] = [
-        (first_id, number, None, ()) for number, (first_id, _) in enumerate(shards) if first_id
+        (first_id, number, None, ()) for number, (first_id, _) in enumerate(shards)
     ]
     heapq.heapify(front)
     while front:
@@ -69,81 +68,105 @@ def split_for(client_id: str, date: str, split: Splitting) -> str:
     return "validation" if date and split.validation_from and date >= split.validation_from.isoformat() else "train"
 
 
-class Merge:
-    """Writes the tables under `root` and keeps the sums that the card and the provenance give."""
+@dataclass(frozen=True)
+class MergeTask:
+    """Everything a worker needs to merge one config: its shards, as (first client id, path), in page order."""
 
-    def __init__(self, root: Path, params: LargeFedBench) -> None:
+    config: str
+    shards: tuple[tuple[str, Path], ...]
+    root: Path
+    params: LargeFedBench
+
+
+@dataclass
+class Merged:
+    """What the merge of one config found.
+
+    `sizes` are clients, chunks and tokens by split; `dates` the first and the last, if any; `repeated` the clients and
+    words, by source, of ids that came twice; `duplicates` sums up the near-duplicates, if they were looked for.
+    """
+
+    config: str
+    sizes: dict[str, dict[str, int]] = field(default_factory=dict)
+    dates: list[str] = field(default_factory=list)
+    licenses: dict[str, int] = field(default_factory=dict)
+    repeated: dict[str, list[int]] = field(default_factory=dict)
+    duplicates: dict[str, int] | None = None
+
+
+def merge_config(task: MergeTask) -> Merged:
+    """Merge the shards of one config into its tables."""
+    return _Merge(task.root / task.config, task.params, Merged(task.config)).run(task.shards)
+
+
+class _Merge:
+    """Writes the tables of one config under `root`."""
+
+    def __init__(self, root: Path, params: LargeFedBench, merged: Merged) -> None:
         self.root = root
         self.params = params
-        self.sizes: dict[str, dict[str, dict[str, int]]] = {}
-        self.dates: dict[str, list[str]] = {}
-        self.licenses: dict[str, int] = defaultdict(int)
-        self.duplicates: dict[str, dict[str, int]] = {}
-        self._writers: dict[tuple[str, str], tuple[TableWriter, TableWriter]] = {}
-        self._signatures: dict[str, bytearray] = defaultdict(bytearray)
-        self._ids: dict[str, list[str]] = defaultdict(list)
+        self.merged = merged
+        self._writers: dict[str, tuple[TableWriter, TableWriter]] = {}
+        self._signatures = bytearray()
+        self._ids: list[str] = []
 
-    def run(self, shards: list[tuple[str, Path]], counts: dict[str, SourceCounts]) -> None:
-        """Merge `shards` into the tables; ids that come twice are taken back out of `counts`."""
+    def run(self, shards: Sequence[tuple[str, Path]]) -> Merged:
         last_id = ""
         for row in merged_rows(shards):
             client_id, source, text = row[0], row[1], row[12]
             if client_id == last_id:
-                words = n_words(text)
-                counts[source].clients -= 1
-                counts[source].words_kept -= words
-                counts[source].leave_out("duplicate_client_id", words)
+                repeated = self.merged.repeated.setdefault(source, [0, 0])
+                repeated[0] += 1
+                repeated[1] += n_words(text)
                 continue
             last_id = client_id
-            self._add(row, SOURCES[source].config)
+            self._add(row)
         for writers in self._writers.values():
             for writer in writers:
                 writer.close()
         if self.params.near_duplicates:
             self._report_near_duplicates()
+        return self.merged
 
-    def _add(self, row: tuple[Any, ...], config: str) -> None:
+    def _add(self, row: tuple[Any, ...]) -> None:
         *values, text, n_tokens, starts, ends, lengths, signature = row
         client_id, date, license_id = values[0], values[4], values[9]
         split = split_for(client_id, date, self.params.split)
-        sizes = self.sizes.setdefault(config, {}).setdefault(split, {"clients": 0, "chunks": 0, "tokens": 0})
-        clients, chunks = self._tables(config, split, sizes["clients"])
+        sizes = self.merged.sizes.setdefault(split, {"clients": 0, "chunks": 0, "tokens": 0})
+        clients, chunks = self._tables(split, sizes["clients"])
         clients.add((*values, text, n_tokens, split))
         for index, (start, end, length) in enumerate(zip(starts, ends, lengths, strict=True)):
             chunks.add((client_id, index, text[start:end], start, end, length, split))
         sizes["clients"] += 1
         sizes["chunks"] += len(starts)
         sizes["tokens"] += n_tokens
-        self.licenses[license_id] += 1
+        self.merged.licenses[license_id] = self.merged.licenses.get(license_id, 0) + 1
         if date:
-            first, last = self.dates.get(config, [date, date])
-            self.dates[config] = [min(first, date), max(last, date)]
+            first, last = self.merged.dates or (date, date)
+            self.merged.dates = [min(first, date), max(last, date)]
         if self.params.near_duplicates:
-            self._signatures[config] += signature
-            self._ids[config].append(client_id)
+            self._signatures += signature
+            self._ids.append(client_id)
 
-    def _tables(self, config: str, split: str, written: int) -> tuple[TableWriter, TableWriter]:
-        """The open files of a config and split; a new pair every `CLIENTS_PER_FILE` clients."""
-        key = (config, split)
+    def _tables(self, split: str, written: int) -> tuple[TableWriter, TableWriter]:
+        """The open files of a split; a new pair every `CLIENTS_PER_FILE` clients."""
         if written % CLIENTS_PER_FILE == 0:
-            for writer in self._writers.pop(key, ()):
+            for writer in self._writers.pop(split, ()):
                 writer.close()
             name = f"{split}-{written // CLIENTS_PER_FILE:05d}.parquet"
-            self._writers[key] = (
-                TableWriter(self.root / config / "clients" / name, CLIENTS),
-                TableWriter(self.root / config / "chunks" / name, CHUNKS),
+            self._writers[split] = (
+                TableWriter(self.root / "clients" / name, CLIENTS),
+                TableWriter(self.root / "chunks" / name, CHUNKS),
             )
-        return self._writers[key]
+        return self._writers[split]
 
     def _report_near_duplicates(self) -> None:
-        for config in sorted(self._ids):
-            ids = self._ids[config]
-            found = near_duplicates(unpacked(self._signatures.pop(config)), self.params.near_duplicate_similarity)
-            writer = TableWriter(self.root / config / "near_duplicates.parquet", NEAR_DUPLICATES)
-            for duplicate in found:
-                writer.add((ids[duplicate.client], ids[duplicate.original], duplicate.similarity))
-            writer.close()
-            self.duplicates[config] = _summary(found, len(ids))
+        found = near_duplicates(unpacked(self._signatures), self.params.near_duplicate_similarity)
+        writer = TableWriter(self.root / "near_duplicates.parquet", NEAR_DUPLICATES)
+        for duplicate in found:
+            writer.add((self._ids[duplicate.client], self._ids[duplicate.original], duplicate.similarity))
+        writer.close()
+        self.merged.duplicates = _summary(found, len(self._ids))
 
 
 def _summary(found: list[Duplicate], clients: int) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from fedtext.corpora.largefedbench.card import render_card
 from fedtext.corpora.largefedbench.counts import SourceCounts
 from fedtext.corpora.largefedbench.croissant import describe
 from fedtext.corpora.largefedbench.licenses import license_text
-from fedtext.corpora.largefedbench.merge import Merge
+from fedtext.corpora.largefedbench.merge import Merged
 from fedtext.corpora.largefedbench.raw_pages import RawPage
 from fedtext.corpora.largefedbench.shards import PageDigest
 from fedtext.corpora.largefedbench.tokens import ChunkTokenizer
@@ -25,11 +26,12 @@ def write_papers(
     tokenizer: ChunkTokenizer,
     identity: dict[str, str],
     digests: dict[str, list[PageDigest]],
-    merge: Merge,
+    merged: list[Merged],
     counts: dict[str, SourceCounts],
     bad_pages: list[tuple[str, str]],
 ) -> None:
-    """Write everything but the tables and the manifest into `root`."""
+    """Write everything but the tables and the manifest into `root`; `merged` are its configs."""
+    licenses = _licenses(merged)
     provenance = {
         "snapshot": params.snapshot,
         "format": FORMAT,
@@ -37,10 +39,10 @@ def write_papers(
         "parameters": params.bytes_matter(),
         "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
         "queries": _queries(digests),
-        "dates": dict(sorted(merge.dates.items())),
-        "configs": {config: dict(sorted(splits.items())) for config, splits in sorted(merge.sizes.items())},
-        "licenses": dict(sorted(merge.licenses.items())),
-        "near_duplicates": merge.duplicates,
+        "dates": {one.config: one.dates for one in merged if one.dates},
+        "configs": {one.config: dict(sorted(one.sizes.items())) for one in merged},
+        "licenses": licenses,
+        "near_duplicates": {one.config: one.duplicates for one in merged if one.duplicates is not None},
         "sources": {name: one.as_dict() for name, one in sorted(counts.items())},
         "bad_pages": [{"page": page, "reason": reason} for page, reason in sorted(bad_pages)],
     }
@@ -48,10 +50,16 @@ def write_papers(
     lines = [f"{digest}  {page.name}\n" for pages in digests.values() for page, digest, _ in pages]
     (root / "raw_pages.sha256").write_text("".join(sorted(lines, key=lambda line: line[66:])), "utf-8")
     (root / "licenses").mkdir()
-    for license_id in sorted(merge.licenses):
+    for license_id in licenses:
         (root / "licenses" / f"{license_id or 'none_given'}.txt").write_text(license_text(license_id), "utf-8")
     (root / "README.md").write_text(render_card(provenance), "utf-8")
     _write_json(root / "croissant.json", describe(root, provenance))
+
+
+def _licenses(merged: list[Merged]) -> dict[str, int]:
+    """Clients of all configs by licence, in alphabetical order."""
+    total = sum((Counter(one.licenses) for one in merged), Counter[str]())
+    return dict(sorted(total.items()))
 
 
 def _write_json(path: Path, value: Any) -> None:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from fedtext.corpora.largefedbench.clients import Client, clients_of
 from fedtext.corpora.largefedbench.counts import SourceCounts
 from fedtext.corpora.largefedbench.near_duplicates import MinHash
+from fedtext.corpora.largefedbench.processes import Run
 from fedtext.corpora.largefedbench.raw_pages import RawPage, RawPageError
 from fedtext.corpora.largefedbench.schema import SHARD, TableWriter
 from fedtext.corpora.largefedbench.sources import SOURCES, Source, raw_pages
@@ -56,10 +57,10 @@ class ShardFacts(NamedTuple):
     first_id: str
 
 
-def digest_pages(raw_dir: Path, params: LargeFedBench) -> dict[str, list[PageDigest]]:
+def digest_pages(raw_dir: Path, params: LargeFedBench, run: Run = map) -> dict[str, list[PageDigest]]:
     """The pages of every asked source that has any, with their digests, in name order."""
     found = {name: raw_pages(raw_dir, SOURCES[name]) for name in params.sources}
-    return {name: [_digest(page) for page in pages] for name, pages in found.items() if pages}
+    return {name: list(run(_digest, pages)) for name, pages in found.items() if pages}
 
 
 def _digest(page: RawPage) -> PageDigest:

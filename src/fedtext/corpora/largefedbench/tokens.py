@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,17 +33,12 @@ class ChunkTokenizer:
     @cached_property
     def backend(self) -> Any:
         """The tokenizer, with truncation and padding off."""
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_str(self.definition)
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
+        return _backend(self.definition)
 
     @cached_property
     def words(self) -> WordTokens | None:
         """The tokens of words met before, where the tokenizer is plain byte-level BPE."""
-        return word_tokens(self.backend, self.definition)
+        return words_of(self.definition)
 
     def chunks(self, texts: Sequence[str], chunking: Chunking) -> list[tuple[int, list[Chunk]]]:
         """Number of tokens and chunks of every text, in order."""
@@ -51,6 +46,23 @@ class ChunkTokenizer:
         rest = [text for text, known in zip(texts, found, strict=True) if known is None]
         encodings = iter(self.backend.encode_batch(rest, add_special_tokens=False))
         return [known if known is not None else _encoded(next(encodings), chunking) for known in found]
+
+
+# By definition: a worker gets a copy of the tokenizer with every task, and should not meet the same words again.
+@cache
+def _backend(definition: str) -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(definition)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+@cache
+def words_of(definition: str) -> WordTokens | None:
+    """The words this process has met under the tokenizer of that definition, if it is plain byte-level BPE."""
+    return word_tokens(_backend(definition), definition)
 
 
 def _encoded(encoding: Any, chunking: Chunking) -> tuple[int, list[Chunk]]:
