@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -26,5 +28,17 @@ def side_by_side(processes: int) -> Iterator[Run]:
     if processes == 1:
         yield map
         return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_end_with_the_build) as pool:
         yield pool.map
+
+
+def _end_with_the_build() -> None:
+    """A worker whose build was killed ends at once, lest it write beside the build that follows."""
+    Thread(target=_outlive_nobody, daemon=True).start()
+
+
+def _outlive_nobody() -> None:
+    build = parent_process()
+    assert build is not None  # this is a worker
+    build.join()
+    os._exit(1)
