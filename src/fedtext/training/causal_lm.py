@@ -1,7 +1,6 @@
 """Next-token training of a causal language model on rows of token ids: one plain loop, for models of any size.
 
-The models trained here are mostly so small that a general trainer's bookkeeping would show in the step time
-(benchmarks/causal_lm.py).
+The models trained here are mostly so small that a general trainer's bookkeeping would show in the step time.
 """
 
 from __future__ import annotations
