@@ -1,4 +1,4 @@
-"""Raw pages -> snapshot, streaming: shards first, then one merge, then the papers, then one rename.
+"""Raw pages -> snapshot, streaming: shards first, then a merge a config, then the papers, then one rename.
 
 Same pages, parameters, code and library versions give the same bytes in any directory. A build killed anywhere goes
 on from its finished shards; nothing appears under the snapshot's name until everything is written.

@@ -1,4 +1,4 @@
-"""The second half of a build: sorted shards, merged by client id (so by date) into the tables of each config and split.
+"""The second half of a build: sorted shards, merged by client id (so by date) into the tables of a config.
 
 Shards are opened only when the merge reaches their first client, so memory does not grow with their number. A client id
 that comes twice is kept once, in page order, and counted.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,23 +90,23 @@ class Merged:
     config: str
     sizes: dict[str, dict[str, int]] = field(default_factory=dict)
     dates: list[str] = field(default_factory=list)
-    licenses: dict[str, int] = field(default_factory=dict)
+    licenses: Counter[str] = field(default_factory=Counter)
     repeated: dict[str, list[int]] = field(default_factory=dict)
     duplicates: dict[str, int] | None = None
 
 
 def merge_config(task: MergeTask) -> Merged:
     """Merge the shards of one config into its tables."""
-    return _Merge(task.root / task.config, task.params, Merged(task.config)).run(task.shards)
+    return _Merge(task).run(task.shards)
 
 
 class _Merge:
-    """Writes the tables of one config under `root`."""
+    """Writes the tables of one config."""
 
-    def __init__(self, root: Path, params: LargeFedBench, merged: Merged) -> None:
-        self.root = root
-        self.params = params
-        self.merged = merged
+    def __init__(self, task: MergeTask) -> None:
+        self.root = task.root / task.config
+        self.params = task.params
+        self.merged = Merged(task.config)
         self._writers: dict[str, tuple[TableWriter, TableWriter]] = {}
         self._signatures = bytearray()
         self._ids: list[str] = []
@@ -140,7 +141,7 @@ class _Merge:
         sizes["clients"] += 1
         sizes["chunks"] += len(starts)
         sizes["tokens"] += n_tokens
-        self.merged.licenses[license_id] = self.merged.licenses.get(license_id, 0) + 1
+        self.merged.licenses[license_id] += 1
         if date:
             first, last = self.merged.dates or (date, date)
             self.merged.dates = [min(first, date), max(last, date)]

@@ -58,7 +58,7 @@ def write_papers(
 
 def _licenses(merged: list[Merged]) -> dict[str, int]:
     """Clients of all configs by licence, in alphabetical order."""
-    total = sum((Counter(one.licenses) for one in merged), Counter[str]())
+    total = sum((one.licenses for one in merged), Counter[str]())
     return dict(sorted(total.items()))
 
 

@@ -57,7 +57,7 @@ class ShardFacts(NamedTuple):
     first_id: str
 
 
-def digest_pages(raw_dir: Path, params: LargeFedBench, run: Run = map) -> dict[str, list[PageDigest]]:
+def digest_pages(raw_dir: Path, params: LargeFedBench, run: Run) -> dict[str, list[PageDigest]]:
     """The pages of every asked source that has any, with their digests, in name order."""
     found = {name: raw_pages(raw_dir, SOURCES[name]) for name in params.sources}
     return {name: list(run(_digest, pages)) for name, pages in found.items() if pages}

@@ -30,19 +30,20 @@ class ChunkTokenizer:
         """Hash of the definition: equal hashes cut equal chunks."""
         return hashlib.sha256(self.definition.encode()).hexdigest()
 
-    @cached_property
+    @property
     def backend(self) -> Any:
         """The tokenizer, with truncation and padding off."""
         return _backend(self.definition)
 
-    @cached_property
+    @property
     def words(self) -> WordTokens | None:
         """The tokens of words met before, where the tokenizer is plain byte-level BPE."""
         return words_of(self.definition)
 
     def chunks(self, texts: Sequence[str], chunking: Chunking) -> list[tuple[int, list[Chunk]]]:
         """Number of tokens and chunks of every text, in order."""
-        found = self.words.chunks(texts, chunking) if self.words else [None] * len(texts)
+        words = self.words
+        found = words.chunks(texts, chunking) if words else [None] * len(texts)
         rest = [text for text, known in zip(texts, found, strict=True) if known is None]
         encodings = iter(self.backend.encode_batch(rest, add_special_tokens=False))
         return [known if known is not None else _encoded(next(encodings), chunking) for known in found]
