@@ -21,7 +21,7 @@ from kedro.validation.exceptions import ParameterValidationError
 from kedro.validation.type_extractor import TypeExtractor
 from pluggy import PluginManager
 
-from fedtext.allocator import keep_freed_memory
+from fedtext.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.config import active_data_root, active_parameters
 from fedtext.provenance import DataRootBusyError, Store
 from fedtext.refusal import RunRefusedError, explanation, parameter_faults
@@ -78,6 +78,7 @@ class ResumableRunner(SequentialRunner):
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
                     if readers[name] < 1:
                         catalog.release(name)
+                give_freed_memory_back()
         self._logger.info("Ran %d nodes of %d; the others are up to date in %s", len(ran), total, data_root)
 
     @contextmanager

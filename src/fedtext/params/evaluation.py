@@ -19,14 +19,15 @@ class UntunedControl(Parameters):
 class Evaluation(Parameters):
     """Downstream training and the size of every comparison set.
 
-    `texts` is the number of training texts of each condition (synthetic and controls alike); epsilon = infinity uses
-    the private training text itself. `max_eval_samples` bounds the held-out samples; `top` are the ranks of top-k
-    accuracy.
+    `texts` is the number of training texts of each condition (synthetic and controls alike). Epsilon = infinity uses
+    the private training samples themselves, at most `private_texts` of them, one of every client before a second of
+    any; None: all. `max_eval_samples` bounds the held-out samples; `top` are the ranks of top-k accuracy.
     """
 
     training: CausalTraining = CausalTraining(epochs=3)
     untuned: UntunedControl = UntunedControl()
     texts: int = Field(1000, ge=1)
+    private_texts: int | None = Field(None, ge=1)
     max_eval_samples: int = Field(2000, ge=10)
     top: tuple[int, ...] = (1, 3, 5)
     published_metric: bool = False

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedtext.corpora.samples import spread_samples
 from fedtext.evaluation.conditions import CONDITIONS, compare_scored, held_out_sample, score_condition
 from fedtext.generation.few_shot import draw_prompts, sampled_texts
 from fedtext.generation.language_model import LanguageModel
@@ -88,8 +89,9 @@ def score_private_text(
     evaluation: Evaluation,
     private_train: pd.DataFrame,
 ) -> Counts:
-    """Epsilon = infinity: after training on the private text itself."""
-    return _condition(on_device, private_train["text"].tolist(), private_test, chunking, evaluation, "private texts")
+    """Epsilon = infinity: after training on the private text itself, `evaluation.private_texts` samples of it."""
+    texts = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
+    return _condition(on_device, texts, private_test, chunking, evaluation, "private texts")
 
 
 def score_trained_model(
