@@ -59,6 +59,16 @@ def test_better_texts_give_a_better_model_and_a_share_of_the_gap(accuracy: dict)
     assert accuracy["gains"]["synthetic"]["public_control"]["measurable"]
 
 
+@pytest.mark.parametrize(("most", "expected"), [(None, 120), (30, 30), (500, 120)])
+def test_the_upper_bound_trains_on_as_many_private_samples_as_asked(most: int | None, expected: int) -> None:
+    brief = SETTINGS[1].model_copy(update={"private_texts": most, "training": CausalTraining(epochs=0.1, batch_size=8)})
+    counts = nodes.score_private_text(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)
+    found = nodes.compare_accuracies(
+        TEST, brief, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS), private=counts
+    )
+    assert found["conditions"]["private"]["texts"] == expected
+
+
 def test_only_aggregates_leave(accuracy: dict) -> None:
     written = json.dumps(accuracy)
     assert json.loads(written) == accuracy
