@@ -6,7 +6,10 @@ Asked before anything is read, with one request, because the hub's own client re
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 PATIENCE = 10.0  # seconds for the hub's answer
 
@@ -49,6 +52,13 @@ def check_model_files(source: str, kind: str, shipped: str) -> None:
         raise unreadable(source, kind, shipped, FileNotFoundError("it has no config.json"))
     if not any(directory.rglob("*.safetensors")):
         raise unreadable(source, kind, shipped, FileNotFoundError("it has no weights in safetensors"))
+
+
+def check_weights(model: PreTrainedModel, named: str, remedy: str) -> None:
+    """`ValueError` where a weight is NaN or infinite: such a model runs to the end, and writes one token for ever."""
+    broken = next((name for name, weight in model.named_parameters() if not bool(weight.isfinite().all())), None)
+    if broken is not None:
+        raise ValueError(f"{named} has weights that are NaN or infinite, {broken} first: {remedy}")
 
 
 def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSError:

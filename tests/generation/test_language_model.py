@@ -147,6 +147,29 @@ def test_an_incomplete_checkpoint_is_refused(directory):
         LanguageModel(str(directory)).load()
 
 
+def broken(file: Path, part: str, value: float) -> None:
+    """One number of the first tensor whose name holds `part` becomes `value`, in the file."""
+    weights = load_file(file)
+    name = next(name for name in sorted(weights) if part in name)
+    weights[name].view(-1)[-1] = value
+    save_file(weights, file, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_refused(directory, value):
+    broken(directory / "model.safetensors", "1.", value)
+    with pytest.raises(ValueError, match=r"language model '.*' has weights that are NaN or infinite, .* first"):
+        LanguageModel(str(directory)).load()
+
+
+def test_an_adapter_that_diverged_is_refused_by_its_name(directory, model, tmp_path):
+    adapter = save_adapter(model, tmp_path / "adapter", 0.01)
+    assert LanguageModel(str(directory), adapter).load()
+    broken(adapter / "adapter_model.safetensors", "lora_B", float("nan"))
+    with pytest.raises(ValueError, match=r"adapter '.*' has weights that are NaN or infinite, .*lora_B.*learning rate"):
+        LanguageModel(str(directory), adapter).load()
+
+
 def test_an_adapter_without_safetensors_is_refused(directory, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"adapter .* has no adapter_model.safetensors"):
         LanguageModel(str(directory), tmp_path).load()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedtext.generation.precision import round_to_bfloat16
 from fedtext.hardware import bfloat16_pays, compute_device
-from fedtext.model_source import Place, find_model, unreadable
+from fedtext.model_source import Place, check_weights, find_model, unreadable
 from fedtext.progress import without_library_bars
 
 if TYPE_CHECKING:
@@ -77,11 +77,14 @@ class LanguageModel:
 
         Raises:
             OSError: The source or the adapter is not there, not complete, or has no safetensors weights.
+            ValueError: A weight of either is NaN or infinite.
         """
         tokenizer = self.tokenizer()
         model: Any = _read_weights(self.source)
+        check_weights(model, f"language model '{self.source}'", "get its files again")
         if self.adapter is not None:
             model = _with_adapter(model, Path(self.adapter))
+            check_weights(model, f"adapter '{self.adapter}'", "lower the learning rate that it was trained with")
             if merge_adapter:
                 model = _merged(model)
         return model.eval(), tokenizer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedtext.hardware import compute_device
-from fedtext.model_source import find_model, unreadable
+from fedtext.model_source import check_weights, find_model, unreadable
 from fedtext.progress import without_library_bars
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class MaskedModel:
 
         Raises:
             OSError: The source is not there, not complete, or its tokenizer knows no mask.
+            ValueError: A weight is NaN or infinite.
         """
         from transformers import AutoModelForMaskedLM, AutoTokenizer
 
@@ -40,4 +41,5 @@ class MaskedModel:
                 )
         except (OSError, ValueError) as error:
             raise unreadable(self.source, "masked language model", NONE_SHIPPED, error) from error
+        check_weights(model, f"masked language model '{self.source}'", "get its files again")
         return model.to(compute_device()).eval(), tokenizer
