@@ -180,6 +180,17 @@ def test_feature_means_come_in_blocks():
     np.testing.assert_allclose(np.concatenate(blocks), expected, atol=1e-6)
 
 
+def test_a_class_has_its_share_of_a_client_s_mean():
+    data = federation(14)
+    label = np.random.default_rng(14).integers(-1, 3, len(data.embeddings))
+    blocks = client_mean_blocks(data.embeddings, data.client_index, data.n_clients, label=label, classes=3, block=7)
+    rows = np.concatenate(list(blocks)).reshape(data.n_clients, 3, -1)
+    for client, kind in np.ndindex(data.n_clients, 3):
+        of_client = data.client_index == client
+        expected = data.embeddings[of_client & (label == kind)].sum(axis=0) / max(of_client.sum(), 1)
+        np.testing.assert_allclose(rows[client, kind], expected, atol=1e-6)
+
+
 def test_no_clients_at_all():
     assert client_means(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), 0).shape == (0, 4)
     assert client_means(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), 3).shape == (3, 4)

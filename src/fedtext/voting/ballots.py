@@ -50,10 +50,14 @@ def client_mean_blocks(
     n_clients: int | None = None,
     *,
     features: Features | None = None,
+    label: Int[np.ndarray, " sample"] | None = None,
+    classes: int = 1,
     block: int = 256,
-) -> Iterator[Float[np.ndarray, "block feature"]]:
+) -> Iterator[Float[np.ndarray, "block class*feature"]]:
     """`client_means` a `block` of clients at a time, of `features(embeddings)` where a feature map is given.
 
+    With a `label` a sample, a row is as many means as there are `classes`, side by side: each the sum over the client's
+    samples of that class, divided by the number of all its samples. A label of -1 is of no class and adds to none.
     Means are accumulated in float64 and returned in the features' own precision. The features of all samples never
     exist at once.
     """
@@ -64,12 +68,15 @@ def client_mean_blocks(
     clients = len(bounds) - 1
     for first in range(0, max(clients, 1), block):
         edges = bounds[first : first + block + 1]
-        mine = embeddings[order[edges[0] : edges[-1]]]
-        mapped = mine if features is None else features(mine)
+        rows = order[edges[0] : edges[-1]]
+        mapped = embeddings[rows] if features is None else features(embeddings[rows])
         counts = np.diff(edges)
         weights = np.repeat(1.0 / np.maximum(counts, 1), counts)
-        average = csr_array((weights, np.arange(len(mine)), edges - edges[0]), shape=(len(counts), len(mine)))
-        yield (average @ mapped.astype(np.float64)).astype(mapped.dtype)
+        kind = np.zeros(len(rows), dtype=np.int64) if label is None else label[rows]
+        known = np.flatnonzero(kind >= 0)
+        place = np.repeat(np.arange(len(counts)) * classes, counts)[known] + kind[known]
+        average = csr_array((weights[known], (place, known)), shape=(len(counts) * classes, len(rows)))
+        yield (average @ mapped.astype(np.float64)).astype(mapped.dtype).reshape(len(counts), classes * mapped.shape[1])
 
 
 def summed_scores(

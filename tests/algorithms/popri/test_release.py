@@ -21,7 +21,7 @@ CONDITIONAL = {"labels": ("a", "b", "c")}
 def sent(held: PrivateSamples, parameters: Popri) -> np.ndarray:
     """What each unit hands to the mechanism."""
     units = np.arange(held.units)
-    return np.concatenate([*release._mean_feature_blocks(held, parameters, units, block=5)])
+    return np.concatenate([*release._sent_blocks(held, parameters, units, block=5)])
 
 
 def without(held: PrivateSamples, unit: int) -> PrivateSamples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,6 +16,7 @@ from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import sampling_rate
+from fedtext.voting.ballots import client_mean_blocks
 
 
 def release_private_mean(
@@ -31,7 +33,7 @@ def release_private_mean(
     classes = len(popri.classes)
     dim = _sent_features(samples.features[:1], popri).shape[1]
     total, charged = private_sum(
-        _mean_feature_blocks(samples, popri, asked),
+        _sent_blocks(samples.of_units(asked), popri, asked),
         dim=classes * dim,
         clip_norm=CLIP_NORM,
         noise_multiplier=noise,
@@ -56,19 +58,16 @@ def _sent_features(embeddings: Float[np.ndarray, "sample dim"], popri: Popri) ->
     return joined
 
 
-def _mean_feature_blocks(
-    samples: PrivateSamples, popri: Popri, asked: Int[np.ndarray, " unit"], block: int = 256
-) -> Iterator[Float[np.ndarray, "unit feature"]]:
-    classes = len(popri.classes)
-    order = np.argsort(samples.unit, kind="stable")
-    starts = np.searchsorted(samples.unit[order], np.arange(asked.max(initial=-1) + 2))
-    for first in range(0, len(asked), block):
-        units = asked[first : first + block]
-        rows = np.concatenate([order[starts[u] : starts[u + 1]] for u in units])
-        owner = np.repeat(np.arange(len(units)), starts[units + 1] - starts[units])
-        counts = np.maximum(np.bincount(owner, minlength=len(units)), 1)
-        phi = _sent_features(samples.features[rows], popri)
-        sums = np.zeros((len(units), classes, phi.shape[1]))
-        known = samples.label[rows] >= 0
-        np.add.at(sums, (owner[known], samples.label[rows][known]), phi[known])
-        yield (sums / counts[:, None, None]).reshape(len(units), -1)
+def _sent_blocks(
+    held: PrivateSamples, popri: Popri, asked: Int[np.ndarray, " unit"], block: int = 256
+) -> Iterator[Float[np.ndarray, "unit class*sent"]]:
+    """What each of the `asked` units hands to the sum, given the samples they hold."""
+    return client_mean_blocks(
+        held.features,
+        np.searchsorted(asked, held.unit),
+        len(asked),
+        features=partial(_sent_features, popri=popri),
+        label=held.label,
+        classes=len(popri.classes),
+        block=block,
+    )
