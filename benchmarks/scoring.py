@@ -26,23 +26,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from made_up import DIM, unit_rows
 
 from fedtext.voting.ballots import client_means, summed_scores
 
-CLIENTS, CANDIDATES, DIM, RESPONSES = 10_000, 18_000, 384, 10
+CLIENTS, CANDIDATES, RESPONSES = 10_000, 18_000, 10
 SAMPLES_PER_CLIENT = 6.6  # bioRxiv, POPri Table 4
 LOOP_CLIENTS, REPEATS = 30, 5
 GOAL = 200  # times faster than the loop
 GROWTH = (9_000, 18_000, 36_000, 72_000)
 RESULT = Path("build/benchmarks/scoring.json")
-
-
-def unit_rows(random: np.random.Generator, n: int) -> np.ndarray:
-    """Unit rows around a common direction, as sentence embeddings are."""
-    rows = random.standard_normal((n, DIM), dtype=np.float32)
-    rows += 0.3  # in place, so that making the data leaves no higher peak of memory than the data
-    rows /= np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
-    return rows
 
 
 def corpus(clients: int) -> tuple[np.ndarray, np.ndarray]:

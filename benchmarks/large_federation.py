@@ -1,0 +1,111 @@
+"""Memory and time of every mechanism with as many clients as LargeFedBench's speeches have: 134,000.
+
+    python benchmarks/large_federation.py [--clients 134000]
+
+Each of the three releases that text generation stands on, whole (ballots, clipping, rounding to the grid, sum, exact
+noise, ledger), in a process of its own, with 6.6 samples a client and their embeddings in memory. The peak counts
+everything, embeddings included, and must stay below 4 GiB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from made_up import clients_of, unit_rows
+
+from fedtext.algorithms.popri import release_private_mean, score_by_ballots
+from fedtext.algorithms.private_evolution import noised_histogram
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
+from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import new_noise_key
+
+CLIENTS, SAMPLES_PER_CLIENT = 134_000, 6.6  # speeches; bioRxiv's samples a client (POPri, Table 4)
+PROMPTS, RESPONSES, POPULATION = 1800, 10, 1024  # POPri's candidates (App. B.1), PrE-Text's N_syn (App. C.3)
+LARGEST = 4096  # MiB
+MULTIPLIER = 19.3
+RESULT = Path("build/benchmarks/large_federation.json")
+
+Mechanism = Callable[[PrivateSamples, Ledger, np.random.Generator], object]
+
+
+def popri(scoring: str) -> Popri:
+    return Popri.model_validate(
+        {"rounds": 1, "prompts": PROMPTS, "responses": RESPONSES, "synthetic_texts": 1, "scoring": scoring}
+    )
+
+
+def mean_features(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
+    return release_private_mean(samples, popri("witness_rff"), ledger, new_noise_key(0), MULTIPLIER)
+
+
+def ballots(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
+    texts = unit_rows(random, PROMPTS * RESPONSES)
+    label = np.zeros(len(texts), dtype=np.int64)
+    return score_by_ballots(samples, texts, label, popri("mean_cosine"), ledger, new_noise_key(0), MULTIPLIER, 1)
+
+
+def histogram(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
+    texts, label = unit_rows(random, POPULATION), np.zeros(POPULATION, dtype=np.int64)
+    evolution = PrivateEvolution(rounds=1, population=POPULATION, synthetic_texts=1)
+    return noised_histogram(samples, texts, label, evolution, ledger, new_noise_key(0), MULTIPLIER, 1)
+
+
+MECHANISMS: dict[str, tuple[str, Mechanism]] = {
+    "mean_features": ("POPri's one release of 1,024 mean features", mean_features),
+    "ballots": ("POPri's ballots on 18,000 candidates, one round", ballots),
+    "histogram": ("Private Evolution's vote on 1,024 candidates, one round", histogram),
+}
+
+
+def measured(name: str, clients: int) -> dict[str, Any]:
+    """Peak resident MiB and seconds of one release, in this process."""
+    random = np.random.default_rng(0)
+    n = int(clients * SAMPLES_PER_CLIENT)
+    samples = PrivateSamples(unit_rows(random, n), clients_of(random, n, clients), np.zeros(n, dtype=np.int64), clients)
+    ledger = Ledger(declaration=Privacy(epsilon=1.0, delta=3e-6), population=clients)
+    start = time.perf_counter()
+    MECHANISMS[name][1](samples, ledger, random)
+    return {
+        "seconds": time.perf_counter() - start,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "embeddings_mib": samples.features.nbytes / 2**20,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clients", type=int, default=CLIENTS)
+    parser.add_argument("--one", choices=list(MECHANISMS), help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.one:
+        print(json.dumps(measured(chosen.one, chosen.clients)))
+        return
+    results = {}
+    for name, (title, _) in MECHANISMS.items():
+        line = [sys.executable, __file__, "--clients", str(chosen.clients), "--one", name]
+        results[name] = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
+        row = results[name]
+        print(
+            f"{title}: {row['seconds']:.1f} s, peak {row['peak_mib']:,.0f} MiB, of which embeddings "
+            f"{row['embeddings_mib']:,.0f}"
+        )
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    RESULT.write_text(json.dumps(results, indent=2) + "\n")
+    if max(row["peak_mib"] for row in results.values()) > LARGEST:
+        sys.exit(f"more than {LARGEST} MiB")
+
+
+if __name__ == "__main__":
+    main()
