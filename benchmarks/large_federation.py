@@ -41,9 +41,8 @@ Mechanism = Callable[[PrivateSamples, Ledger, np.random.Generator], object]
 
 
 def popri(scoring: str) -> Popri:
-    return Popri.model_validate(
-        {"rounds": 1, "prompts": PROMPTS, "responses": RESPONSES, "synthetic_texts": 1, "scoring": scoring}
-    )
+    sizes = {"rounds": 1, "prompts": PROMPTS, "responses": RESPONSES, "synthetic_texts": 1}
+    return Popri.model_validate({**sizes, "scoring": scoring, "prompt_pool": "random", "oversample": 1.0})
 
 
 def mean_features(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
