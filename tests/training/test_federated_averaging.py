@@ -102,13 +102,13 @@ def test_a_model_that_vmap_cannot_take_is_trained_client_by_client(
     model, tokenizer = llama.load()
     tokens, client = token_rows(len(tokenizer))
     expected = np.concatenate(list(client_updates(copy.deepcopy(model), tokens, client, LOCAL, seed=4)))
-    plain, calls = model.forward, []
+    plain, calls = type(model).forward, []
 
-    def by_value(input_ids: torch.Tensor, **options: object) -> object:
+    def by_value(self: PreTrainedModel, input_ids: torch.Tensor, **options: object) -> object:
         calls.append(int(input_ids.sum()))  # .item() of a batched tensor: vmap refuses
-        return plain(input_ids=input_ids, **options)
+        return plain(self, input_ids=input_ids, **options)
 
-    monkeypatch.setattr(model, "forward", by_value)
+    monkeypatch.setattr(type(model), "forward", by_value)
     found = np.concatenate(list(client_updates(model, tokens, client, LOCAL, seed=4)))
     assert calls
     np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -2,7 +2,8 @@
 
 Clients that take the same step share one call: `torch.func.vmap` over clients of the model's vector-Jacobian product,
 with the first step on weights that all still share. A model that vmap cannot take is trained client by client, with the
-same result up to rounding. Clients of like size are put together, so that little is computed for padding.
+same result up to rounding. Clients of like size are put together, so that little is computed for padding. On a CPU each
+core trains such a group of its own.
 
 Rows of tokens are filled up on the right with negative numbers. Causal attention never looks ahead, so a real token is
 not touched by them; they are not scored. Dropout is off: a round is a function of its inputs and its seed.
@@ -10,12 +11,14 @@ not touched by them; they are not scored. Dropout is off: a round is a function 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
+from fedtext.cores import over_cores, per_thread
 from fedtext.params.federated import LocalTraining
 from fedtext.seeding import stream
 
@@ -70,15 +73,22 @@ def client_updates(
         vectorised: Whether clients share calls; None finds out whether the model allows it.
     """
     model.float().eval().requires_grad_(False)
-    gradients = _gradients(model, vectorised)
+    common = {name: p.detach() for name, p in model.named_parameters()}
+    # A call puts a client's weights into the module for as long as it takes: every thread needs a module of its own.
+    gradients = per_thread(lambda: _gradients(copy.deepcopy(model), vectorised))
     lengths = (tokens >= 0).sum(axis=1)
     rows = np.argsort(client, kind="stable")
     numbers, first = np.unique(client[rows], return_index=True)
     batches = [_batches(own, local, seed, int(c)) for c, own in zip(numbers, np.split(rows, first[1:]), strict=False)]
     batches.sort(key=lambda own: (len(own), lengths[own].max()), reverse=True)
-    for start in range(0, len(batches), local.clients_at_once):
-        together = batches[start : start + local.clients_at_once]
-        yield _trained(model, gradients, tokens, lengths, together, local.learning_rate)
+    starts = range(0, len(batches), local.clients_at_once)
+    groups = (batches[start : start + local.clients_at_once] for start in starts)
+    yield from over_cores(
+        lambda group: _trained(common, gradients(), tokens, lengths, group, local.learning_rate),
+        groups,
+        len(starts),
+        model.device,
+    )
 
 
 def _batches(
@@ -95,7 +105,7 @@ def _batches(
 
 
 def _trained(
-    model: PreTrainedModel,
+    common: Weights,
     gradients: Gradients,
     tokens: Int[np.ndarray, "row position"],
     lengths: Int[np.ndarray, " row"],
@@ -105,16 +115,25 @@ def _trained(
     """Updates of some clients, sorted by falling numbers of steps: those that are done step aside."""
     import torch
 
-    common = {name: p.detach() for name, p in model.named_parameters()}
     device = next(iter(common.values())).device
-    moved: Weights = {n: torch.zeros((len(batches), *p.shape), device=device) for n, p in common.items()}
+    updates = torch.empty((len(batches), sum(p.numel() for p in common.values())), device=device)
+    moved = _by_name(updates, common)
     for step in range(len(batches[0])):
         active = sum(step < len(own) for own in batches)
         ids = torch.from_numpy(_step_tokens(tokens, lengths, [own[step] for own in batches[:active]])).to(device)
         weights = common if step == 0 else {n: common[n] + moved[n][:active] for n in common}
         for name, gradient in gradients(weights, ids, step == 0).items():
-            moved[name][:active].sub_(gradient, alpha=learning_rate)
-    return np.asarray(torch.cat([m.flatten(1) for m in moved.values()], dim=1).cpu().numpy())
+            if step == 0:
+                torch.mul(gradient, -learning_rate, out=moved[name])
+            else:
+                moved[name][:active].sub_(gradient, alpha=learning_rate)
+    return np.asarray(updates.cpu().numpy())
+
+
+def _by_name(vectors: Tensor, common: Weights) -> Weights:
+    """Views of one vector a client as its weights, in the order of `common`."""
+    parts = vectors.split([p.numel() for p in common.values()], dim=1)
+    return {name: part.unflatten(1, p.shape) for part, (name, p) in zip(parts, common.items(), strict=True)}
 
 
 def _step_tokens(
