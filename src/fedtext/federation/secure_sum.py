@@ -82,8 +82,7 @@ def private_sum(
     for message in client_messages(blocks, plan, clip_norm, key, stream):
         if local:
             message += _client_noise(message, clients, plan, key, stream)
-        summed = message[0] if len(message) == 1 else message.sum(axis=0)
-        total += summed  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
+        total += message.sum(axis=0)  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
         clients += message.shape[0]
         if clients > plan.contributors:
             raise ValueError(f"{name}: more clients contribute than the {plan.contributors} that were accounted for")

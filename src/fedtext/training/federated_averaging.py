@@ -116,17 +116,14 @@ def _trained(
     import torch
 
     device = next(iter(common.values())).device
-    updates = torch.empty((len(batches), sum(p.numel() for p in common.values())), device=device)
+    updates = torch.zeros((len(batches), sum(p.numel() for p in common.values())), device=device)
     moved = _by_name(updates, common)
     for step in range(len(batches[0])):
         active = sum(step < len(own) for own in batches)
         ids = torch.from_numpy(_step_tokens(tokens, lengths, [own[step] for own in batches[:active]])).to(device)
         weights = common if step == 0 else {n: common[n] + moved[n][:active] for n in common}
         for name, gradient in gradients(weights, ids, step == 0).items():
-            if step == 0:
-                torch.mul(gradient, -learning_rate, out=moved[name])
-            else:
-                moved[name][:active].sub_(gradient, alpha=learning_rate)
+            moved[name][:active].sub_(gradient, alpha=learning_rate)
     return np.asarray(updates.cpu().numpy())
 
 
