@@ -2,13 +2,15 @@
 
 - `nodes/<node>.json`: what the node's outputs were made from, written after the last of them: the commit marker.
 - `releases.jsonl`: every release ever made of the private data here, whichever run, pipeline or parameters made it.
+- `last_run.json`: the nodes of the run that was finished last, those that were up to date among them.
 - `lock`: held by the one run that may write.
 """
 
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -100,6 +102,15 @@ class Store:
         names = sorted(unquote(file.stem) for file in (self.root / "nodes").glob("*.json"))
         records = {name: self.node(name) for name in names}
         return {name: record.seconds for name, record in records.items() if record and record.seconds is not None}
+
+    def note_run(self, nodes: Iterable[str]) -> None:
+        """Records a finished run: all nodes it was made of."""
+        write_text(self.root / "last_run.json", json.dumps(sorted(nodes), indent=1))
+
+    def last_run(self) -> frozenset[str]:
+        """Nodes of the run that was finished last; none if none was."""
+        path = self.root / "last_run.json"
+        return frozenset(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else frozenset()
 
     def releases(self) -> tuple[ReleaseEntry, ...]:
         """All different releases in the order in which they were first begun."""

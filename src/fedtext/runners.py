@@ -79,6 +79,7 @@ class ResumableRunner(SequentialRunner):
                     if readers[name] < 1:
                         catalog.release(name)
                 give_freed_memory_back()
+            store.note_run(node.name for node in pipeline.nodes)
         self._logger.info("Ran %d nodes of %d; the others are up to date in %s", len(ran), total, data_root)
 
     @contextmanager

@@ -54,7 +54,7 @@ def distribution() -> Distribution:
     rounds = [{"adapter": t, "released_score": -0.1 + 0.01 * t, **reference.compare(cloud(300, t))} for t in range(3)]
     return Distribution(
         rounds=tuple(rounds),
-        sets={name: reference.compare(cloud(400, 7)) for name in ("synthetic", "untuned_control", "public_control")},
+        sets={name: reference.compare(cloud(400, 7)) for name in ("synthetic", "public_control")},
         bias=Bias(*reference.floor()),
         held_out_texts=len(HELD_OUT),
         held_out_distance=median_distance_to_medoid(HELD_OUT),
@@ -77,6 +77,5 @@ def card(**changes: Any) -> dict[str, Any]:
         "distribution": distribution(),
         "costs": [cost.model_copy(update={"client_seconds": 0.003, "server_seconds": 31.0})],
         "synthetic_texts": 2500,
-        "seconds": {"popri": 140.0},
     }
     return scorecard(**{**given, **changes})

@@ -40,6 +40,13 @@ CLAIMS = Claims.model_validate(
             "alike": {"says": "DP-FL at the start", "better": "dp_fedavg", "worse": "eps0", "relation": "alike"},
             "unlike": {"says": "POPri at the start", "better": "popri", "worse": "eps0", "relation": "alike"},
             "distance": {"says": "lower FID", "better": "popri", "worse": "private_evolution", "metric": "fid"},
+            "nearer": {
+                "says": "nearer than public text",
+                "better": "popri",
+                "worse": "public_control",
+                "metric": "fid",
+            },
+            "control": {"says": "public text is better", "better": "public_control", "worse": "popri"},
             "not_run": {"says": "nothing", "better": "popri", "worse": "absent"},
         },
     }
@@ -56,6 +63,7 @@ def run(entry: str, seed: int, **changed: Any) -> Run:
     found["accuracy"]["judged"] = made
     if made == "synthetic":
         found["distribution"]["sets"]["synthetic"]["fid"] = FID[entry][seed - 1]
+        found["distribution"]["sets"]["public_control"]["fid"] = 0.5 + 0.001 * seed - 0.002
     return Run(entry, entry, seed, {}, found, {}, [])
 
 
@@ -90,7 +98,10 @@ def test_claims_are_judged_by_paired_differences() -> None:
         "alike": REPRODUCED,
         "unlike": REFUTED,
         "distance": REPRODUCED,
+        "nearer": REPRODUCED,
+        "control": REFUTED,
     }
+    assert claims["nearer"]["difference"]["mean"] == pytest.approx(0.5 - 0.31)
     assert claims["more"]["difference"]["mean"] == pytest.approx((0.01 + 0.018 + 0.011) / 3)
     assert claims["alike"]["tolerance"] == pytest.approx(0.013)
 
@@ -116,6 +127,24 @@ def test_one_seed_decides_nothing() -> None:
 def test_verdicts(relation: str, low: float, high: float, expected: str) -> None:
     claim = Claim.model_validate({"says": "x", "better": "a", "worse": "b", "relation": relation})
     assert verdict(claim, Interval((low + high) / 2, low, high, 3), tolerance=0.02) == expected
+
+
+def test_where_training_on_the_private_text_gains_nothing_nothing_is_called_alike() -> None:
+    claim = Claim(says="x", better="a", worse="b", relation="alike")
+    assert verdict(claim, Interval(0.0, -1e-4, 1e-4, 3), tolerance=-1e-3) == UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("claim", "message"),
+    [
+        ({"better": "eps0", "worse": "private"}, "two conditions"),
+        ({"better": "popri", "worse": "eps0", "metric": "fid"}, "of eps0 no FID is taken"),
+        ({"better": "popri", "worse": "pe", "metric": "fid", "relation": "alike"}, "use metric top_1"),
+    ],
+)
+def test_a_claim_that_cannot_be_judged_is_refused(claim: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Claim.model_validate({"says": "x", **claim})
 
 
 def test_costs_carry_measured_seconds_above_the_published_rows() -> None:
@@ -163,6 +192,34 @@ def test_fids_of_different_sizes_are_not_compared() -> None:
     assert all(found["fid"] is None for found in mixed["conditions"].values())
     assert "distance" not in mixed["claims"]
     assert f"FIDs are of {size:,}, {size + 1:,} texts a side" in render_markdown({**mixed, "prices": []})
+
+
+def test_a_price_is_rounded_up_and_a_simulation_is_called_one() -> None:
+    price = {"epsilon": 1.8312, "reason": None, "runs": 2}
+    assert "costs ε = 1.84 at δ = 1e-05: 2 different sets of releases" in price_sentence(price, 1e-5, "all runs")
+    assert "there is one set of releases" in price_sentence({**price, "runs": 1}, 1e-5, "all runs")
+    said = price_sentence(price, 1e-5, "all runs", simulated=True)
+    assert "would cost ε = 1.84" in said
+    assert "nobody is protected" in said
+    runs = [*RUNS[:-1], run("dp_fedavg", 3, protection=protection(simulated=True))]
+    text = render_markdown({**compare_runs(runs, CLAIMS), "prices": [said]})
+    assert "- The noise came from a public seed" in text
+    assert "public seed" not in render_markdown(comparison())
+
+
+def test_each_condition_has_the_epsilon_of_the_run_that_gave_it() -> None:
+    costly = [run(e, s, protection=protection(epsilon=7.0)) for s in SEEDS for e in ("private_evolution",)]
+    for one in costly:
+        del one.card["accuracy"]["conditions"]["matched_control"]
+    found = compare_runs([*costly, *(r for r in RUNS if r.entry == "popri")], CLAIMS)
+    epsilons = {name: condition["epsilon"] for name, condition in found["conditions"].items()}
+    assert epsilons == {
+        "eps0": 0.0,
+        "public_control": 0.0,
+        "untuned_control": 0.0,
+        "matched_control": pytest.approx(0.9987),
+        "private": None,
+    }
 
 
 def test_a_comparison_without_finite_price_says_why() -> None:

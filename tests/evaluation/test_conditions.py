@@ -44,7 +44,7 @@ def test_paired_differences_see_what_separate_intervals_would_miss():
     a, b = counts(0.155, seed=1), counts(0.145, seed=2)
     gain = compare_conditions({"eps0": b, "synthetic": a})["gains"]["synthetic"]["eps0"]
     assert gain["measurable"]
-    separate = 1.96 * np.hypot(a.summary()["standard_error"], b.summary()["standard_error"])
+    separate = np.hypot(*(c.summary()["high"] - c.summary()["top_1"] for c in (a, b)))
     assert gain["high"] - gain["estimate"] < 0.8 * separate
 
 

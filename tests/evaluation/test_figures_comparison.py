@@ -17,7 +17,7 @@ def entry(algorithm: str, level: float, **params: Any) -> dict[str, Any]:
     interval = {"mean": level, "low": level - 0.01, "high": level + 0.03, "runs": 2}
     return {
         "algorithm": algorithm, "params": params, "made": "synthetic", "epsilon": 1.0, "units": 2400,
-        "top_1": interval, "curves": {**curves, "released_score": []},
+        "top_1": interval, "curves": curves,
     }  # fmt: skip
 
 
@@ -28,6 +28,7 @@ def few(number: int) -> dict[str, Any]:
 def comparison(**entries: dict[str, Any]) -> dict[str, Any]:
     return {
         "entries": entries,
+        "fid_sizes": [256],
         "conditions": {name: {"top_1": {"mean": level}} for name, level in (("eps0", 0.09), ("private", 0.2))},
     }
 
@@ -62,6 +63,17 @@ def test_curves_are_means_over_seeds_by_round() -> None:
     (rank,) = figures.rejected_rank(found).data
     assert rank.name == "rank_7"
     assert not figures.scoring(found).data
+    assert "different sizes" in figures.rounds({**found, "fid_sizes": [80, 256]}).layout.meta
+
+
+def test_an_infinite_epsilon_has_no_place_on_the_axis() -> None:
+    found = comparison(
+        popri={**entry("popri", 0.13), "epsilon": None},
+        seven=entry("popri", 0.14, privacy={"epsilon": 7.0}),
+        two=entry("popri", 0.12, privacy={"epsilon": 2.0}),
+    )
+    (line,) = figures.epsilon_sweep(found).data
+    assert list(line.x) == [2.0, 7.0]
 
 
 def decoded(values: Any) -> np.ndarray:
@@ -81,5 +93,9 @@ def test_figure_2_takes_each_run_s_own_panel_and_the_held_out_text_last() -> Non
     points = [trace for trace in figure.data if trace.type == "scatter"]
     assert [len(decoded(trace.x)) for trace in points] == [50, 50, 0]
     assert len({trace.xaxis for trace in figure.data}) == 3
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range == figure.layout.xaxis3.range
+    reach = [x for trace in points[:2] for x in decoded(trace.x)]
+    low, high = figure.layout.xaxis.range
+    assert low <= min(reach) < max(reach) <= high
     assert np.allclose(decoded(points[0].x), PCA.project(cloud(50, 3))[:, 0])
     assert "no entry made synthetic text" in figures.sets_panels({}).layout.meta

@@ -26,7 +26,6 @@ def test_agrees_with_scipy(values, confidence):
 def test_one_run_has_a_mean_and_no_interval():
     interval = mean_interval([0.3])
     assert interval == (0.3, None, None, 1)
-    assert not interval.excludes_zero
 
 
 def test_pairing_agrees_with_the_paired_t_test():
@@ -36,8 +35,6 @@ def test_pairing_agrees_with_the_paired_t_test():
     interval = paired_difference(a.tolist(), b.tolist())
     reference = stats.ttest_rel(a, b).confidence_interval()
     assert (interval.low, interval.high) == pytest.approx((reference.low, reference.high))
-    assert interval.excludes_zero
-    assert not mean_interval(a.tolist()).excludes_zero
 
 
 @pytest.mark.parametrize(("values", "confidence"), [([], 0.95), ([1.0, np.nan], 0.95), ([1.0, 2.0], 1.0)])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -104,14 +105,26 @@ def test_scoring_leaves_the_model_in_its_mode(llama):
     assert model.training
 
 
-def test_standard_error_counts_clients_not_tokens():
+def test_the_interval_counts_clients_not_tokens():
     rng = np.random.default_rng(2)
     rows = [[0, *rng.integers(0, 2, size=10).tolist()] for _ in range(40)]
     counts = count_next_tokens(Successor(2), rows, top=(1,))
     doubled = count_next_tokens(Successor(2), rows * 2, top=(1,))
     clients = np.tile(np.arange(40), 2)
-    assert doubled.summary(clients)["standard_error"] == pytest.approx(counts.summary()["standard_error"])
-    assert doubled.summary()["standard_error"] < 0.75 * counts.summary()["standard_error"]
+
+    def width(summary):
+        return summary["high"] - summary["low"]
+
+    assert width(doubled.summary(clients)) == pytest.approx(width(counts.summary()))
+    assert width(doubled.summary()) < 0.75 * width(counts.summary())
+
+
+def test_logits_that_are_no_numbers_are_not_called_right(llama):
+    model, _ = llama.load()
+    with torch.no_grad():
+        model.lm_head.weight.fill_(float("nan"))
+    with pytest.raises(ValueError, match="logits are not finite"):
+        count_next_tokens(model, [[0, 1, 2]])
 
 
 def test_fine_tuning_learns_and_no_texts_leave_the_model_untouched(llama):

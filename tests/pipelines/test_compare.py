@@ -74,14 +74,16 @@ def finished(root: Path) -> None:
     (reports / "scorecard.json").write_text('{"algorithm": "POPri"}')
     (reports / "privacy_report.json").write_text('{"releases": [{"name": "other.mean"}]}')
     store = Store(root)
+    store.note_run(["popri.release", "popri.round_01.train", "evaluation.score", "other.release"])
     for name, seconds in (
         ("popri.release", 4.0),
         ("popri.round_01.train", 9.0),
         ("evaluation.score", 1.0),
         ("other.release", 6.0),
+        ("popri.round_02.release", 70.0),  # left by a run with more rounds
     ):
         store.commit(name, NodeRecord(parts={}, outputs={"x": name}, files={}, seconds=seconds))
-    for name in ("popri.release", "other.release"):
+    for name in ("popri.release", "other.release", "popri.round_02.release"):
         store.note_release(ReleaseEntry(node=name, identity="i", parameters={}, result="r"))
 
 
@@ -105,7 +107,7 @@ def test_a_run_hands_over_its_reports_and_seconds_by_side(tmp_path: Path, comman
     assert asked
     assert commands[0][:6] == [sys.executable, "-m", "kedro", "run", "--pipelines", "popri"]
     assert commands[0][-2:] == ["--env", "tiny"]
-    assert (result["card"], result["privacy"], result["maps"]) == (
+    assert (result["card"], result["privacy"], result["sets_map"]) == (
         {"algorithm": "POPri"},
         {"releases": [{"name": "other.mean"}]},
         {},
@@ -161,7 +163,7 @@ def result(entry: str, seed: int, level: float) -> dict[str, Any]:
         "card": json.loads(json.dumps(found)),
         "privacy": privacy_report(ledger),
         "released": [f"{entry} {seed}"],
-        "maps": {"sets_map": drawn},
+        "sets_map": drawn,
     }
 
 

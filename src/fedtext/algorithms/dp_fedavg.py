@@ -105,9 +105,6 @@ def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledg
 
 
 def communication(params: DpFedavg, privacy: Privacy, population: int, *, dim: int) -> Cost:
-    """What one client exchanges when it is asked: all weights down, its update up (the row of Table 2).
-
-    `exchanges` is how often a client is asked in the run, rounded up from what is to be expected.
-    """
-    asked = params.rounds * plan.sampling_rate(privacy, population)
-    return Cost(method="DP-FedAvg (this run)", down_floats=dim, up_floats=dim, exchanges=int(np.ceil(asked)))
+    """What one client exchanges when it is asked: all weights down, its update up (the row of Table 2)."""
+    asked = plan.expected_exchanges(privacy, population, params.rounds)
+    return Cost(method="DP-FedAvg (this run)", down_floats=dim, up_floats=dim, exchanges=asked)

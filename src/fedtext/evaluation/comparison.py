@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fedtext.evaluation.conditions import CONDITIONS, PRIVATE, PUBLIC
+from fedtext.evaluation.conditions import CONDITIONS, MATCHED, PRIVATE, PUBLIC, SYNTHETIC
 from fedtext.evaluation.cost import cost_rows, with_seconds
 from fedtext.evaluation.intervals import Interval, mean_interval, paired_difference
+from fedtext.evaluation.wording import spent
 from fedtext.federation.communication import Cost
 from fedtext.params.compare import Claim, Claims
 
 BySeed = dict[int, float]
 REPRODUCED, REFUTED, UNDECIDED = "reproduced", "not reproduced", "undecided at this size"
-CURVES = ("fid", "median_distance", "released_score")
+CURVES = ("fid", "median_distance")
 
 
 class Run(NamedTuple):
@@ -38,8 +39,9 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
 
     Returns:
         `corpus`, `seeds`; `entries`: name -> algorithm, params, epsilon, intervals of accuracy, gain over the public
-        model, gap closed and FID, and curves by round; `conditions`: name -> intervals of accuracy and FID; `claims`;
-        `fid_sizes`: texts a side of the runs' FIDs. At more than one size they do not compare and are left out.
+        model, gap closed and FID, and curves by round; `conditions`: name -> epsilon, intervals of accuracy and FID;
+        `claims`; `simulated`: whether any noise came from a public seed; `fid_sizes`: texts a side of the runs' FIDs.
+        At more than one size they do not compare and are left out.
     """
     measured = [run.card["distribution"] for run in runs if run.card["distribution"]]
     sizes = sorted({distribution["bias"]["size"] for distribution in measured})
@@ -52,6 +54,7 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
         "entries": {name: _entry(own) for name, own in entries.items()},
         "conditions": _conditions(runs),
         "claims": judged_claims(entries, claims),
+        "simulated": any(run.card["protection"]["simulated"] for run in runs),
         "fid_sizes": sizes,
     }
 
@@ -68,7 +71,7 @@ def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[
         if claim.metric == "fid":
             better, worse = worse, better  # the smaller distance is the better one
         difference = paired_difference(better, worse)
-        gap = mean_interval([_gap(run) for run in entries[claim.better]]).mean
+        gap = mean_interval([_gap(run) for run in entries[claim.entry]]).mean
         found[name] = {
             **claim.model_dump(),
             "difference": difference._asdict(),
@@ -79,17 +82,17 @@ def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[
 
 
 def verdict(claim: Claim, difference: Interval, tolerance: float) -> str:
-    """What the interval of the difference says of the claim; one seed decides nothing."""
+    """What the interval of the difference says of the claim; neither one seed nor a gap that is none decides it."""
     low, high = difference.low, difference.high
     if low is None or high is None:
         return UNDECIDED
-    least = tolerance if claim.relation == "alike" else 0.0
-    if claim.relation == "alike" and -least <= low and high <= least:
+    if claim.relation == "more":
+        return REPRODUCED if low > 0 else REFUTED if high < 0 else UNDECIDED
+    if tolerance <= 0:
+        return UNDECIDED
+    if -tolerance <= low and high <= tolerance:
         return REPRODUCED
-    if claim.relation == "more" and low > 0:
-        return REPRODUCED
-    apart = high < -least or (claim.relation == "alike" and low > least)
-    return REFUTED if apart else UNDECIDED
+    return REFUTED if high < -tolerance or low > tolerance else UNDECIDED
 
 
 def measured_costs(runs: Sequence[Run], seconds: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -109,57 +112,57 @@ def measured_costs(runs: Sequence[Run], seconds: Sequence[Mapping[str, Any]]) ->
     return cost_rows(rows)
 
 
-def price_sentence(price: Mapping[str, Any], delta: float, what: str) -> str:
+def price_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulated: bool = False) -> str:
     """What publishing `what` together costs (`fedtext.privacy.together.price_together`)."""
     if price["epsilon"] is None:
         return f"Publishing {what} together has no finite ε: {price['reason']}."
-    return (
-        f"Publishing {what} together costs ε = {price['epsilon']:.2f} at δ = {delta:g}: {price['runs']} different sets "
-        "of releases on the same private text compose, whatever each run's own report says."
-    )
+    cost = f"{'would cost' if simulated else 'costs'} ε = {spent(price['epsilon'])} at δ = {delta:g}"
+    sets = "there is one set of releases, whoever used it"
+    if price["runs"] > 1:
+        sets = f"{price['runs']} different sets of releases on the same private text compose"
+        sets += ", whatever each run's own report says"
+    public = "; but noise came from a public seed, so nobody is protected" if simulated else ""
+    return f"Publishing {what} together {cost}: {sets}{public}."
 
 
 def _entry(runs: Sequence[Run]) -> dict[str, Any]:
-    epsilons = [run.card["protection"]["epsilon"] for run in runs]
     gaps = [_gap(run) for run in runs]
     shares = [(_top(run) - _top(run, PUBLIC)) / gap for run, gap in zip(runs, gaps, strict=True) if gap > 0]
-    fid = _fids(runs)
+    fid = [found for run in runs if (found := _fid(run)) is not None]
     return {
         "algorithm": runs[0].algorithm,
         "name": runs[0].card["algorithm"],
         "params": runs[0].params,
         "made": runs[0].card["accuracy"]["judged"],
-        "epsilon": None if None in epsilons else max(epsilons),
+        "epsilon": _largest(runs),
         "delta": runs[0].card["protection"]["delta"],
         "units": runs[0].card["protection"]["units"],
-        "simulated": any(run.card["protection"]["simulated"] for run in runs),
         "top_1": mean_interval([_top(run) for run in runs])._asdict(),
         "gain": paired_difference([_top(run) for run in runs], [_top(run, PUBLIC) for run in runs])._asdict(),
         # an average of shares only where every seed has a gap to close
         "gap_closed": mean_interval(shares)._asdict() if len(shares) == len(runs) else None,
-        "fid": mean_interval(list(fid.values()))._asdict() if fid else None,
+        "fid": mean_interval(fid)._asdict() if fid else None,
         "curves": _curves(runs),
     }
 
 
 def _conditions(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
-    """Accuracy and FID of what every run is compared with, over the seeds; the first run of a seed speaks for it."""
-    accuracies: dict[str, BySeed] = {}
-    distances: dict[str, BySeed] = {}
-    for run in runs:
-        for name in run.card["accuracy"]["conditions"]:
-            if name in CONDITIONS and name != run.card["accuracy"]["judged"]:
-                accuracies.setdefault(name, {}).setdefault(run.seed, _top(run, name))
-        for name, found in ((run.card["distribution"] or {}).get("sets") or {}).items():
-            distances.setdefault(name, {}).setdefault(run.seed, found["fid"])
-    return {
-        name: {
-            "top_1": mean_interval(list(accuracies[name].values()))._asdict(),
-            "fid": mean_interval(list(distances[name].values()))._asdict() if name in distances else None,
-        }
-        for name in CONDITIONS
-        if name in accuracies
-    }
+    """Epsilon, accuracy and FID of what every run is compared with; the first run of a seed that has it is asked."""
+    found = {}
+    for name in CONDITIONS:
+        own = [run for run in runs if run.card["accuracy"]["judged"] != name and _accuracy(run, name) is not None]
+        if own:
+            distances = [fid for run in _first_of_seed(own) if (fid := _fid(run, name)) is not None]
+            found[name] = {
+                "epsilon": _largest(_first_of_seed(own)) if name == MATCHED else None if name == PRIVATE else 0.0,
+                "top_1": mean_interval([_top(run, name) for run in _first_of_seed(own)])._asdict(),
+                "fid": mean_interval(distances)._asdict() if distances else None,
+            }
+    return found
+
+
+def _first_of_seed(runs: Sequence[Run]) -> list[Run]:
+    return list({run.seed: run for run in reversed(runs)}.values())
 
 
 def _curves(runs: Sequence[Run]) -> dict[str, list[list[Any]]]:
@@ -170,18 +173,37 @@ def _curves(runs: Sequence[Run]) -> dict[str, list[list[Any]]]:
 
 def _side(side: str, claim: Claim, entries: Mapping[str, Sequence[Run]]) -> BySeed:
     """A claim's quantity by seed, of an entry or of a condition beside the entry that the claim is about."""
-    runs = entries.get(side) or (entries.get(claim.better, ()) if side in CONDITIONS else ())
-    if claim.metric == "fid":
-        return _fids(runs)
     condition = side if side in CONDITIONS else None
-    known = [run for run in runs if condition is None or condition in run.card["accuracy"]["conditions"]]
-    return {run.seed: _top(run, condition) for run in known}
+    measure = _fid if claim.metric == "fid" else _accuracy
+    found = {run.seed: measure(run, condition) for run in entries.get(claim.entry if condition else side, ())}
+    return {seed: value for seed, value in found.items() if value is not None}
+
+
+def _accuracy(run: Run, condition: str | None = None) -> float | None:
+    """Top-1 accuracy under a condition, by default of what the run itself made; None if it was not scored."""
+    accuracy = run.card["accuracy"]
+    value: float | None = accuracy["conditions"].get(condition or accuracy["judged"], {}).get("top_1")
+    return value
 
 
 def _top(run: Run, condition: str | None = None) -> float:
-    """Top-1 accuracy under a condition, by default of what the run itself made."""
-    accuracy = run.card["accuracy"]
-    return float(accuracy["conditions"][condition or accuracy["judged"]]["top_1"])
+    """`_accuracy` of what every run has."""
+    value = _accuracy(run, condition)
+    assert value is not None
+    return value
+
+
+def _fid(run: Run, condition: str | None = None) -> float | None:
+    """FID of a condition's texts, by default of the run's own; None where none was taken."""
+    sets = (run.card["distribution"] or {}).get("sets", {})
+    value: float | None = sets.get(condition or SYNTHETIC, {}).get("fid")
+    return value
+
+
+def _largest(runs: Sequence[Run]) -> float | None:
+    """The largest epsilon; None is infinity."""
+    epsilons = [run.card["protection"]["epsilon"] for run in runs]
+    return None if None in epsilons else max(epsilons)
 
 
 def _cost(run: Run) -> Cost:
@@ -196,7 +218,3 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _gap(run: Run) -> float:
     return _top(run, PRIVATE) - _top(run, PUBLIC)
-
-
-def _fids(runs: Sequence[Run]) -> BySeed:
-    return {run.seed: run.card["distribution"]["sets"]["synthetic"]["fid"] for run in runs if run.card["distribution"]}

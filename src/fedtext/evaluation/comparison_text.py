@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 MADE = {"synthetic": "synthetic text", "trained_model": "private text, under DP"}
 TABLE1 = ("method", "trained on", "ε", "accuracy, %", "points above ε = 0", "gap closed, %", "FID")
-CONDITION_EPSILON = {"private": "∞", "matched_control": "that of the first entry"}
 LIMITS = (
     "Intervals are Student's t over the seeds, 95%. The clients' split and the held-out clients are the same for every "
     "seed, so the intervals do not cover the draw of the clients; each run's own report has those.",
@@ -34,7 +33,7 @@ def table1_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
         [
             CONDITIONS[name],
             "",
-            CONDITION_EPSILON.get(name, "0"),
+            _epsilon(found["epsilon"]),
             interval(found["top_1"], 100, 1),
             "",
             "",
@@ -47,7 +46,7 @@ def table1_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
             [
                 name,
                 MADE[entry["made"]],
-                "∞" if entry["epsilon"] is None else spent(entry["epsilon"]),
+                _epsilon(entry["epsilon"]),
                 interval(entry["top_1"], 100, 1),
                 interval(entry["gain"], 100, 1),
                 interval(entry["gap_closed"], 100, 0),
@@ -129,13 +128,15 @@ def render_page(
 
 def limits(comparison: Mapping[str, Any]) -> list[str]:
     """What the figures do not say."""
-    sizes = comparison["fid_sizes"]
+    said, sizes = [], comparison["fid_sizes"]
+    if comparison["simulated"]:
+        said.append("The noise came from a public seed: every ε is what it would be, and nobody is protected.")
     if len(sizes) == 1:
-        return [f"Every FID is taken at {sizes[0]:,} texts a side; at other sizes its bias is another.", *LIMITS]
-    if sizes:
+        said.append(f"Every FID is taken at {sizes[0]:,} texts a side; at other sizes its bias is another.")
+    if len(sizes) > 1:
         taken = ", ".join(f"{size:,}" for size in sizes)
-        return [f"Distances are left out: the runs' FIDs are of {taken} texts a side and do not compare.", *LIMITS]
-    return list(LIMITS)
+        said.append(f"Distances are left out: the runs' FIDs are of {taken} texts a side and do not compare.")
+    return [*said, *LIMITS]
 
 
 def _figure(name: str, figure: Figure) -> str:
@@ -145,12 +146,20 @@ def _figure(name: str, figure: Figure) -> str:
 
 
 def _title(comparison: Mapping[str, Any]) -> str:
-    seeds = len(comparison["seeds"])
-    return f"{len(comparison['entries'])} runs compared on {comparison['corpus']}, {seeds} seed{'s' * (seeds > 1)}"
+    entries, seeds = len(comparison["entries"]), len(comparison["seeds"])
+    compared = f"{entries} entries compared" if entries > 1 else f"{next(iter(comparison['entries']))} and its controls"
+    return f"{compared} on {comparison['corpus']}, {seeds} seed{'s' * (seeds > 1)}"
+
+
+def _epsilon(epsilon: float | None) -> str:
+    if epsilon is None:
+        return "∞"
+    return spent(epsilon) if epsilon else "0"
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+    shown = ([cell.replace("|", "\\|") for cell in cells] for cells in (head, ["---"] * len(head), *rows))
+    return [f"| {' | '.join(cells)} |" for cells in shown]
 
 
 def _columns(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, float | None]:

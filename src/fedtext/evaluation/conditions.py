@@ -23,9 +23,9 @@ from fedtext.seeding import stream
 if TYPE_CHECKING:
     from fedtext.generation.language_model import LanguageModel
 
-PUBLIC, PRIVATE = "eps0", "private"
-JUDGED = ("synthetic", "trained_model")  # what an algorithm made: text to train on, or the model itself
-CONTROLS = ("public_control", "untuned_control", "matched_control")
+PUBLIC, PRIVATE, MATCHED, SYNTHETIC = "eps0", "private", "matched_control", "synthetic"
+JUDGED = (SYNTHETIC, "trained_model")  # what an algorithm made: text to train on, or the model itself
+CONTROLS = ("public_control", "untuned_control", MATCHED)
 CONDITIONS = {
     "eps0": "public model, no fine-tuning (ε = 0)",
     "public_control": "the same number of public texts",

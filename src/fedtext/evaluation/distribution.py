@@ -67,6 +67,15 @@ def mean_gap(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other dim"]
     return float(gap @ gap)
 
 
+def unbiased_mean_gap(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other dim"]) -> float:
+    """`mean_gap` less what the two samples' sizes alone add to it, tr(C_a) / n_a + tr(C_b) / n_b.
+
+    For equals about 0, possibly below; sets of different sizes compare.
+    """
+    noise = sum(float(x.var(axis=0, ddof=1, dtype=np.float64).sum()) / len(x) for x in (a, b))
+    return mean_gap(a, b) - noise
+
+
 def mmd_squared(
     a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other dim"], *, bandwidth: float = 1.0
 ) -> float:
@@ -114,7 +123,9 @@ class HeldOut:
         return frechet_bias(self.embeddings, self.size, self.repeats, stream(self.seed, "fid floor"))
 
     def compare(self, texts: Float[np.ndarray, "text dim"]) -> dict[str, float]:
-        """One row: `fid` at this size, `mean_gap` and `mmd_squared` of all texts, `median_distance`, `texts`."""
+        """One row: `fid` at this size, `mean_gap` and `mmd_squared` (both unbiased) of all texts, `median_distance`,
+        `texts`.
+        """
         if len(texts) < self.size:
             raise ValueError(f"{len(texts)} texts to compare at size {self.size}: set smallest_set to {len(texts)}")
         draws = []
@@ -124,7 +135,7 @@ class HeldOut:
             draws.append(frechet_distance(texts[ours], self.embeddings[theirs]))
         return {
             "fid": float(np.mean(draws)),
-            "mean_gap": mean_gap(texts, self.embeddings),
+            "mean_gap": unbiased_mean_gap(texts, self.embeddings),
             "mmd_squared": mmd_squared(texts, self.embeddings),
             "median_distance": median_distance_to_medoid(texts),
             "texts": len(texts),

@@ -17,7 +17,6 @@ from jaxtyping import Int
 from fedtext.evaluation.conditions import CONDITIONS
 from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.figure_style import CONTROL, INK, MUTED, PRIVATE, PUBLIC, SYNTHETIC, WARNING, note, styled
-from fedtext.evaluation.ratios import TWO_SIDED_95
 from fedtext.evaluation.wording import count, percent, share, spent
 
 if TYPE_CHECKING:
@@ -43,21 +42,23 @@ def round_curves(
     bias: Bias | None = None,
     held_out_distance: float | None = None,
 ) -> Figure:
-    """Four curves over rounds (the left panels of POPri's Figure 4 and two more).
+    """Curves over rounds (the left panels of POPri's Figure 4 and two more), one for each quantity that has a value.
 
     Args:
-        rows: One mapping for each generator: `adapter`, the rounds of training it has had (0 is the public one), and
+        rows: One mapping for each round's candidates: `adapter`, the rounds before them (0: as they were at first), and
             any of `fid`, `mean_gap`, `median_distance`, `released_score`; a missing or None value leaves a gap.
-        chosen: The adapter that made the final set, marked on every curve.
+        chosen: The `adapter` of the final set, marked on every curve.
         bias: FID between two samples of held-out text, the floor a perfect generator would reach.
         held_out_distance: Median distance to the medoid of the held-out text itself.
     """
     from plotly.subplots import make_subplots
 
-    figure = make_subplots(rows=2, cols=2, subplot_titles=list(CURVES.values()), vertical_spacing=0.2)
+    known = [key for key in CURVES if any(row.get(key) is not None for row in rows)] or list(CURVES)
+    titles = [CURVES[key] for key in known]
+    figure = make_subplots(rows=-(-len(known) // 2), cols=2, subplot_titles=titles, vertical_spacing=0.2)
     floors = {"fid": bias.mean if bias else None, "median_distance": held_out_distance}
     adapters = [row["adapter"] for row in rows]
-    for panel, key in enumerate(CURVES):
+    for panel, key in enumerate(known):
         place = {"row": panel // 2 + 1, "col": panel % 2 + 1}
         values = [row.get(key) for row in rows]
         figure.add_scatter(
@@ -66,15 +67,15 @@ def round_curves(
             mode="lines+markers",
             line={"color": SYNTHETIC, "width": 2},
             marker={"size": [11 if a == chosen else 6 for a in adapters], "color": SYNTHETIC},
-            hovertemplate="after round %{x}: %{y:.3g}<extra></extra>",
+            hovertemplate="round %{x}: %{y:.3g}<extra></extra>",
             **place,
         )
         if (floor := floors.get(key)) is not None:
             figure.add_hline(y=floor, line={"color": MUTED, "dash": "dot", "width": 1}, **place)
-    figure.update_xaxes(title_text="rounds of training", dtick=max(1, round(len(rows) / 8)))
-    styled(figure, "What each round of training changed", height=580)
+    figure.update_xaxes(title_text="round", dtick=max(1, round(len(rows) / 8)))
+    styled(figure, "What each round changed", height=580 if len(known) > 2 else 330)
     return note(
-        figure, "Large dot: the generator of the final set. Dotted: held-out text against itself. Evaluation only."
+        figure, "Large dot: where the final set comes from. Dotted: held-out text against itself. Evaluation only."
     )
 
 
@@ -85,8 +86,9 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
     table, closed = accuracy["conditions"], accuracy["gap_closed"]
     names = [*[n for n in CONDITIONS if n in table], *[n for n in table if n not in CONDITIONS]][::-1]
     values = [100 * table[n]["top_1"] for n in names]
-    known = [error if (error := table[n]["standard_error"]) and np.isfinite(error) else 0.0 for n in names]
-    errors = [100 * TWO_SIDED_95 * error for error in known]
+    # one client has no interval: its end is infinite, or null in a scorecard
+    ends = [high if (high := table[n]["high"]) is not None and np.isfinite(high) else table[n]["top_1"] for n in names]
+    errors = [100 * end - value for end, value in zip(ends, values, strict=True)]
     gaps = [f"<br>gap closed: {share(closed[n])}" if n in closed else "" for n in names]
     figure = Figure(
         Bar(

@@ -6,7 +6,7 @@ A figure is drawn from the entries that vary what it is about; where there are n
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fedtext.evaluation.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, styled
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 COLOURS = (SYNTHETIC, WARNING, "#2e8b57", "#7b3fa0", CONTROL, PRIVATE, "#b8860b", "#008b8b")
+# the first two lie close together: their names stand on either side of their lines
+LEVELS = {"eps0": ("ε = 0", "left"), "public_control": ("public texts", "right"), "private": ("ε = ∞", "left")}
 SCORING, RANK = ("popri", "scoring"), ("popri", "rejected_rank")
 CLIENTS, EPSILON = ("privacy", "clients_per_round"), ("privacy", "epsilon")
 
@@ -35,10 +37,11 @@ def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
             error_x=_whiskers(found),
         )
     )
-    for name, text in (("eps0", "ε = 0"), ("public_control", "public texts"), ("private", "ε = ∞")):
+    for name, (text, side) in LEVELS.items():
         if name in comparison["conditions"]:
             level = 100 * comparison["conditions"][name]["top_1"]["mean"]
-            figure.add_vline(x=level, line={"color": MUTED, "dash": "dot"}, annotation_text=text)
+            line = {"color": MUTED, "dash": "dot"}
+            figure.add_vline(x=level, line=line, annotation_text=text, annotation_position=f"top {side}")
     figure.update_xaxes(title_text="next-token accuracy on held-out text, %")
     return styled(figure, "Figure 1: accuracy of every run", height=160 + 34 * len(entries))
 
@@ -94,8 +97,8 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
         _copy_panel(figure, one, _axes(one)[0], column)
     last = next(iter(maps.values()))
     _copy_panel(figure, last, _axes(last)[-1], len(maps) + 1)
-    figure.update_xaxes(showticklabels=False)
-    figure.update_yaxes(showticklabels=False)
+    figure.update_xaxes(showticklabels=False, range=_common_range(maps.values(), "xaxis"))
+    figure.update_yaxes(showticklabels=False, range=_common_range(maps.values(), "yaxis"))
     return styled(figure, title, height=400)
 
 
@@ -123,7 +126,8 @@ def _sweep(
         for entry in (e for e in entries if e["algorithm"] == algorithm):
             own = entry["params"].get(group, {})
             if not entry["params"]:
-                points.append((entry["units"] if path == CLIENTS else entry["epsilon"], entry["top_1"]))
+                level = entry["units"] if path == CLIENTS else entry["epsilon"]
+                points += [(level, entry["top_1"])] if level is not None else []  # infinity has no place on the axis
             elif list(entry["params"]) == [group] and key in own and set(own) <= {key, *companions, "noise_multiplier"}:
                 points.append((own[key], entry["top_1"]))
         if len(points) > 1:
@@ -145,6 +149,8 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], quantities: Seq
 
     entries = comparison["entries"]
     drawn = [name for name in names if any(len(own) > 1 for own in entries[name]["curves"]["fid"])]
+    if len(comparison["fid_sizes"]) > 1:
+        return absent(title, "the runs' FIDs are of different sizes and do not compare.")
     if not drawn:
         return absent(title, "no entry that varies this has more than one round of candidates.")
     figure = make_subplots(rows=1, cols=len(quantities), subplot_titles=[q.replace("_", " ") for q in quantities])
@@ -159,7 +165,7 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], quantities: Seq
                 error_y=_whiskers(found, 1), line={"color": colour}, legendgroup=name, showlegend=column == 1,
                 row=1, col=column,
             )  # fmt: skip
-    figure.update_xaxes(title_text="rounds of training")
+    figure.update_xaxes(title_text="round")
     return styled(figure, title, legend=True)
 
 
@@ -191,6 +197,10 @@ def _copy_panel(figure: Figure, one: Mapping[str, Any], axis: str, column: int) 
         if (trace.xaxis or "x") == axis:
             trace.update(xaxis=None, yaxis=None)
             figure.add_trace(trace, row=1, col=column)
-    layout = one["layout"]["xaxis" + axis.removeprefix("x")], one["layout"]["yaxis" + axis.removeprefix("x")]
-    figure.update_xaxes(range=layout[0].get("range"), row=1, col=column)
-    figure.update_yaxes(range=layout[1].get("range"), row=1, col=column)
+
+
+def _common_range(maps: Iterable[Mapping[str, Any]], axis: str) -> list[float] | None:
+    """The range that holds every map's: panels on the same plane are read across."""
+    layouts = [layout for one in maps for name, layout in one["layout"].items() if name.startswith(axis)]
+    ends = [end for layout in layouts for end in layout.get("range", ())]
+    return [min(ends), max(ends)] if ends else None

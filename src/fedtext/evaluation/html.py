@@ -14,7 +14,7 @@ from fedtext.evaluation.tables import (
     protection_table,
     published_table,
 )
-from fedtext.evaluation.wording import count, seconds
+from fedtext.evaluation.wording import count
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -25,7 +25,7 @@ SAMPLES = 12
 FIGURES = {
     "accuracy": ("accuracy", "Bars are top-1 accuracies, whiskers 95% intervals over held-out clients."),
     "pca_sets": ("distribution", "Where texts fall on the plane of the two largest variances of held-out text."),
-    "rounds": ("rounds", "What preference training did, round by round."),
+    "rounds": ("rounds", "What changed round by round."),
     "pca_rounds": (
         "rounds",
         "The same plane over the rounds: clusters that tighten warn of overfitting to the scores.",
@@ -35,22 +35,19 @@ FIGURES = {
 }
 
 
-def render_report(
-    card: Mapping[str, Any], figures: Mapping[str, Figure], samples: Sequence[str], *, title: str | None = None
-) -> str:
+def render_report(card: Mapping[str, Any], figures: Mapping[str, Figure], samples: Sequence[str]) -> str:
     """The report of a `scorecard`: three sentences first, then tables and figures, samples of synthetic text, limits.
 
     Args:
         card: What `fedtext.evaluation.scorecard.scorecard` returned.
         figures: By the names of `FIGURES`; one that is missing is left out, an unknown name is refused.
         samples: Released synthetic texts; the first few are shown.
-        title: Heading of the page.
     """
     unknown = sorted(figures.keys() - FIGURES.keys())
     if unknown:
         raise ValueError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
     made = "A model" if card["accuracy"]["judged"] == "trained_model" else "Synthetic text"
-    heading = title or f"{made} by {card['algorithm']} from {card['corpus']}"
+    heading = f"{made} by {card['algorithm']} from {card['corpus']}"
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     return page(heading, card["headline"], _sections(card, drawn, samples), drawn=bool(drawn))
 
@@ -60,7 +57,7 @@ def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequen
         "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]),
         "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
         "privacy": protection_table(card["protection"]) + _assumptions(card["protection"]["assumptions"]),
-        "cost": cost_table_html(card["cost"]) + _stages(card["seconds"]),
+        "cost": cost_table_html(card["cost"]),
     }
     titles = {
         "accuracy": "What it is worth",
@@ -92,10 +89,3 @@ def _samples(samples: Sequence[str], total: int) -> str:
 
 def _assumptions(assumptions: Sequence[str]) -> str:
     return f"<p>The guarantee assumes:</p>{bullets(assumptions)}" if assumptions else ""
-
-
-def _stages(stages: Mapping[str, float]) -> str:
-    if not stages:
-        return ""
-    listed = ", ".join(f"{name} {seconds(duration)}" for name, duration in stages.items())
-    return f"<p>Wall time by stage: {escape(listed)}.</p>"

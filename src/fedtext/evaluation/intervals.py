@@ -16,11 +16,6 @@ class Interval(NamedTuple):
     high: float | None
     runs: int
 
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether the whole interval lies on one side of 0; never for a single run."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
-
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
     """Mean of independent runs and the t interval mean -+ t(n - 1) s / sqrt(n).

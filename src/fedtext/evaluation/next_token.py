@@ -42,19 +42,20 @@ class NextTokenCounts:
     nats: Float[np.ndarray, " text"]
 
     def summary(self, clusters: Int[np.ndarray, " text"] | None = None) -> dict[str, float]:
-        """Accuracies as fractions, `tokens`, `cross_entropy` (nats a token), `standard_error` of the first accuracy.
+        """Accuracies as fractions, `tokens`, `cross_entropy` (nats a token), `low` and `high` of the first accuracy.
 
-        The error treats `clusters` (the text's client; by default each text) as what was sampled, not single tokens.
+        The 95% interval treats `clusters` (the text's client; by default each text), not tokens, as what was sampled.
         """
         scored = int(self.tokens.sum())
         if scored == 0:
             raise ValueError("next-token accuracy: no token to score; every text is empty")
-        error = clustered_ratio(self.correct[:, 0], self.tokens, clusters).standard_error
+        first = clustered_ratio(self.correct[:, 0], self.tokens, clusters)
         return {
             **{f"top_{k}": float(c / scored) for k, c in zip(self.top, self.correct.sum(axis=0), strict=True)},
             "tokens": scored,
             "cross_entropy": float(self.nats.sum() / scored),
-            "standard_error": error,
+            "low": first.low,
+            "high": first.high,
         }
 
 
@@ -67,7 +68,7 @@ def next_token_accuracy(
     top: Sequence[int] = (1, 3, 5),
     batch_size: int = 32,
 ) -> dict[str, float]:
-    """Accuracy of `model` on `texts` by this module's rule: `top_1`, ..., `tokens`, `cross_entropy`, `standard_error`.
+    """Accuracy of `model` on `texts` by this module's rule: `top_1`, ..., `tokens`, `cross_entropy`, `low`, `high`.
 
     Raises:
         ValueError: no text holds a token, or the tokenizer has neither a <bos> nor an <eos>.
@@ -146,6 +147,8 @@ def _predict(
     smaller = torch.arange(logits.shape[-1], device=logits.device) < labels[tied]
     rank[tied] += ((logits[tied] == truth[tied]) & smaller).sum(-1, dtype=torch.int32)
     nats = torch.logsumexp(logits, -1) - truth[:, 0]
+    if not torch.isfinite(nats).all():  # NaN is above nothing: every label would rank first
+        raise ValueError("next-token accuracy: the model's logits are not finite; lower the learning rate it had")
     return rank.cpu().numpy(), nats.double().cpu().numpy()
 
 

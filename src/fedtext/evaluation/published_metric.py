@@ -38,7 +38,7 @@ def published_accuracy(
     """
     rows = doubly_tokenised(tokenizer, texts, length)
     summary = count_next_tokens(model, rows, top=top, batch_size=batch_size).summary()
-    return {f"{PREFIX}{key}": value for key, value in summary.items() if key != "standard_error"}
+    return {f"{PREFIX}{key}": value for key, value in summary.items() if key not in ("low", "high")}
 
 
 def published_figures(scored: Mapping[str, Any]) -> dict[str, float]:

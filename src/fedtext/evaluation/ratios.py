@@ -7,24 +7,30 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-TWO_SIDED_95 = 1.959963984540054  # normal quantile: there are hundreds of texts, unlike seeds (intervals.py)
-
 
 class Ratio(NamedTuple):
-    """An estimate and its standard error."""
+    """An estimate, its standard error, and from how many clusters: few tell little of how they differ."""
 
     estimate: float
     standard_error: float
+    clusters: int
 
     @property
     def low(self) -> float:
         """Lower end of the 95% interval."""
-        return self.estimate - TWO_SIDED_95 * self.standard_error
+        return self.estimate - self._half_width
 
     @property
     def high(self) -> float:
         """Upper end of the 95% interval."""
-        return self.estimate + TWO_SIDED_95 * self.standard_error
+        return self.estimate + self._half_width
+
+    @property
+    def _half_width(self) -> float:
+        from scipy import stats
+
+        quantile = stats.t.ppf(0.975, self.clusters - 1) if self.clusters > 1 else np.inf
+        return float(quantile * self.standard_error)
 
 
 def clustered_ratio(
@@ -44,7 +50,7 @@ def clustered_ratio(
     residuals = _by_cluster(numerator - estimate * denominator, clusters)
     count = len(residuals)
     spread = np.sqrt(count / (count - 1) * np.sum(residuals**2)) if count > 1 else np.inf
-    return Ratio(estimate, float(spread / abs(total)))
+    return Ratio(estimate, float(spread / abs(total)), count)
 
 
 def _by_cluster(

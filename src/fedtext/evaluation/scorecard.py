@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from fedtext.evaluation.conditions import CONTROLS
 from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.wording import accuracy_sentence, epsilon_sentence, protection_sentence
@@ -31,7 +32,6 @@ class Protection(BaseModel):
     delta: float = Field(gt=0, lt=1)
     simulated: bool = False
     unaccounted: tuple[str, ...] = ()
-    aggregation: str | None = None
     epsilon_by_adjacency: dict[str, float | str] = {}
     assumptions: tuple[str, ...] = ()
 
@@ -60,8 +60,8 @@ class Distribution(BaseModel):
     """Distances to held-out text.
 
     `rounds` has one row of `HeldOut.compare` for each generator with its `adapter` and `released_score`; `sets` one
-    for each data set (`synthetic`, `untuned_control`, `public_control`); `held_out_distance` is the held-out text's own
-    median distance to its medoid.
+    for each data set (`synthetic`, `public_control`); `held_out_distance` is the held-out text's own median distance to
+    its medoid.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -82,9 +82,6 @@ def scorecard(
     distribution: Distribution | None,
     costs: Sequence[Cost],
     synthetic_texts: int,
-    seconds: Mapping[str, float] | None = None,
-    seeds: int = 1,
-    limits: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The whole scorecard, strict JSON: numbers that are not finite become null.
 
@@ -96,9 +93,6 @@ def scorecard(
         distribution: Distances to held-out text; None where a model was made and no text.
         costs: This run's rows of the cost table; the published ones are added.
         synthetic_texts: Size of the data set.
-        seconds: Wall time by stage.
-        seeds: How many runs the figures rest on.
-        limits: What a reader must know of this run, beside what is true of every run.
     """
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
@@ -110,8 +104,7 @@ def scorecard(
         "accuracy": accuracy,
         "distribution": _distances(distribution),
         "cost": cost_rows(costs),
-        "seconds": dict(seconds or {}),
-        "limits": [*limits, *_standing_limits(accuracy, distribution, seeds)],
+        "limits": _limits(accuracy, distribution),
     }
     return _strict(card)  # type: ignore[no-any-return]
 
@@ -128,15 +121,15 @@ def _distances(distribution: Distribution | None) -> dict[str, Any] | None:
     return {**distribution.model_dump(), "bias": distribution.bias._asdict()}
 
 
-def _standing_limits(accuracy: Mapping[str, Any], distribution: Distribution | None, seeds: int) -> list[str]:
+def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None) -> list[str]:
     table = accuracy["conditions"]
     said = [_floor_of_distances(distribution.bias)] if distribution else []
     said += [
-        "Intervals cover the draw of the held-out clients. They do not cover the randomness of training"
-        + (f"; these are the figures of one of {seeds} runs." if seeds > 1 else " and sampling: this is one run."),
+        "Intervals cover the draw of the held-out clients. They do not cover the randomness of training and sampling: "
+        "this is one run.",
         "Everything here is measured on held-out private text for the evaluation alone; nothing in the run saw them.",
     ]
-    sizes = {name: table[name]["texts"] for name in ("synthetic", "public_control", "untuned_control") if name in table}
+    sizes = {name: table[name]["texts"] for name in ("synthetic", *CONTROLS) if name in table}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {texts:,}" for name, texts in sizes.items())
         said.append(f"The conditions were trained on different numbers of texts ({listed}): compare them with care.")

@@ -25,6 +25,7 @@ caption {{ text-align: left; color: {MUTED}; padding: 0 0 0.5rem; }}
 caption span {{ display: block; max-width: calc(100vw - 6rem); }}
 th, td {{ padding: 0.5rem 0.6rem; border-bottom: 1px solid {RULE}; text-align: right; white-space: nowrap; }}
 th:first-child, .words td, .words th {{ text-align: left; }}
+.words td {{ white-space: normal; }}
 thead th {{ color: {MUTED}; font-weight: 600; vertical-align: bottom; white-space: normal; }}
 tbody th {{ font-weight: 400; }}
 td {{ font-variant-numeric: tabular-nums; }}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
-from fedtext.evaluation.conditions import CONDITIONS, PRIVATE, PUBLIC
+from fedtext.evaluation.conditions import CONDITIONS, PUBLIC
 from fedtext.evaluation.wording import compact, count, percent, points, rounded, scientific, seconds, share, size, spent
 
 
@@ -47,7 +47,7 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> str:
                 count(found["texts"]),
                 *[percent(found[rank]) for rank in ranks],
                 points(gain) if gain else "–",
-                share(accuracy["gap_closed"].get(name)) if name != PRIVATE else "100%",
+                share(accuracy["gap_closed"].get(name)),
             ]
         )
     return table(
@@ -75,7 +75,7 @@ def published_table(accuracy: Mapping[str, Any]) -> str:
 def distance_table(distribution: Mapping[str, Any]) -> str:
     """Each data set's distance to held-out text, above the floor that finite size alone makes."""
     bias = distribution["bias"]
-    names = {"synthetic": "synthetic texts", "untuned_control": "untuned generator", "public_control": "public texts"}
+    names = {"synthetic": "synthetic texts", "public_control": "public texts"}
     rows = [
         [
             names.get(name, name),
@@ -137,6 +137,4 @@ def protection_table(protection: Mapping[str, Any]) -> str:
         for adjacency, value in protection["epsilon_by_adjacency"].items()
         if adjacency != protection["adjacency"]
     ]
-    if protection["aggregation"]:
-        rows.append(["aggregation", protection["aggregation"]])
     return table("Privacy in short; the privacy report has every release", ["what", "value"], rows, kind="words")

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedtext.evaluation.conditions import CONTROLS, PUBLIC
 
-MEASURED = "95% interval"
+MEASURED, UNKNOWN = "95% interval", "interval unknown: one client"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CONTROL_TEXTS = {
     "public_control": ("as many public texts", "no privacy cost"),
@@ -44,7 +44,7 @@ def share(closed: Mapping[str, Any] | None) -> str:
 def _ends(interval: Mapping[str, Any], decimals: int) -> str:
     ends = [interval["low"], interval["high"]]
     if any(end is None or not math.isfinite(end) for end in ends):
-        return "interval unknown: one client"
+        return UNKNOWN
     return " to ".join(f"{100 * end:.{decimals}f}" for end in ends)
 
 
@@ -57,13 +57,15 @@ def rounded(value: float, error: float | None, most: int = 3) -> str:
 
 
 def count(number: int | float) -> str:
-    """`1234567` as `1,234,567`."""
-    return f"{number:,.0f}"
+    """`1234567` as `1,234,567`; what is expected of a draw, such as 0.421, as `0.42`."""
+    return f"{number:,.0f}" if number == int(number) else f"{number:.2g}"
 
 
 def compact(number: int | float) -> str:
     """`82000000` as `82M`, `6912000` as `6.9M`, `18000` as `18,000`."""
-    return f"{number / 1e6:.2g}M" if number >= 1e6 else count(number)
+    if number < 1e6:
+        return count(number)
+    return f"{number / 1e6:.1f}M".replace(".0M", "M") if number < 9.95e6 else f"{number / 1e6:,.0f}M"
 
 
 def spent(epsilon: float, decimals: int = 2) -> str:
@@ -126,7 +128,8 @@ def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
     ours, public = accuracy["conditions"][judged]["top_1"], accuracy["conditions"][PUBLIC]["top_1"]
     gain = accuracy["gains"][judged][PUBLIC]
     levels = f"from {percent(public)} to {percent(ours)}"
-    interval = f"{100 * gain['estimate']:+.1f} points, {MEASURED} {_ends(gain, 1)}"
+    ends = _ends(gain, 1)
+    interval = f"{100 * gain['estimate']:+.1f} points, {ends if ends == UNKNOWN else f'{MEASURED} {ends}'}"
     if not gain["measurable"]:
         return f"The on-device model's next-token accuracy did not measurably change ({levels}; {interval})."
     if gain["estimate"] < 0:

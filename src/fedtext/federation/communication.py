@@ -11,7 +11,8 @@ UP_BYTES = 8  # a coordinate of the secure sum, an integer modulo 2^64
 class Cost(BaseModel):
     """One row. Floats and client seconds are per client and exchange, server seconds per round; None is not measured.
 
-    `exchanges` is how often a client is asked in the whole run; `hardware` says what the seconds were measured on.
+    `exchanges` is how often a client is asked in the whole run, a mean where it is drawn; `hardware` says what the
+    seconds were measured on.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -19,17 +20,17 @@ class Cost(BaseModel):
     method: str
     down_floats: int
     up_floats: int
-    exchanges: int
+    exchanges: float
     client_seconds: float | None = None
     server_seconds: float | None = None
     hardware: str = "this machine"
 
     @property
     def down_bytes(self) -> int:
-        """Bytes a client downloads in the whole run."""
-        return self.down_floats * self.exchanges * DOWN_BYTES
+        """Bytes a client downloads in the whole run, a mean over clients."""
+        return round(self.down_floats * self.exchanges * DOWN_BYTES)
 
     @property
     def up_bytes(self) -> int:
-        """Bytes a client uploads in the whole run."""
-        return self.up_floats * self.exchanges * UP_BYTES
+        """Bytes a client uploads in the whole run, a mean over clients."""
+        return round(self.up_floats * self.exchanges * UP_BYTES)

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from fedtext.params import Parameters
 
 CONDITIONS = ("eps0", "public_control", "untuned_control", "matched_control", "private")  # scored beside an entry
+WITH_DISTANCE = ("public_control",)  # of which the FID is taken too
 
 
 class Entry(Parameters):
@@ -31,6 +32,22 @@ class Claim(Parameters):
     worse: str
     relation: Literal["more", "alike"] = "more"
     metric: Literal["top_1", "fid"] = "top_1"
+
+    @property
+    def entry(self) -> str:
+        """The entry that the claim is about; a condition on the other side is the one scored beside it."""
+        return self.worse if self.better in CONDITIONS else self.better
+
+    @model_validator(mode="after")
+    def _can_be_judged(self) -> Self:
+        conditions = [side for side in (self.better, self.worse) if side in CONDITIONS]
+        if len(conditions) == 2:
+            raise ValueError(f"the claim {self.says!r} is about two conditions: name an entry on one side")
+        if self.metric == "fid" and self.relation == "alike":
+            raise ValueError(f"the claim {self.says!r}: alike is measured in the gap of accuracies; use metric top_1")
+        if self.metric == "fid" and set(conditions) - set(WITH_DISTANCE):
+            raise ValueError(f"the claim {self.says!r}: of {conditions[0]} no FID is taken; use metric top_1")
+        return self
 
 
 class Claims(Parameters):

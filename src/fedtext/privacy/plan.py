@@ -23,6 +23,11 @@ def sampling_rate(privacy: Privacy, population: int) -> float:
     return privacy.clients_per_round / population
 
 
+def expected_exchanges(privacy: Privacy, population: int, releases: int) -> float:
+    """How often a unit is asked in a run of `releases` releases, a mean over the draws."""
+    return releases * sampling_rate(privacy, population)
+
+
 def planned_multiplier(privacy: Privacy, population: int, releases: int) -> float:
     """Noise multiplier of each of `releases` releases: the declared one, or the smallest that keeps the epsilon."""
     if privacy.noise_multiplier is not None:

@@ -7,6 +7,9 @@ import pytest
 from fedtext.algorithms.popri import communication
 from fedtext.evaluation.cost import PUBLISHED
 from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
+
+ALL = Privacy(epsilon=1.0, delta=1e-5)
 
 
 def popri(scoring: str, **more: object) -> Popri:
@@ -16,7 +19,7 @@ def popri(scoring: str, **more: object) -> Popri:
 
 @pytest.mark.parametrize("scoring", ["mean_cosine", "mean_cosine_centred", "nearest_histogram"])
 def test_ballots_cost_what_the_paper_says(scoring: str) -> None:
-    cost = communication(popri(scoring), embedding_dim=384)
+    cost = communication(popri(scoring), ALL, 2000, embedding_dim=384)
     published = PUBLISHED[-1]
     assert cost.down_floats == pytest.approx(published.down_floats, rel=0.02)  # 'an approximate 7 million'
     assert cost.up_floats == published.up_floats
@@ -24,15 +27,22 @@ def test_ballots_cost_what_the_paper_says(scoring: str) -> None:
 
 
 def test_single_release_sends_nothing_down_and_features_up_once() -> None:
-    witness = communication(popri("witness_rff", random_features=1024), embedding_dim=384)
+    witness = communication(popri("witness_rff", random_features=1024), ALL, 2000, embedding_dim=384)
     assert (witness.down_floats, witness.up_floats, witness.exchanges) == (0, 1024, 1)
-    assert communication(popri("witness_linear"), embedding_dim=384).up_floats == 384
-    assert communication(popri("mean_embedding"), embedding_dim=384).up_floats == 384
-    conditional = communication(popri("mean_embedding", labels=("a", "b")), embedding_dim=384)
+    assert communication(popri("witness_linear"), ALL, 2000, embedding_dim=384).up_floats == 384
+    assert communication(popri("mean_embedding"), ALL, 2000, embedding_dim=384).up_floats == 384
+    conditional = communication(popri("mean_embedding", labels=("a", "b")), ALL, 2000, embedding_dim=384)
     assert conditional.up_floats == 2 * 385
 
 
 def test_bytes_are_of_the_whole_run() -> None:
-    cost = communication(popri("mean_cosine"), embedding_dim=384)
+    cost = communication(popri("mean_cosine"), ALL, 2000, embedding_dim=384)
     assert cost.down_bytes == 18_000 * 384 * 20 * 4
     assert cost.up_bytes == 18_000 * 20 * 8
+
+
+def test_a_client_of_a_sample_is_asked_less_often():
+    sampled = ALL.model_copy(update={"sampling": "poisson", "clients_per_round": 250})
+    cost = communication(popri("mean_cosine"), sampled, 2000, embedding_dim=384)
+    assert cost.exchanges == 20 * 250 / 2000
+    assert cost.down_bytes == communication(popri("mean_cosine"), ALL, 2000, embedding_dim=384).down_bytes / 8

@@ -82,7 +82,7 @@ def test_the_threshold_knows_the_noise_that_is_in_a_cell(declared: dict[str, Any
 
 
 def test_what_a_client_exchanges() -> None:
-    row = communication(evolution(population=1800, rounds=20), embedding_dim=384)
+    row = communication(evolution(population=1800, rounds=20), privacy(), 1000, embedding_dim=384)
     assert (row.down_floats, row.up_floats, row.exchanges) == (1800 * 384, 1800, 20)  # Table 2: 700,000 and 1,800
 
 

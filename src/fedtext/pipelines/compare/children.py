@@ -110,25 +110,29 @@ def run(child: Child) -> None:
 
 def release_digests(child: Child, privacy_report: Mapping[str, Any]) -> list[str]:
     """Digests of what the run's releases gave, as its data root remembers them."""
-    places = _places(child, privacy_report)
-    releases = Store(child.data_root).current_releases()
-    return sorted(result for node, result in releases.items() if node.partition(".")[0] in places)
+    store = Store(child.data_root)
+    own = _own_nodes(child, privacy_report, store)
+    return sorted(result for node, result in store.current_releases().items() if node in own)
 
 
 def node_seconds(child: Child, privacy_report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Wall time of the algorithm's nodes by side: releases are what clients compute, the rest is the server's."""
-    store, places = Store(child.data_root), _places(child, privacy_report)
-    own = {node: s for node, s in store.seconds().items() if node.partition(".")[0] in places}
-    asked = {entry.node for entry in store.releases()}
+    store = Store(child.data_root)
+    own, asked = _own_nodes(child, privacy_report, store), {entry.node for entry in store.releases()}
+    seconds = {node: s for node, s in store.seconds().items() if node in own}
     return {
-        "clients": {node: s for node, s in own.items() if node in asked},
-        "server": {node: s for node, s in own.items() if node not in asked},
+        "clients": {node: s for node, s in seconds.items() if node in asked},
+        "server": {node: s for node, s in seconds.items() if node not in asked},
     }
 
 
-def _places(child: Child, privacy_report: Mapping[str, Any]) -> set[str]:
-    """Namespaces of the nodes that are the run's own: its algorithm's, and that of the releases it stands on."""
-    return {child.entry.algorithm, *(release["name"].partition(".")[0] for release in privacy_report["releases"])}
+def _own_nodes(child: Child, privacy_report: Mapping[str, Any], store: Store) -> set[str]:
+    """Nodes of the finished run that are its algorithm's, or of the algorithm whose releases it stands on.
+
+    The data root remembers others too: of runs with other parameters, and of the entry it started from.
+    """
+    places = {child.entry.algorithm, *(release["name"].partition(".")[0] for release in privacy_report["releases"])}
+    return {node for node in store.last_run() if node.partition(".")[0] in places}
 
 
 def _seeded(group: str, values: object) -> bool:

@@ -16,7 +16,7 @@ from fedtext.pipelines.compare.children import Child, node_seconds, release_dige
 from fedtext.privacy.together import price_together
 from fedtext.refusal import RunRefusedError
 
-MAPS = ("sets_map", "rounds_map")
+SETS_MAP = "sets_map"
 
 
 def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
@@ -45,14 +45,13 @@ def asking(child: Child) -> Callable[..., tuple[dict[str, Any], dict[str, Any], 
         results = child.data_root / "08_reporting" / child.entry.algorithm
         named = {"entry": child.name, "algorithm": child.entry.algorithm, "seed": child.seed}
         privacy = _json(results / "privacy_report.json")
-        maps = {name: _json(results / f"figure_{name}.json") for name in MAPS}
         result = {
             **named,
             "params": child.entry.params,
             "card": _json(results / "scorecard.json"),
             "privacy": privacy,
             "released": release_digests(child, privacy),
-            "maps": {name: found for name, found in maps.items() if found},
+            SETS_MAP: _json(results / f"figure_{SETS_MAP}.json"),
         }
         return result, {**named, **node_seconds(child, privacy)}, True
 
@@ -64,13 +63,14 @@ def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tupl
     runs = [_run(result) for result in results]
     first = min(run.seed for run in runs)
     whole = {f"all runs of seed {first}": [r for r in runs if r.seed == first], "all runs of all seeds": runs}
-    prices = [
-        price_sentence(
-            price_together([r.privacy for r in own], [r.released for r in own], privacy), privacy.delta, what
-        )
+    comparison = compare_runs(runs, claims)
+    prices = {
+        what: price_together([r.privacy for r in own], [r.released for r in own], privacy)
         for what, own in whole.items()
+    }
+    comparison["prices"] = [
+        price_sentence(price, privacy.delta, what, simulated=comparison["simulated"]) for what, price in prices.items()
     ]
-    comparison = {**compare_runs(runs, claims), "prices": prices}
     return comparison, table1_csv(comparison), render_markdown(comparison)
 
 
@@ -83,7 +83,7 @@ def tabulate_costs(*documents: dict[str, Any]) -> tuple[list[dict[str, Any]], st
 
 def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[Figure, ...]:
     """Figures 1, 2, 3, 4 (curves), 6 and 8, and the sweep over epsilon."""
-    maps = {result["entry"]: result["maps"]["sets_map"] for result in results if "sets_map" in result["maps"]}
+    maps = {result["entry"]: result[SETS_MAP] for result in results if result[SETS_MAP]}
     return (
         figures.accuracy_by_entry(comparison),
         figures.sets_panels(maps),

@@ -85,7 +85,10 @@ def _records(rounds: int, single: bool) -> list[Node]:
             name="collect_training_logs",
         ),
         popri_node(
-            nodes.count_communication, ["popri.final_embeddings", POPRI], "popri_cost", name="count_communication"
+            nodes.count_communication,
+            ["popri.final_embeddings", "population", POPRI, "params:privacy"],
+            "popri_cost",
+            name="count_communication",
         ),
         popri_node(
             nodes.report_rounds,

@@ -64,7 +64,7 @@ def _records(rounds: int) -> list[Node]:
         ),
         evolution_node(
             nodes.count_votes_exchanged,
-            [round_dataset(NAME, rounds, "candidate_embeddings"), EVOLUTION],
+            [round_dataset(NAME, rounds, "candidate_embeddings"), "population", EVOLUTION, "params:privacy"],
             f"{NAME}_cost",
             name="count_votes_exchanged",
         ),

@@ -13,6 +13,7 @@ from fedtext.evaluation.distribution import frechet_distance
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
 from fedtext.pipelines.popri.nodes.sampling import sampled_texts
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
@@ -100,9 +101,12 @@ def report_rounds(state: dict[str, Any], checkpoint: dict[str, int]) -> dict[str
     }
 
 
-def count_communication(final_embeddings: np.ndarray, popri: Popri) -> dict[str, Any]:
+def count_communication(
+    final_embeddings: np.ndarray, population: dict[str, int], popri: Popri, privacy: Privacy
+) -> dict[str, Any]:
     """This run's row of Table 2."""
-    return algorithm.communication(popri, embedding_dim=final_embeddings.shape[1]).model_dump()
+    width = final_embeddings.shape[1]
+    return algorithm.communication(popri, privacy, population["units"], embedding_dim=width).model_dump()
 
 
 def write_privacy_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:

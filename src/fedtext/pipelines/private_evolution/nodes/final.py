@@ -10,6 +10,7 @@ from fedtext.embedding.blanks import written_by_round
 from fedtext.generation.few_shot import first_written, sampled_texts
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
+from fedtext.params.privacy import Privacy
 from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
@@ -65,9 +66,12 @@ def report_evolution(state: dict[str, Any]) -> dict[str, Any]:
     return {"released_scores": state["released_scores"], "stopped": state["stopped"], "chosen": state["round"] - 1}
 
 
-def count_votes_exchanged(candidate_embeddings: np.ndarray, evolution: PrivateEvolution) -> dict[str, Any]:
+def count_votes_exchanged(
+    candidate_embeddings: np.ndarray, population: dict[str, int], evolution: PrivateEvolution, privacy: Privacy
+) -> dict[str, Any]:
     """This run's row of Table 2."""
-    return algorithm.communication(evolution, embedding_dim=candidate_embeddings.shape[1]).model_dump()
+    width = candidate_embeddings.shape[1]
+    return algorithm.communication(evolution, privacy, population["units"], embedding_dim=width).model_dump()
 
 
 def hand_over(ledger: Ledger, *survivors: pd.DataFrame) -> tuple[Ledger, pd.DataFrame]:
