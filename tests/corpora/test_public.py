@@ -32,9 +32,18 @@ def test_public_texts_of_the_user_s_own_need_a_text_column_only(tmp_path: Path) 
         source="table", path="private.csv", text_column="body", client_column="author", public_path=str(path)
     )
     assert len(public.public_records(corpus)) == 5
-    assert public.public_records(corpus, max_texts=2)["text"].tolist() == [
-        f"a public text, number {i}" for i in range(2)
-    ]
+
+
+def test_public_texts_are_drawn_from_the_whole_table(tmp_path: Path) -> None:
+    """The first rows of a table that is sorted by topic are one topic."""
+    path = tmp_path / "public.csv"
+    pd.DataFrame({"text": [f"{topic}, number {i}" for topic in ("law", "tea") for i in range(100)]}).to_csv(path)
+    corpus = Corpus(public_path=str(path))
+    drawn = public.public_records(corpus, max_texts=40)["text"]
+    assert drawn.is_unique
+    assert drawn.str.partition(",")[0].value_counts().loc[["law", "tea"]].min() >= 10  # below 10: 2e-4 by chance
+    assert public.public_records(corpus, max_texts=40)["text"].tolist() == drawn.tolist()
+    assert sorted(public.public_records(corpus, max_texts=1000)["text"]) == sorted(public.public_records(corpus)["text"])
 
 
 def test_a_missing_public_table_is_named_by_its_own_parameter() -> None:

@@ -85,7 +85,7 @@ def test_a_pandas_index_is_a_column(tmp_path):
     pd.DataFrame({"text": ["a", "b"], "client_id": ["x", "y"]}).set_index("client_id").to_parquet(
         tmp_path / "i.parquet"
     )
-    assert read_table(Corpus(path=str(tmp_path / "i.parquet")))["client_id"].tolist() == ["x", "y"]
+    assert read_table(Corpus(source="table", path=str(tmp_path / "i.parquet")))["client_id"].tolist() == ["x", "y"]
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_no_path():
 
 
 def test_a_missing_file(tmp_path):
-    refused(Corpus(path=str(tmp_path / "no.csv")), "no.csv", "check the path", error=FileNotFoundError)
-    refused(Corpus(path=str(tmp_path)), "is not a file", error=FileNotFoundError)
+    refused(Corpus(source="table", path=str(tmp_path / "no.csv")), "no.csv", "check the path", error=FileNotFoundError)
+    refused(Corpus(source="table", path=str(tmp_path)), "is not a file", error=FileNotFoundError)
 
 
 def test_an_unknown_suffix(tmp_path):

@@ -7,6 +7,7 @@ import pandas as pd
 from fedtext.corpora.docstrings import Docstring, private_docstrings, public_docstrings, site_packages_root, stdlib_root
 from fedtext.params.corpus import Corpus
 from fedtext.records import RECORD_COLUMNS
+from fedtext.seeding import stream
 
 
 def docstring_records(docstrings: list[Docstring]) -> pd.DataFrame:
@@ -29,7 +30,7 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
         # whose a public text is does not matter: only the private table's own column names may be asked for
         public = Corpus(source="table", path=corpus.public_path, text_column=corpus.text_column)
         table = read_table(public, asked_by="corpus.public_path")
-        return table if max_texts is None else table.head(max_texts)
+        return table if max_texts is None else table.iloc[stream(0, "public texts").permutation(len(table))[:max_texts]]
     found = public_docstrings(
         site_packages_root(),
         min_chars=corpus.min_chars,
