@@ -32,6 +32,7 @@ def replacing_file(target: Path) -> Iterator[Path]:
     temporary = partial_path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        temporary.unlink(missing_ok=True)  # a killed write's, which may be another directory's file too (hard links)
         yield temporary
         _sync(temporary)
         os.replace(temporary, target)

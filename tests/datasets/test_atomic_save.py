@@ -138,6 +138,16 @@ def test_a_kill_before_the_rename_leaves_the_old_file(tmp_path: Path, name: str)
     assert listing(tmp_path) == [name], "the next save clears what the killed one left"
 
 
+def test_a_write_never_reaches_a_file_through_what_a_killed_write_left(tmp_path: Path) -> None:
+    """Hard links, as a comparison's data roots are: the leftover is one file under two names."""
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    atomic.partial_path(first).write_text("half")
+    os.link(atomic.partial_path(first), atomic.partial_path(second))
+    atomic.write_text(second, "whole")
+    atomic.write_text(first, "another")
+    assert second.read_text() == "whole"
+
+
 def test_versions_are_saved_beside_each_other(tmp_path: Path) -> None:
     for save, value in (("one", 1), ("two", 2)):
         JSONDataset(filepath=str(tmp_path / "d.json"), version=Version(None, save)).save({"a": value})

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from fedtext.atomic import REPLACED, partial_path
 from fedtext.datasets.figures import PlotlyDataset
 from fedtext.evaluation.figures_pca import pca_panels
 from fedtext.params.compare import Claims, Compare, Entry
@@ -121,12 +122,17 @@ def test_a_run_hands_over_its_reports_and_seconds_by_side(tmp_path: Path, comman
 def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands: list[list[str]]) -> None:
     asking(planned(tmp_path))(True)
     (tmp_path / "seed_3" / "mlflow.db").write_text("records")
+    killed = tmp_path / "seed_3" / "03_primary"
+    for leftover in (partial_path(killed / "table.parquet"), killed / f"{REPLACED}adapter" / "weights"):
+        leftover.parent.mkdir(parents=True, exist_ok=True)
+        leftover.write_text("half")
     variant = planned(tmp_path, "rank_7", RANK_7)
     asking(variant)(True)
     shared = tmp_path / "seed_3" / ".fedtext" / "releases.jsonl"
     assert (variant.data_root / ".fedtext" / "releases.jsonl").samefile(shared)
     assert not (variant.data_root / "mlflow.db").exists()
     assert not list(tmp_path.glob(".partial*"))
+    assert not list((variant.data_root / "03_primary").iterdir()), "what killed writes left stays where it is"
     (variant.data_root / "kept").write_text("")
     asking(variant)(True)
     assert (variant.data_root / "kept").exists(), "a data root that is there is not linked again"

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedtext.atomic import partial_path, write_text
+from fedtext.atomic import PARTIAL, REPLACED, partial_path, write_text
 from fedtext.params.compare import Entry
 from fedtext.provenance import Store
 from fedtext.refusal import RunRefusedError
 
 FIXED_SEEDS = ("partition",)  # the same split throughout: the seeds show what the algorithms vary, and results pair
-NOT_LINKED = ("lock", "mlflow.db", "mlflow.db-journal", "mlartifacts")
+NOT_LINKED = ("lock", "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIAL}*", f"{REPLACED}*")
 
 
 @dataclass(frozen=True)
