@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline
 
-from fedtext.config import active_parameters
+from fedtext.config import active_group
 from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
 from fedtext.pipelines.clients.pipeline import create_pipeline as clients
@@ -32,7 +32,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     left below the data root is not done again, so jobs share all that they have in common.
     """
     sources = {"docstrings": docstrings(), "table": table(), "snapshot": snapshot()}
-    source = active_parameters()["corpus"]["source"]
+    source = active_group("corpus")["source"]
     if source not in sources:
         raise ValueError(f"corpus.source is {source!r}: choose one of {', '.join(sources)}")
     steps = {
@@ -42,7 +42,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "controls": evaluation.controls_pipeline(),
     }
     common = Pipeline([sources[source], *steps.values()])
-    matched = active_parameters()["popri"]["scoring"] in SINGLE_RELEASE
+    matched = active_group("popri")["scoring"] in SINGLE_RELEASE
     jobs = {
         "popri": _text_job(common, "popri", popri(), matched=matched),
         "dp_fedavg": _model_job(common, "dp_fedavg", dp_fedavg()),
