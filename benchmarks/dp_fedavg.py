@@ -79,11 +79,12 @@ def side_by_side(model: Any, tokens: np.ndarray, client: np.ndarray, at_once: in
     total, _ = private_sum(
         client_updates(model, tokens, client, local, seed=SEED),
         dim=sum(p.numel() for p in model.parameters()),
+        asked=int(client.max()) + 1,
         clip_norm=CLIP_NORM,
         noise_multiplier=MULTIPLIER,
         name="benchmark",
         round=1,
-        ledger=Ledger(declaration=Privacy(epsilon=1e3, delta=1e-5), population=int(client.max()) + 1),
+        ledger=Ledger(declaration=Privacy(epsilon=1e3, delta=1e-5, noise_seed=1), population=int(client.max()) + 1),
         key=new_noise_key(1),
         input_digest="",
     )

@@ -28,8 +28,8 @@ os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
 from fedtext.generation.language_model import LanguageModel, bundled
 from fedtext.generation.prompts import few_shot_prompt
+from fedtext.hardware import bfloat16_pays, compute_device
 from fedtext.params.training import PreferenceTraining
-from fedtext.training.causal_lm import reduced_precision
 from fedtext.training.lora import lora_config, without_deprecations
 from fedtext.training.pairs import tokenised
 from fedtext.training.preference import train_preferences
@@ -93,7 +93,7 @@ def trl_round(base: Any, pairs: pd.DataFrame, params: PreferenceTraining, **chan
             num_train_epochs=params.epochs,
             learning_rate=params.learning_rate,
             lr_scheduler_type="cosine",
-            bf16=reduced_precision(),
+            bf16=bfloat16_pays(compute_device()),
             use_cpu=not gpu,
             dataloader_pin_memory=gpu,
             save_strategy="no",
@@ -174,7 +174,7 @@ def main() -> None:
         ratios = f"{result['cpu_ratio']:.2f} of TRL's CPU time, {result['wall_ratio']:.2f} of its wall time"
         print(f"{name}: {ratios} (goal {GOAL})")
     RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps({"goal": GOAL, "bfloat16": reduced_precision(), **found}, indent=1) + "\n")
+    RESULT.write_text(json.dumps({"goal": GOAL, "bfloat16": bfloat16_pays(compute_device()), **found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from kedro.pipeline import Pipeline
 
 from fedtext.config import active_group
-from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
 from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
@@ -42,14 +41,14 @@ def register_pipelines() -> dict[str, Pipeline]:
         "controls": evaluation.controls_pipeline(),
     }
     common = Pipeline([sources[source], *steps.values()])
-    matched = active_group("popri")["scoring"] in SINGLE_RELEASE
-    jobs = {
-        "popri": _text_job(common, "popri", popri(), matched=matched),
-        "dp_fedavg": _model_job(common, "dp_fedavg", dp_fedavg()),
-        "dp_ftrl": _model_job(common, "dp_ftrl", dp_ftrl()),
-        "pe": _text_job(common, "pe", private_evolution()),  # no data set may be called private_... unless it is
-        "pe_sft": _text_job(common, "pe_sft", Pipeline([private_evolution(), pe_sft()])),
+    algorithms = {
+        "popri": popri(),
+        "dp_fedavg": dp_fedavg(),
+        "dp_ftrl": dp_ftrl(),
+        "pe": private_evolution(),  # no data set may be called private_... unless it is
+        "pe_sft": Pipeline([private_evolution(), pe_sft()]),
     }
+    jobs = {name: _job(common, name, algorithm) for name, algorithm in algorithms.items()}
     return {
         "__default__": jobs["popri"],
         **sources,
@@ -63,12 +62,12 @@ def register_pipelines() -> dict[str, Pipeline]:
     }
 
 
-def _text_job(common: Pipeline, name: str, algorithm: Pipeline, *, matched: bool = False) -> Pipeline:
-    """The whole job of an algorithm that makes text."""
-    judged = evaluation.text_pipeline(name, matched=matched)
-    return Pipeline([common, algorithm, judged, report.text_pipeline(name)])
-
-
-def _model_job(common: Pipeline, name: str, algorithm: Pipeline) -> Pipeline:
-    """The whole job of an algorithm that makes a model."""
-    return Pipeline([common, client_tokens(), algorithm, evaluation.model_pipeline(name), report.model_pipeline(name)])
+def _job(common: Pipeline, name: str, algorithm: Pipeline) -> Pipeline:
+    """The whole job of an algorithm: what it writes says whether a model or text is judged, and by which controls."""
+    written = algorithm.all_outputs()
+    if f"{name}_model" in written:
+        own = [client_tokens(), algorithm, evaluation.model_pipeline(name), report.model_pipeline(name)]
+    else:
+        matched = f"{name}_matched_public" in written
+        own = [algorithm, evaluation.text_pipeline(name, matched=matched), report.text_pipeline(name)]
+    return Pipeline([common, *own])

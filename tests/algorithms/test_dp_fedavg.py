@@ -13,6 +13,7 @@ from fedtext.algorithms import dp_fedavg
 from fedtext.federation import secure_sum
 from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.secure_sum import digest
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
@@ -47,8 +48,14 @@ def fedavg(**changes: Any) -> DpFedavg:
 
 
 def ledger(population: int = 12, **declared: Any) -> Ledger:
-    settings = {"epsilon": 1e16, "delta": 1e-6, "noise_multiplier": QUIET, **declared}
+    settings = {"epsilon": 1e16, "delta": 1e-6, "noise_multiplier": QUIET, "noise_seed": 0, **declared}
     return Ledger(declaration=Privacy(**settings), population=population)
+
+
+def drawn(params: DpFedavg) -> dict[str, str]:
+    """What names the draw of a round, but for the round."""
+    inputs = digest(samples().features, samples().unit, WEIGHTS)
+    return {"name": dp_fedavg.RELEASE, "settings": params.model_dump_json(), "input_digest": inputs}
 
 
 def released(own: PrivateSamples, params: DpFedavg, opened: Ledger, round_number: int = 1) -> np.ndarray:
@@ -115,7 +122,7 @@ def test_no_client_moves_the_sum_further_than_the_sensitivity(
 @pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
 def test_only_the_asked_take_part_and_the_divisor_is_public(sampling: str) -> None:
     params, opened = fedavg(clip_norm=100.0), ledger(sampling=sampling, clients_per_round=4, noise_multiplier=1.0)
-    asked = asked_units(12, opened, KEY, seed=params.seed, round=2)
+    asked = asked_units(12, opened, KEY, round=2, **drawn(params))
     assert 0 < len(asked) < 12
     updates = without_privacy(samples(), params, asked, round_number=2)
     np.testing.assert_allclose(released(samples(), params, opened, 2), updates.sum(axis=0) / 4, atol=0.05)
@@ -124,7 +131,7 @@ def test_only_the_asked_take_part_and_the_divisor_is_public(sampling: str) -> No
 def test_an_empty_poisson_draw_releases_noise_alone() -> None:
     params = fedavg(clip_norm=0.2)
     opened = ledger(sampling="poisson", clients_per_round=1, noise_multiplier=2.0)
-    empty = next(t for t in range(1, 60) if not len(asked_units(12, opened, KEY, seed=params.seed, round=t)))
+    empty = next(t for t in range(1, 60) if not len(asked_units(12, opened, KEY, round=t, **drawn(params))))
     update = released(samples(), params, opened, empty)
     assert np.std(update) == pytest.approx(2.0 * 0.2, rel=0.15)  # expected_units is 1
     assert np.unique(update).size > 100
@@ -151,7 +158,7 @@ def test_noise_has_the_planned_deviation_and_rounds_are_independent() -> None:
 
 def test_all_rounds_together_cost_the_budget_and_one_more_is_refused() -> None:
     params = fedavg()
-    privacy = Privacy(epsilon=1.0, delta=1e-3)
+    privacy = Privacy(epsilon=1.0, delta=1e-3, noise_seed=0)
     opened = dp_fedavg.planned_ledger(12, params, privacy)
     for t in (1, 2, 3):
         _, opened = dp_fedavg.released_update(samples(), model(), WEIGHTS, params, opened, KEY, t)
@@ -173,6 +180,14 @@ def test_the_state_tells_released_and_public_figures_only() -> None:
     assert state["round"] == 1
     assert state["noise_norm"] == pytest.approx(5 * 0.2 / 12 * np.sqrt(WEIGHTS.size), rel=0.01)
     assert state["update_norm"] == pytest.approx(state["noise_norm"], rel=0.3)
+
+
+@pytest.mark.parametrize("declared", [{"aggregation": "local"}, {"honest_fraction": 0.25}])
+def test_noise_alone_is_as_long_as_the_state_says(declared: dict[str, Any]) -> None:
+    opened = ledger(noise_multiplier=500.0, **declared)
+    update, charged = dp_fedavg.released_update(samples(), model(), WEIGHTS, fedavg(), opened, KEY, 1)
+    state = dp_fedavg.next_state({"round": 0}, update, charged)
+    assert state["update_norm"] == pytest.approx(state["noise_norm"], rel=0.1)
 
 
 def test_a_client_moves_all_weights_in_each_round_it_is_asked() -> None:

@@ -43,7 +43,7 @@ def ftrl(**changes: Any) -> DpFtrl:
 
 
 def declared(**changes: Any) -> Privacy:
-    return Privacy(**{"epsilon": 1e16, "delta": 1e-6, "noise_multiplier": QUIET, **changes})
+    return Privacy(**{"epsilon": 1e16, "delta": 1e-6, "noise_multiplier": QUIET, "noise_seed": 0, **changes})
 
 
 def run(params: DpFtrl, privacy: Privacy) -> tuple[list[dict[str, np.ndarray]], Ledger, list[dict[str, Any]]]:
@@ -89,7 +89,7 @@ def test_without_noise_it_is_descent_on_clipped_updates_of_those_whose_turn_it_i
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_run_costs_the_budget_once(noise: str) -> None:
     params = ftrl(noise=noise)
-    _, ledger, states = run(params, Privacy(epsilon=1.0, delta=1e-6))
+    _, ledger, states = run(params, Privacy(epsilon=1.0, delta=1e-6, noise_seed=0))
     assert [(release.name, release.rounds) for release in ledger.releases] == [("dp_ftrl.weighted_sums", 5)]
     assert 1 - 1e-6 < ledger.epsilon() <= 1 + 1e-9
     assert states[-1]["update_norm"] == pytest.approx(states[-1]["noise_norm"], rel=0.2)  # noise is all there is here

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
+from kedro.validation.type_extractor import TypeExtractor
 
-from fedtext.config import ProjectConfigLoader
+from fedtext.config import ProjectConfigLoader, active_parameters
+from fedtext.params import Parameters
+from fedtext.params.compare import Compare
 from fedtext.params.popri import SINGLE_RELEASE, Popri
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +40,13 @@ def registered(env: str | None = None, **popri: object) -> dict[str, Pipeline]:
         runtime_params={"popri": popri} if popri else None,
     )
     return register_pipelines()
+
+
+def jobs() -> dict[str, Pipeline]:
+    """Every algorithm's whole job: what ends in a scorecard of its own name."""
+    found = {name: job for name, job in registered().items() if f"{name}_scorecard" in job.all_outputs()}
+    assert {"popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl"} <= set(found)
+    return found
 
 
 def every_node() -> list:
@@ -95,19 +105,54 @@ def test_ballots_are_charged_every_round_and_single_releases_once(scoring: str) 
     assert len(releases) == (1 if scoring in SINGLE_RELEASE else 3)
 
 
-@pytest.mark.parametrize("algorithm", ["popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl"])
-def test_what_an_algorithm_reports_lies_in_its_own_folder(algorithm: str) -> None:
+def test_what_an_algorithm_reports_lies_in_its_own_folder() -> None:
     from kedro.io import DataCatalog
 
-    job = registered()[algorithm]
-    loader = ProjectConfigLoader.active
-    assert loader is not None
-    catalog = DataCatalog.from_config(loader["catalog"])
-    reported = [name for name in job.all_outputs() if name.startswith(f"{algorithm}_")]
-    folders = {
-        name: Path(str(catalog.get(name)._filepath)).parent.name
-        for name in reported
-        if name.endswith(("figure", "report"))
-    }
-    assert folders == dict.fromkeys(folders, algorithm)
-    assert len(folders) >= 4
+    for algorithm, job in jobs().items():
+        loader = ProjectConfigLoader.active
+        assert loader is not None
+        catalog = DataCatalog.from_config(loader["catalog"])
+        reported = [name for name in job.all_outputs() if name.startswith(f"{algorithm}_")]
+        folders = {
+            name: Path(str(catalog.get(name)._filepath)).parent.name
+            for name in reported
+            if name.endswith(("figure", "report"))
+        }
+        assert folders == dict.fromkeys(folders, algorithm)
+        assert len(folders) >= 4
+
+
+def test_an_algorithm_makes_all_that_its_job_reads() -> None:
+    given = {"generator", "on_device", "encoder", "masked_model", "release_history"}
+    for name, job in jobs().items():
+        read = {dataset for dataset in job.inputs() if not dataset.startswith("params:")}
+        assert read <= given, f"{name}: no node writes {', '.join(sorted(read - given))}"
+
+
+def test_an_algorithm_s_namespace_is_its_registered_name() -> None:
+    """The comparison finds an algorithm's seconds by it."""
+    for name, job in jobs().items():
+        assert [node.namespace for node in job.nodes if f"{name}_privacy_report" in node.outputs] == [name]
+
+
+def test_every_algorithm_can_be_compared() -> None:
+    algorithms = set(jobs())
+    entries = Compare.model_validate(active_parameters()["compare"]).entries.values()
+    assert {entry.algorithm for entry in entries if not entry.params} == algorithms
+
+
+def test_conf_base_has_every_parameter() -> None:
+    models = TypeExtractor(registered()).extract_types_from_pipelines()
+    assert models["popri"] is Popri
+    given = active_parameters()
+    assert [missing for name in models for missing in left_out(name, models[name], given[name])] == []
+
+
+def left_out(name: str, model: type, given: dict[str, object]) -> list[str]:
+    """Fields of a parameter model, and of the models in it, that `given` has not."""
+    found = [f"{name}.{field}" for field in model.model_fields if field not in given]
+    for field, info in model.model_fields.items():
+        inner = info.annotation
+        if isinstance(inner, type) and issubclass(inner, Parameters) and field in given:
+            found += left_out(f"{name}.{field}", inner, given[field])
+    return found

@@ -32,9 +32,38 @@ def test_public_texts_of_the_user_s_own_need_a_text_column_only(tmp_path: Path) 
         source="table", path="private.csv", text_column="body", client_column="author", public_path=str(path)
     )
     assert len(public.public_records(corpus)) == 5
-    assert public.public_records(corpus, max_texts=2)["text"].tolist() == [
-        f"a public text, number {i}" for i in range(2)
+
+
+def test_public_texts_are_drawn_from_the_whole_table(tmp_path: Path) -> None:
+    """The first rows of a table that is sorted by topic are one topic."""
+    path = tmp_path / "public.csv"
+    pd.DataFrame({"text": [f"{topic}, number {i}" for topic in ("law", "tea") for i in range(100)]}).to_csv(path)
+    corpus = Corpus(public_path=str(path))
+    drawn = public.public_records(corpus, max_texts=40)["text"]
+    assert drawn.is_unique
+    assert drawn.str.partition(",")[0].value_counts().loc[["law", "tea"]].min() >= 10  # below 10: 2e-4 by chance
+    assert public.public_records(corpus, max_texts=40)["text"].tolist() == drawn.tolist()
+    assert sorted(public.public_records(corpus, max_texts=1000)["text"]) == sorted(public.public_records(corpus)["text"])
+
+
+@pytest.mark.parametrize("clients", [["", ""], ["x", "x"], ["x"]])
+def test_whose_a_public_text_is_does_not_matter(tmp_path: Path, clients: list[str]) -> None:
+    path = tmp_path / "public.csv"
+    texts = [f"text {i}" for i in range(len(clients))]
+    pd.DataFrame({"text": texts, "client_id": clients, "label": "k"}).to_csv(path, index=False)
+    made = public.public_records(Corpus(public_path=str(path)))
+    assert made[["client_id", "text", "label"]].to_numpy().tolist() == [
+        [str(row), text, "k"] for row, text in enumerate(texts, start=1)
     ]
+
+
+def test_the_private_table_is_no_public_table(tmp_path: Path) -> None:
+    path, link = tmp_path / "private.csv", tmp_path / "link.csv"
+    pd.DataFrame({"text": ["one", "two"]}).to_csv(path, index=False)
+    link.symlink_to(path)
+    with pytest.raises(ValueError, match=r"corpus\.public_path .*link\.csv is the private table, corpus\.path"):
+        public.public_records(Corpus(source="table", path=str(path), public_path=str(link)))
+    assert len(public.public_records(Corpus(source="docstrings", path=str(path), public_path=str(path)))) == 2
 
 
 def test_a_missing_public_table_is_named_by_its_own_parameter() -> None:

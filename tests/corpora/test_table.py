@@ -81,11 +81,31 @@ def test_numbers_and_dates_become_text(tmp_path):
     assert records["date"].tolist() == ["2024-05-06"] * 2
 
 
+def test_whole_numbers_are_the_same_name_however_they_are_written(tmp_path):
+    lines = b'{"text":"one","client_id":1}\n{"text":"two","client_id":1.0}\n{"text":"three","client_id":1.5}\n'
+    assert read_table(raw(tmp_path / "a.jsonl", lines))["client_id"].tolist() == ["1", "1", "1.5"]
+    table = pd.DataFrame({"text": ["one", "two"], "label": pd.array([1, None], dtype="Int64")})
+    table.to_parquet(tmp_path / "a.parquet")
+    assert read_table(Corpus(path=str(tmp_path / "a.parquet")))["label"].tolist() == ["1", None]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_what_reads_as_a_time_becomes_its_iso_date(tmp_path, suffix):
+    dates = ["2024-01-02 13:00:00", "2024-01-03T00:00:00+02:00", "2024-01-04", "5 January 2024"]
+    records = read_table(write(tmp_path / f"a.{suffix}", {"text": list("abcd"), "date": dates}))
+    assert records["date"].tolist() == ["2024-01-02", "2024-01-03", "2024-01-04", "5 January 2024"]
+
+
+def test_timestamps_become_iso_dates(tmp_path):
+    pd.DataFrame({"text": ["a", "b"], "date": pd.to_datetime(["2024-01-02", None])}).to_parquet(tmp_path / "a.parquet")
+    assert read_table(Corpus(path=str(tmp_path / "a.parquet")))["date"].tolist() == ["2024-01-02", None]
+
+
 def test_a_pandas_index_is_a_column(tmp_path):
     pd.DataFrame({"text": ["a", "b"], "client_id": ["x", "y"]}).set_index("client_id").to_parquet(
         tmp_path / "i.parquet"
     )
-    assert read_table(Corpus(path=str(tmp_path / "i.parquet")))["client_id"].tolist() == ["x", "y"]
+    assert read_table(Corpus(source="table", path=str(tmp_path / "i.parquet")))["client_id"].tolist() == ["x", "y"]
 
 
 @pytest.mark.parametrize(
@@ -108,8 +128,8 @@ def test_no_path():
 
 
 def test_a_missing_file(tmp_path):
-    refused(Corpus(path=str(tmp_path / "no.csv")), "no.csv", "check the path", error=FileNotFoundError)
-    refused(Corpus(path=str(tmp_path)), "is not a file", error=FileNotFoundError)
+    refused(Corpus(source="table", path=str(tmp_path / "no.csv")), "no.csv", "check the path", error=FileNotFoundError)
+    refused(Corpus(source="table", path=str(tmp_path)), "is not a file", error=FileNotFoundError)
 
 
 def test_an_unknown_suffix(tmp_path):
@@ -144,6 +164,31 @@ def test_a_column_that_was_asked_for_must_exist(tmp_path, field):
     """A misspelt client column must not turn every row into a client of its own."""
     corpus = write(tmp_path / "a.csv", {"text": [SECRET, "b"]}).model_copy(update={field: "usr"})
     refused(corpus, "no column 'usr'", f"corpus.{field}")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("name", [" client_id", "Client_ID"])
+def test_a_client_column_by_almost_its_name_does_not_make_each_row_a_client(tmp_path, suffix, name):
+    corpus = write(tmp_path / f"a.{suffix}", {"text": [SECRET, "b", "c"], name: ["x", "x", "y"]})
+    refused(corpus, f"a.{suffix} has a column {name!r} and no 'client_id': rename it")
+    named = corpus.model_copy(update={"client_column": name})
+    assert read_table(named)["client_id"].tolist() == ["x", "x", "y"]
+
+
+@pytest.mark.parametrize("header", ["text,text,client_id", "text,client_id,client_id"])
+def test_a_csv_column_that_is_there_twice(tmp_path, header):
+    refused(raw(tmp_path / "a.csv", f"{header}\n{SECRET},b,c\nd,e,f\n".encode()), "a.csv has 2 columns", "leave one")
+
+
+def test_a_parquet_column_that_is_there_twice(tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    columns = [pyarrow.array(["one", "two"])] * 3
+    pyarrow.parquet.write_table(pyarrow.table(columns, ["text", "other", "other"]), tmp_path / "a.parquet")
+    assert read_table(Corpus(path=str(tmp_path / "a.parquet")))["text"].tolist() == ["one", "two"]
+    pyarrow.parquet.write_table(pyarrow.table(columns, ["text", "other", "text"]), tmp_path / "b.parquet")
+    refused(Corpus(path=str(tmp_path / "b.parquet")), "b.parquet has 2 columns 'text'")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
@@ -192,6 +237,10 @@ def test_broken_json_lines(tmp_path):
     refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": {SECRET}\n'.encode()), "a.jsonl, line 2: not valid JSON")
     refused(raw(tmp_path / "a.jsonl", f'{good}\n"{SECRET}"\n'.encode()), "a.jsonl, line 2: not a JSON object")
     refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": "{SECRET} \\ud800"}}\n'.encode()), "surrogate", "(rows 2)")
+    for endless in ("9" * 5000, "[" * 100_000):
+        refused(
+            raw(tmp_path / "a.jsonl", f'{good}\n{{"text": {endless}'.encode()), "a.jsonl, line 2: a number too long"
+        )
 
 
 def test_a_damaged_parquet_file(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,7 +151,8 @@ def test_embeddings_that_are_not_numbers_are_refused(run: Run, tmp_path: Path, m
 
     monkeypatch.setattr(Encoder, "_forward", nothing)
     path = table(tmp_path, text=texts(100))
-    said = run(corpus__source="table", corpus__path=path, corpus__public_path=path)
+    public = shutil.copy(path, tmp_path / "public.csv")
+    said = run(corpus__source="table", corpus__path=path, corpus__public_path=public)
     refused(said, "encoder 'offline' gives", "NaN")
     assert LONG not in said.text
     assert not list((tmp_path / "data").rglob("*embeddings*"))

@@ -40,7 +40,9 @@ FACTORISATIONS = [
 
 
 def ledger(population: int = CLIENTS, **declared: Any) -> Ledger:
-    return Ledger(declaration=Privacy(**{"epsilon": 8.0, "delta": 1e-6, **declared}), population=population)
+    return Ledger(
+        declaration=Privacy(**{"epsilon": 8.0, "delta": 1e-6, "noise_seed": 0, **declared}), population=population
+    )
 
 
 def plan(factorisation: Factorisation, opened: Ledger, dim: int, **other: Any) -> PlannedRun:
@@ -216,9 +218,12 @@ def test_a_ledger_that_paid_for_other_weights_does_not_pay_for_these() -> None:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("declared", [{"aggregation": "local"}, {"sampling": "poisson", "clients_per_round": 4}])
+@pytest.mark.parametrize(
+    "declared",
+    [{"aggregation": "local"}, {"sampling": "poisson", "clients_per_round": 4}, {"adjacency": "add_remove"}],
+)
 def test_declarations_that_do_not_fit_are_refused(declared: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="keeps a schedule of its own"):
+    with pytest.raises(ValueError, match=r"keeps a schedule of its own|moves the others to other rounds"):
         plan(banded(), ledger(**declared), 4)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.federation.mechanism import PlannedSum, planned_sum, share_divergence
+from fedtext.federation.mechanism import PlannedSum, planned_sum, share_divergence, summed_stddev
 from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import covering_stddev
 
 
@@ -57,12 +58,25 @@ def test_local_noise_gains_nothing_from_sampling() -> None:
     assert (release.sampling, release.rate) == ("full", 1.0)
 
 
-def test_a_grid_twice_as_fine_is_the_same_release() -> None:
-    coarse = plan()
-    fine = coarse.on_half_the_step()
-    assert fine.release == coarse.release
-    assert fine.step == coarse.step / 2
-    assert fine.stddev_on_grid == pytest.approx(2 * coarse.stddev_on_grid, rel=1e-6)
+def test_noise_that_cannot_be_drawn_exactly_is_refused_before_anything_is_read() -> None:
+    with pytest.raises(ValueError, match="exact from 2\\^-10 to 2\\^40"):
+        plan(dim=10**8, multiplier=1e6)
+
+
+@pytest.mark.parametrize(
+    ("declared", "factor"),
+    [
+        ({"aggregation": "trusted"}, 1.0),
+        ({"honest_fraction": 0.25}, 2.0),
+        ({"aggregation": "local"}, math.sqrt(1000)),
+        ({"aggregation": "local", "sampling": "poisson", "clients_per_round": 100}, 10.0),
+    ],
+)
+def test_the_noise_in_a_sum_may_be_more_than_what_is_priced(declared: dict[str, Any], factor: float) -> None:
+    """What is drawn is seen in tests/algorithms/private_evolution/test_budget.py."""
+    release = plan(**declared).release
+    ledger = Ledger(declaration=Privacy(epsilon=1.0, delta=1e-6, **declared), population=1000, releases=(release,))
+    assert summed_stddev(ledger) == pytest.approx(factor * release.noise_stddev)
 
 
 def test_message_bits_grow_with_everything_that_is_summed() -> None:

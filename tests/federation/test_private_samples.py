@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -48,14 +51,22 @@ def test_a_label_s_index_is_its_position_among_the_declared_classes(
 
 
 @pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
-def test_who_takes_part_depends_on_the_secret_and_not_on_the_seed_alone(sampling: str) -> None:
-    opened = ledger(60, sampling=sampling, clients_per_round=20)
-    drawn = [tuple(asked_units(60, opened, new_noise_key(k), seed=0, round=1)) for k in range(3)]
-    assert len(set(drawn)) == 3
-    assert drawn[0] == tuple(asked_units(60, opened, new_noise_key(0), seed=0, round=1))
-    assert drawn[0] != tuple(asked_units(60, opened, new_noise_key(0), seed=0, round=2))
+def test_every_release_has_a_draw_of_its_own(sampling: str) -> None:
+    """Composition takes the draws of two releases to be independent: whatever tells them apart must change the draw."""
+
+    def drawn(key: int = 0, declared: Mapping[str, Any] | None = None, **changed: Any) -> tuple[int, ...]:
+        opened = ledger(60, **{"sampling": sampling, "clients_per_round": 20, **(declared or {})})
+        release = {"name": "a.sum", "round": 1, "settings": "{}", "input_digest": "ab", **changed}
+        return tuple(asked_units(60, opened, new_noise_key(key), **release))
+
+    others = [drawn(key=1), drawn(declared={"epsilon": 2}), drawn(declared={"clients_per_round": 21})]
+    others += [drawn(name="b.sum"), drawn(round=2), drawn(settings='{"clip": 2}'), drawn(input_digest="cd")]
+    assert drawn() == drawn()
+    assert len({drawn(), *others}) == 1 + len(others)
+    overlaps = [len(set(drawn()) & set(other)) for other in others]
+    assert max(overlaps) < 15, "nor is one draw part of another"
 
 
 def test_more_units_than_the_ledger_prices_are_refused() -> None:
     with pytest.raises(ValueError, match="opened for 5"):
-        asked_units(6, ledger(5), new_noise_key(0), seed=0, round=1)
+        asked_units(6, ledger(5), new_noise_key(0), name="sum", round=1, settings="", input_digest="")

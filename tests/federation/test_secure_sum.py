@@ -14,7 +14,7 @@ from scipy import stats
 
 from fedtext.federation import secure_sum
 from fedtext.federation.mechanism import planned_sum
-from fedtext.federation.secure_sum import digest, private_sum, private_total
+from fedtext.federation.secure_sum import digest, private_sum
 from fedtext.params.privacy import Adjacency, Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
@@ -25,7 +25,9 @@ MULTIPLIER = 20.0
 
 
 def ledger(population: int = 5000, **declared: Any) -> Ledger:
-    return Ledger(declaration=Privacy(**{"epsilon": 8.0, "delta": 1e-6, **declared}), population=population)
+    return Ledger(
+        declaration=Privacy(**{"epsilon": 8.0, "delta": 1e-6, "noise_seed": 0, **declared}), population=population
+    )
 
 
 def summed(
@@ -37,7 +39,8 @@ def summed(
     key: NoiseKey = KEY,
     **other: Any,
 ) -> np.ndarray:
-    arguments = {"clip_norm": 1.0, "name": "scores", "round": 1, "input_digest": digest(rows), **other}
+    arguments = {"clip_norm": 1.0, "name": "scores", "round": 1, "asked": len(rows), "input_digest": digest(rows)}
+    arguments |= other
     parts = np.array_split(rows, blocks) if len(rows) else iter(())
     total, _ = private_sum(parts, dim=rows.shape[1], noise_multiplier=multiplier, ledger=opened, key=key, **arguments)
     return total
@@ -140,6 +143,7 @@ def test_the_ledger_is_charged_what_was_planned() -> None:
     _, charged = private_sum(
         [rows],
         dim=16,
+        asked=10,
         clip_norm=1.0,
         noise_multiplier=MULTIPLIER,
         name="scores",
@@ -174,7 +178,9 @@ def test_overdraft_and_bad_plans_are_refused_before_any_block_is_read(
 ) -> None:
     call: dict[str, Any] = {"clip_norm": 1.0, "noise_multiplier": MULTIPLIER, **arguments}
     with pytest.raises(error):
-        private_sum(untouched(), dim=4, name="scores", round=1, ledger=ledger(), key=KEY, input_digest="", **call)
+        private_sum(
+            untouched(), dim=4, asked=3, name="scores", round=1, ledger=ledger(), key=KEY, input_digest="", **call
+        )
 
 
 @pytest.mark.parametrize("adjacency", ["zero_out", "add_remove", "replace_one"])
@@ -183,7 +189,8 @@ def test_a_calibrated_multiplier_pays_for_its_rounds_and_no_more(adjacency: Adja
     declared = ledger(epsilon=1.0, delta=3e-6, adjacency=adjacency, honest_fraction=honest_fraction)
     multiplier = noise_multiplier(epsilon=1.0, delta=3e-6, rounds=5, adjacency=adjacency)
     rows = unit_rows(10, 16)
-    call: dict[str, Any] = {"dim": 16, "clip_norm": 1.0, "noise_multiplier": multiplier, "name": "scores", "key": KEY}
+    call: dict[str, Any] = {"dim": 16, "asked": 10, "clip_norm": 1.0, "noise_multiplier": multiplier}
+    call |= {"name": "scores", "key": KEY}
     charged = declared
     for round in range(5):
         _, charged = private_sum([rows], round=round, ledger=charged, input_digest=digest(rows), **call)
@@ -230,6 +237,7 @@ def test_blocks_of_another_width_and_too_many_clients_are_refused() -> None:
         private_sum(
             [np.zeros((2, 5))],
             dim=4,
+            asked=2,
             clip_norm=1.0,
             noise_multiplier=MULTIPLIER,
             name="scores",
@@ -238,10 +246,40 @@ def test_blocks_of_another_width_and_too_many_clients_are_refused() -> None:
             key=KEY,
             input_digest="",
         )
-    with pytest.raises(ValueError, match="more clients contribute than the 30"):
+    with pytest.raises(ValueError, match="31 clients are asked, 30 were accounted for"):
         summed(np.zeros((31, 4)), ledger(30))
-    with pytest.raises(ValueError, match="more clients contribute than the 10"):
+    with pytest.raises(ValueError, match="11 clients are asked, 10 were accounted for"):
         summed(np.zeros((11, 4)), ledger(30, sampling="fixed_size", clients_per_round=10))
+    with pytest.raises(ValueError, match="more clients contribute than the 9 that were asked"):
+        summed(np.zeros((10, 4)), ledger(30), asked=9)
+
+
+def test_who_is_silent_does_not_show_under_local_noise() -> None:
+    """Every client asked adds its noise, also one that holds nothing: the server must not see the noise of fewer."""
+    rows, opened = np.zeros((3, 5000)), ledger(aggregation="local")
+    spread = np.std(summed(rows, opened, asked=12))
+    assert spread == pytest.approx(MULTIPLIER * math.sqrt(12), rel=0.05)
+    assert spread == pytest.approx(np.std(summed(np.zeros((12, 5000)), opened)), rel=0.05)
+    assert np.array_equal(
+        summed(rows, opened, asked=12), summed(np.zeros((12, 5000)), opened, input_digest=digest(rows))
+    )
+
+
+def test_a_key_of_another_source_than_declared_is_refused_before_any_block_is_read() -> None:
+    for opened, key in ((ledger(noise_seed=None), KEY), (ledger(), new_noise_key())):
+        with pytest.raises(ValueError, match=r"noise key comes from the .*remove the data root's private_noise_key"):
+            private_sum(
+                untouched(),
+                dim=4,
+                asked=3,
+                clip_norm=1.0,
+                noise_multiplier=MULTIPLIER,
+                name="scores",
+                round=1,
+                ledger=opened,
+                key=key,
+                input_digest="",
+            )
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -265,56 +303,6 @@ def test_the_stated_sensitivity_is_nearly_reached() -> None:
     rows = np.eye(3) * 50
     moved = summed(rows, ledger(), input_digest="one") - summed(rows * [[0], [1], [1]], ledger(), input_digest="one")
     assert 0.999 < np.linalg.norm(moved) <= 1.001
-
-
-def totalled(total: np.ndarray, **other: Any) -> np.ndarray:
-    arguments = {"clip_norm": 1.0, "noise_multiplier": MULTIPLIER, "name": "mean", "round": 1, **other}
-    released, charged = private_total(
-        total, ledger=ledger(aggregation="trusted"), key=KEY, input_digest=digest(total), **arguments
-    )
-    assert len(charged.releases) == 1
-    return released
-
-
-def test_a_curators_total_is_rounded_noised_and_charged() -> None:
-    total = unit_rows(100, 3000).sum(axis=0)
-    released = totalled(total)
-    assert released.tobytes() == totalled(total).tobytes()
-    assert np.std(released - total) == pytest.approx(MULTIPLIER, rel=0.06)
-    step = 2.0**-17
-    assert np.array_equal(released / step, np.rint(released / step))
-    assert abs(np.corrcoef(released - total, totalled(np.zeros(3000)))[0, 1]) < 4 / math.sqrt(3000)
-
-
-@pytest.mark.usefixtures("silent")
-def test_rounding_a_total_moves_neighbours_by_less_than_the_stated_sensitivity() -> None:
-    total = np.random.default_rng(5).normal(size=200)
-    one = unit_rows(1, 200)[0]
-    moved = np.linalg.norm(totalled(total + one) - totalled(total))
-    assert abs(moved - 1) < 0.0005
-    assert np.abs(totalled(total) - total).max() <= 2.0**-15 / 2
-
-
-def test_only_a_trusted_curator_holds_a_total() -> None:
-    with pytest.raises(ValueError, match=r"secure.*private_sum"):
-        private_total(
-            np.zeros(3),
-            clip_norm=1.0,
-            noise_multiplier=MULTIPLIER,
-            name="mean",
-            round=1,
-            ledger=ledger(),
-            key=KEY,
-            input_digest="",
-        )
-
-
-@pytest.mark.parametrize(
-    "total", [np.full(3, np.nan), np.array([1e9, 0, 0]), np.zeros(3, np.float32), np.zeros((1, 3))]
-)
-def test_what_is_no_clipped_total_is_refused(total: np.ndarray) -> None:
-    with pytest.raises((ValueError, TypeError), match="mean"):
-        totalled(total)
 
 
 def test_digests_tell_shape_type_order_and_bytes_apart() -> None:

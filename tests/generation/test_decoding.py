@@ -6,9 +6,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig
 
 from fedtext.generation import decoding
-from fedtext.generation.decoding import BRANCHES, CHECK_EVERY, decode, draw_tokens
+from fedtext.generation.decoding import BRANCHES, CHECK_EVERY, decode, draw_tokens, refuse_unfit
 
 PROMPTS = [[5, 9, 33, 47, 60, 12, 8], [70, 71], [14, 90, 15, 91, 16]]
 STEPS = 2 * CHECK_EVERY + 3
@@ -150,3 +151,43 @@ def test_impossible_tokens_are_never_drawn(values, data):
     logits = torch.tensor([v if a else -torch.inf for v, a in zip(values, allowed, strict=True)])
     token = draw_tokens(logits[None], torch.tensor([uniform]), temperature=1.0, top_p=1.0)
     assert allowed[int(token)]
+
+
+def tiny_config(kind: str, **changes: object) -> PretrainedConfig:
+    """Two layers of one head."""
+    return AutoConfig.for_model(
+        kind, hidden_size=16, num_hidden_layers=2, num_layers=2, num_attention_heads=2, num_heads=2, vocab_size=100,
+        num_key_value_heads=2, intermediate_size=32, **changes,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("mistral", {"sliding_window": 8}),
+        ("gpt_neo", {"window_size": 8, "attention_types": [[["global", "local"], 1]]}),
+    ],
+)
+def test_a_model_that_looks_back_a_number_of_places_only_is_refused(kind, changes):
+    narrow = AutoModelForCausalLM.from_config(tiny_config(kind, **changes)).eval()
+    with pytest.raises(ValueError, match=rf"{kind} looks back 8 tokens only; .* takes 30"):
+        refuse_unfit(narrow, 30)
+    refuse_unfit(narrow, 8)
+
+
+def test_a_model_without_positions_is_refused():
+    bloom = AutoModelForCausalLM.from_config(tiny_config("bloom", n_layer=2, n_head=2))
+    with pytest.raises(ValueError, match="bloom takes no positions"):
+        refuse_unfit(bloom, 30)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("qwen2", {"sliding_window": 8, "use_sliding_window": False}),
+        ("mistral", {"sliding_window": None}),
+        ("gpt2", {}),
+    ],
+)
+def test_models_that_see_the_whole_row_pass(kind, changes):
+    refuse_unfit(AutoModelForCausalLM.from_config(tiny_config(kind, **changes)), 30)

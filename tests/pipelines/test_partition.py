@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 from fedtext.params.corpus import Partition
 from fedtext.pipelines.partition.nodes import assign_clients, draw_partition, split_samples
 from fedtext.records import SPLITS
-from fedtext.refusal import RunRefusedError
+from fedtext.refusal import RunRefusedError, explanation
 
 OWN = {f"c{i:02d}": SPLITS[i % 3] for i in range(60)}
 
@@ -49,10 +52,25 @@ def test_simulated_clients_never_mix_a_corpus_s_training_and_test_text() -> None
 
 
 def test_what_cannot_be_partitioned_is_refused_without_a_traceback() -> None:
-    with pytest.raises(RunRefusedError, match=r"partition\.clients is not set"):
+    with pytest.raises(ValueError, match=r"partition\.clients is not set") as unset:
         assign_clients(records(), Partition(method="iid"))
-    with pytest.raises(RunRefusedError, match=r"none of 60 clients falls into the test split.*corpus\.max_clients"):
+    with pytest.raises(ValueError, match=r"none of 60 clients falls into the test .*corpus\.max_clients") as empty:
         split_of_clients(Partition(), records(split=["train", "validation"] * 30))
+    assert [explanation(one.value, Path()) for one in (unset, empty)] == [str(unset.value), str(empty.value)]
+
+
+def test_ids_are_kept_to_the_last_character() -> None:
+    ids = ["a", "a\0"] * 30
+    assert assign_clients(records(client_id=ids), Partition())["client_id"].tolist() == ids
+
+
+def test_one_long_label_does_not_widen_every_row() -> None:
+    table = pd.DataFrame({"client_id": ["a"] * 5000, "text": "words", "label": ["x" * 3300] + ["tea"] * 4999})
+    tracemalloc.start()
+    assign_clients(table, Partition())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5e6  # bytes; 5,000 labels of 3,300 characters are 66 million
 
 
 @pytest.mark.parametrize(

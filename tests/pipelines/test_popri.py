@@ -57,10 +57,11 @@ def test_the_paper_s_checkpoint_makes_the_reported_epsilon_infinite(run_popri: R
     assert math.isinf(made["popri.ledger_final"].epsilon())
     assert math.isfinite(last_ledger(made, scoring).epsilon())
     assert "without a mechanism" in made["popri_privacy_report_text"]
+    assert list(made["popri_round_embeddings"]) == [f"round_{t:02d}" for t in range(1, 5)], "of all four adapters"
     assert 0 <= made["popri_checkpoint"]["adapter"] <= 3
 
 
-@pytest.mark.parametrize("scoring", ["witness_linear", "mean_cosine"])
+@pytest.mark.parametrize("scoring", ["witness_linear", "mean_embedding"])
 @pytest.mark.parametrize("checkpoint", ["released_score", "last", "fid_on_private_validation"])
 def test_early_stopping_passes_through_every_node_without_work_or_price(
     run_popri: Run, monkeypatch: pytest.MonkeyPatch, scoring: str, checkpoint: str
@@ -70,14 +71,14 @@ def test_early_stopping_passes_through_every_node_without_work_or_price(
 
     monkeypatch.setattr(steering, "released_score", lambda rows, *_: next(scores) if len(rows) else None)
     made = run_popri(scoring=scoring, patience=1, rounds=3, checkpoint=checkpoint)
-    scored = [0.2, 0.1, None, None][: 4 if scoring in SINGLE_RELEASE else 3]
+    scored = [0.2, 0.1, None, None]
     chosen = {"released_score": 0, "last": 3}.get(checkpoint, made["popri_checkpoint"]["adapter"])
     assert made["popri_rounds"] == {"released_scores": scored, "stopped": True, "chosen": chosen}
     for name in ("prompts", "candidates", "candidate_embeddings", "scores", "pairs", "training_log"):
         assert len(made[f"popri.round_03.{name}"]) == 0, name
     assert made["popri.round_03.adapter"] == made["popri.round_02.adapter"] == "adapter++"
     assert list(made["popri_round_embeddings"]) == ["round_01", "round_02"]
-    assert len(last_ledger(made, scoring).releases) == (1 if scoring in SINGLE_RELEASE else 2)
+    assert len(last_ledger(made, scoring).releases) == 1
     assert set(made["popri_training_log"]["round"]) == {1, 2}
     if checkpoint == "released_score":
         assert made["popri_checkpoint"] == {"adapter": 0}

@@ -42,11 +42,12 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     total, _ = private_sum(
         blocks(),
         dim=CANARIES,
+        asked=CANARIES,
         clip_norm=CLIP_NORM,
         noise_multiplier=MULTIPLIER,
         name="audit",
         round=seed,
-        ledger=Ledger(declaration=Privacy(epsilon=8.0, delta=1e-6), population=10_000),
+        ledger=Ledger(declaration=Privacy(epsilon=8.0, delta=1e-6, noise_seed=seed), population=10_000),
         key=new_noise_key(seed),
         input_digest=digest(present),
     )

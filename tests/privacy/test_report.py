@@ -88,9 +88,9 @@ def test_evaluation_only_is_listed_apart() -> None:
     assert "None." in text[text.index("## Unaccounted reads") : text.index("## Evaluation only")]
 
 
-@pytest.mark.parametrize(("seed", "source", "marked"), [(None, None, False), (3, None, True), (None, "seed", True)])
-def test_seeded_noise_is_marked(seed, source, marked) -> None:
-    report = privacy_report(ledger(noise_seed=seed), noise_source=source)
+@pytest.mark.parametrize(("seed", "marked"), [(None, False), (3, True)])
+def test_seeded_noise_is_marked(seed, marked) -> None:
+    report = privacy_report(ledger(noise_seed=seed))
     text = render_markdown(report)
     assert ("simulation: seeded noise" in first_sentence(text)) is marked
     assert (report["noise"] == "simulation: seeded noise") is marked
@@ -99,8 +99,9 @@ def test_seeded_noise_is_marked(seed, source, marked) -> None:
 
 def test_the_published_claim_stands_beside_the_exact_price() -> None:
     declaration = Privacy(
-        epsilon=3.0, delta=3e-6, sampling="fixed_size", clients_per_round=1000, calibration="published"
-    )
+        epsilon=3.0, delta=3e-6, sampling="fixed_size", clients_per_round=1000, calibration="published",
+        noise_multiplier=2.5,
+    )  # fmt: skip
     entry = {"name": "s", "mechanism": "discrete", "sensitivity": 1.0, "noise_stddev": 2.5, "rate": 0.1}
     run = Ledger(
         declaration=declaration,
@@ -112,6 +113,8 @@ def test_the_published_claim_stands_beside_the_exact_price() -> None:
     assert published["exact"] == pytest.approx(1.6078, abs=1e-4)
     assert "epsilon = 0.9617" in render_markdown(privacy_report(run))
     assert privacy_report(ledger())["published"] is None
+    exact = declaration.model_copy(update={"noise_multiplier": None})
+    assert privacy_report(run.model_copy(update={"declaration": exact}))["published"] is None, "no paper's multiplier"
 
 
 def test_a_record_is_said_to_be_a_span_and_not_a_document() -> None:
@@ -125,6 +128,7 @@ def test_a_record_is_said_to_be_a_span_and_not_a_document() -> None:
         ({}, "Secure aggregation"),
         ({"aggregation": "trusted"}, "trusted curator"),
         ({"aggregation": "local"}, "one client's message"),
+        ({}, "All of the noise shares arrive"),
         ({"honest_fraction": 0.9}, "At least 0.9 of the noise shares"),
         ({"sampling": "poisson", "clients_per_round": 331}, "which units were drawn"),
         ({"adjacency": "add_remove"}, "3312 clients is taken as public"),
@@ -169,8 +173,24 @@ def test_releases_of_the_same_data_beyond_the_ledger_are_said() -> None:
     cut_short = {"node": "other.score", "identity": "cd" * 32, "result": None}
     _, text = final_report(run, [*history, cut_short])
     assert "1 of them beyond the 2 of this ledger" in text
+    assert "has spent more than any one report says" in text
     assert "| other.score | cdcdcdcdcdcd | False |" in text
     assert "evaluation" in text
+
+
+def test_what_the_upper_bound_reads_is_said_to_be_covered_by_nothing() -> None:
+    _, text = final_report(ledger(), [])
+    after = text[text.index("## Evaluation only") :]
+    assert "trained on the protected text itself" in after
+    assert "covered by no epsilon" in after
+
+
+def test_a_schedule_has_no_price_where_one_client_more_moves_all_others() -> None:
+    entry = {"name": "sums", "mechanism": "discrete Gaussian", "round": 0, "sensitivity": 1.0, "noise_stddev": 9.0}
+    charged = Ledger(declaration=Privacy(epsilon=1.0, delta=1e-6), population=100).charge(Release(rounds=3, **entry))
+    by_adjacency = privacy_report(charged)["epsilon_by_adjacency"]
+    assert by_adjacency["add_remove"].startswith("not available: sums keeps a schedule")
+    assert by_adjacency["zero_out"] < by_adjacency["replace_one"] < 1.1
 
 
 def test_what_is_kept_between_rounds_is_an_assumption() -> None:
@@ -181,8 +201,8 @@ def test_what_is_kept_between_rounds_is_an_assumption() -> None:
         Release(name="sum", mechanism="discrete Gaussian; correlated across 8 rounds", **release)
     )
     kept = "keeps sums of earlier rounds"
-    assert not any(kept in one for one in assumptions(plain, "seed"))
-    assert any(kept in one for one in assumptions(correlated, "seed"))
+    assert not any(kept in one for one in assumptions(plain))
+    assert any(kept in one for one in assumptions(correlated))
 
 
 def test_rounds_that_one_entry_pays_for_are_counted_as_releases() -> None:

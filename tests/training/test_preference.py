@@ -21,7 +21,7 @@ PARAMS = PreferenceTraining(epochs=2, batch_size=4, learning_rate=1e-2, beta=0.5
 
 @pytest.fixture(autouse=True)
 def full_precision(monkeypatch):
-    monkeypatch.setattr(preference, "reduced_precision", lambda: False)
+    monkeypatch.setattr(preference, "bfloat16_pays", lambda device: False)
     monkeypatch.setenv("FEDTEXT_PROGRESS", "0")
 
 

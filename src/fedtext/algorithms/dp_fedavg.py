@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fedtext.federation.communication import Cost
+from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.secure_sum import digest, private_sum
 from fedtext.params.dp_fedavg import DpFedavg
@@ -63,7 +64,16 @@ def released_update(
     `samples.features` are rows of tokens, filled up with negative numbers. The sum is divided by the number of units
     that was to be expected, which is public, and not by how many a Poisson draw came to.
     """
-    asked = asked_units(samples.units, ledger, key, seed=params.seed, round=round_number)
+    inputs = digest(samples.features, samples.unit, weights)
+    asked = asked_units(
+        samples.units,
+        ledger,
+        key,
+        name=RELEASE,
+        round=round_number,
+        settings=params.model_dump_json(),
+        input_digest=inputs,
+    )
     own = samples.of_units(asked)
     updates = client_updates(
         load_weights(model, weights),
@@ -75,13 +85,14 @@ def released_update(
     total, charged = private_sum(
         updates,
         dim=weights.size,
+        asked=len(asked),
         clip_norm=params.clip_norm,
         noise_multiplier=plan.planned_multiplier(ledger.declaration, ledger.population, params.rounds),
         name=RELEASE,
         round=round_number,
         ledger=ledger,
         key=key,
-        input_digest=digest(samples.features, samples.unit, asked, weights),
+        input_digest=inputs + digest(asked),
     )
     return total / expected_units(ledger), charged
 
@@ -96,7 +107,7 @@ def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledg
 
     `noise_norm` is what is expected of pure noise: `update_norm` near it says that little else was heard.
     """
-    per_coordinate = ledger.releases[-1].noise_stddev / expected_units(ledger)
+    per_coordinate = summed_stddev(ledger) / expected_units(ledger)
     return {
         "round": state["round"] + 1,
         "update_norm": float(np.linalg.norm(update)),

@@ -25,6 +25,7 @@ from jaxtyping import Float, Int, Int64
 
 from fedtext.federation.communication import Cost
 from fedtext.federation.correlated_sum import CorrelatedRound, PlannedRun, correlated_sum, planned_run
+from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import digest
 from fedtext.params.dp_ftrl import DpFtrl
@@ -161,7 +162,7 @@ def next_state(
 
     `noise_norm` is what is expected of pure noise: `update_norm` near it says that little else was heard.
     """
-    spread = ledger.releases[-1].noise_stddev * np.linalg.norm(factorisation.decoder[round_number - 1])
+    spread = summed_stddev(ledger) * np.linalg.norm(factorisation.decoder[round_number - 1])
     return {
         "round": round_number,
         "update_norm": float(np.linalg.norm(server["weights"] - start)),

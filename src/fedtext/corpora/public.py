@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 
 from fedtext.corpora.docstrings import Docstring, private_docstrings, public_docstrings, site_packages_root, stdlib_root
+from fedtext.corpora.table import read_public_table
 from fedtext.params.corpus import Corpus
 from fedtext.records import RECORD_COLUMNS
+from fedtext.seeding import stream
 
 
 def docstring_records(docstrings: list[Docstring]) -> pd.DataFrame:
@@ -22,14 +26,16 @@ def stdlib_records(corpus: Corpus) -> pd.DataFrame:
 
 
 def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFrame:
-    """Public records: `corpus.public_path` if given, else third-party docstrings; at most `max_texts` of them."""
-    if corpus.public_path is not None:
-        from fedtext.corpora.table import read_table
+    """Public records: `corpus.public_path` if given, else third-party docstrings; at most `max_texts` of them.
 
-        # whose a public text is does not matter: only the private table's own column names may be asked for
-        public = Corpus(source="table", path=corpus.public_path, text_column=corpus.text_column)
-        table = read_table(public, asked_by="corpus.public_path")
-        return table if max_texts is None else table.head(max_texts)
+    Raises:
+        FileNotFoundError: `corpus.public_path` is no file.
+        ValueError: it cannot be read (`read_public_table`), or is the private table.
+    """
+    if corpus.public_path is not None:
+        _refuse_private_table(corpus, Path(corpus.public_path))
+        table = read_public_table(corpus.public_path, corpus.text_column)
+        return table if max_texts is None else table.iloc[stream(0, "public texts").permutation(len(table))[:max_texts]]
     found = public_docstrings(
         site_packages_root(),
         min_chars=corpus.min_chars,
@@ -37,3 +43,14 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
         max_chars_per_package=corpus.public_chars_per_package,
     )
     return docstring_records(found)
+
+
+def _refuse_private_table(corpus: Corpus, public: Path) -> None:
+    if corpus.source != "table" or corpus.path is None or not public.exists():
+        return
+    private = Path(corpus.path)
+    if private.exists() and private.samefile(public):
+        raise ValueError(
+            f"corpus.public_path {public} is the private table, corpus.path: all its texts would be public. Name a "
+            "file of public texts, or leave it unset"
+        )

@@ -6,9 +6,10 @@ file, the column, the rows and the remedy. Rows count from 1, headers excluded. 
 
 from __future__ import annotations
 
+import datetime
 import json
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -17,32 +18,54 @@ from fedtext.params.corpus import Corpus
 from fedtext.records import RECORD_COLUMNS
 
 ROWS_NAMED = 5
+ALL_FIELDS = ("text_column", "client_column", "label_column", "date_column")
+Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to read
 
 
-def read_table(params: Corpus, *, asked_by: str = "corpus.path") -> pd.DataFrame:
+def read_table(params: Corpus) -> pd.DataFrame:
     """Records (`client_id`, `text`, `label`, `date`) of the file `params.path`, in file order.
 
-    `asked_by` is the parameter that names the file, for messages.
-
     Only the text column is required. Without a client column each row is a client, named by its row number. A label or
-    date that is absent or empty is None; dates stay text.
+    date that is absent or empty is None; what reads as an ISO date or time becomes an ISO date, other dates stay text.
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: the file is of another kind, damaged or empty; a column is absent; a text or client id is missing;
-            or there is only one client.
+        ValueError: the file is of another kind, damaged or empty; a column is absent, misspelt or there twice; a text
+            or client id is missing; or there is only one client.
     """
-    path = _existing_path(params, asked_by)
-    table = _READERS[path.suffix.lower()](path)
+    if params.path is None:
+        raise ValueError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
+    records = _records(params, _existing_path(params.path, "corpus.path"), ALL_FIELDS)
+    if records["client_id"].nunique() < 2:
+        raise ValueError(
+            f"{params.path}: column '{params.client_column}' names one client only: nobody to hide among. Name another "
+            "column by corpus.client_column, or drop it to make each row a client"
+        )
+    return records
+
+
+def read_public_table(path: str, text_column: str) -> pd.DataFrame:
+    """Records of the file `path`, as `read_table`, of its texts and labels alone: each row is a text of its own.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: as for `read_table`, of these two columns.
+    """
+    params = Corpus(text_column=text_column)
+    return _records(params, _existing_path(path, "corpus.public_path"), ("text_column", "label_column"))
+
+
+def _records(params: Corpus, path: Path, fields: Sequence[str]) -> pd.DataFrame:
+    """Records of the columns that `fields` of `params` name; the other columns of the file are not looked at."""
+    table = _READERS[path.suffix.lower()](path, partial(_columns, params, fields, path))
     if not len(table):
-        raise ValueError(f"{path} holds no rows: give a file with at least two clients")
-    _check_columns(params, table, path)
+        raise ValueError(f"{path} holds no rows: give a file with texts")
     records = pd.DataFrame(
         {
             "client_id": _client_ids(params, table, path),
             "text": _texts(params, table, path),
-            "label": _optional(table, params.label_column),
-            "date": _optional(table, params.date_column),
+            "label": _optional(table, params.label_column, _name),
+            "date": _optional(table, params.date_column, _day),
         },
         columns=list(RECORD_COLUMNS),
         dtype=object,
@@ -51,50 +74,46 @@ def read_table(params: Corpus, *, asked_by: str = "corpus.path") -> pd.DataFrame
         _refuse(
             records[column].tolist(), _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text,"
         )
-    if records["client_id"].nunique() < 2:
-        raise ValueError(
-            f"{path}: column '{params.client_column}' names one client only: nobody to hide among. Name another column "
-            "by corpus.client_column, or drop it to make each row a client"
-        )
     return records
 
 
-def _existing_path(params: Corpus, asked_by: str) -> Path:
-    if params.path is None:
-        raise ValueError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
-    path = Path(params.path)
+def _existing_path(name: str, asked_by: str) -> Path:
+    path = Path(name)
     if not path.is_file():
         raise FileNotFoundError(f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})")
     if path.suffix.lower() not in _READERS:
         raise ValueError(f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(_READERS)}")
     if not path.stat().st_size:
-        raise ValueError(f"{path} is empty: give a file with at least two clients")
+        raise ValueError(f"{path} is empty: give a file with texts")
     return path
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
+def _read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
     _check_utf8(path)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows longer than the header
-            return pd.read_csv(path, dtype=str, keep_default_na=False, index_col=False, encoding="utf-8-sig")
-    except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError) as error:
+        # Read as a header, the first line may be shorter than the others, and a name that comes twice is changed.
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise ValueError(f"{path} is not valid CSV ({reason}): quote texts that hold commas or line breaks") from None
+    names = rows.iloc[0].tolist()
+    return rows.iloc[1:].set_axis(names, axis="columns")[choose(names)]
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
     import pyarrow
     import pyarrow.parquet
 
     try:
-        table: pd.DataFrame = pyarrow.parquet.read_table(path).to_pandas(ignore_metadata=True)  # index kept as column
+        with pyarrow.parquet.ParquetFile(path) as file:
+            columns = choose(file.schema_arrow.names)  # a pandas index among them
+            table = file.read(columns=columns)
     except (pyarrow.ArrowException, OSError):
         raise ValueError(f"{path} is not a readable Parquet file: write it again") from None
-    return table
+    return pd.DataFrame({name: table[name].to_pylist() for name in columns}, dtype=object)
 
 
-def _read_jsonl(path: Path) -> pd.DataFrame:
+def _read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
     _check_utf8(path)
     rows = []
     with path.open(encoding="utf-8-sig") as lines:
@@ -105,13 +124,16 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
                 row = json.loads(line)
             except json.JSONDecodeError as error:
                 raise ValueError(f"{path}, line {number}: not valid JSON at column {error.colno}") from None
+            except (ValueError, RecursionError):
+                raise ValueError(f"{path}, line {number}: a number too long or nesting too deep: shorten it") from None
             if not isinstance(row, dict):
                 raise ValueError(f"{path}, line {number}: not a JSON object: write one object of columns a line")
             rows.append(row)
-    return pd.DataFrame(rows, dtype=object)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pd.DataFrame(rows, columns=choose(names) if rows else None, dtype=object)
 
 
-_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+_READERS: dict[str, Callable[[Path, Chooser], pd.DataFrame]] = {
     ".csv": _read_csv,
     ".parquet": _read_parquet,
     ".jsonl": _read_jsonl,
@@ -129,17 +151,29 @@ def _check_utf8(path: Path) -> None:
                 ) from None
 
 
-def _check_columns(params: Corpus, table: pd.DataFrame, path: Path) -> None:
-    """The text column must exist, and so must every column that was asked for by a name other than the default."""
-    for field in ("text_column", "client_column", "label_column", "date_column"):
-        column = getattr(params, field)
-        asked = field == "text_column" or column != Corpus.model_fields[field].default
-        if asked and column not in table.columns:
+def _columns(params: Corpus, fields: Sequence[str], path: Path, names: list[str]) -> list[str]:
+    """The columns that `fields` of `params` name and the file has, among its `names`.
+
+    The text column must exist, and so must every column that was asked for by a name other than the default.
+    """
+    found = []
+    for field in fields:
+        column, default = getattr(params, field), Corpus.model_fields[field].default
+        if names.count(column) > 1:
+            raise ValueError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
+        if column in names:
+            found.append(column)
+            continue
+        almost = [name for name in names if name.strip().casefold() == column] if column == default else []
+        if almost:  # taken for absent, a client column would leave every row a client of its own
+            raise ValueError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
+        if field == "text_column" or column != default:
             # Without a header line the column names are private text, so they are counted, not listed.
             raise ValueError(
-                f"{path} has no column '{column}' among its {len(table.columns)}: name the right one by "
-                f"corpus.{field}, or add the header line"
+                f"{path} has no column '{column}' among its {len(names)}: name the right one by corpus.{field}, or add "
+                "the header line"
             )
+    return list(dict.fromkeys(found))
 
 
 def _texts(params: Corpus, table: pd.DataFrame, path: Path) -> list[str]:
@@ -155,12 +189,25 @@ def _client_ids(params: Corpus, table: pd.DataFrame, path: Path) -> list[str]:
         return [str(row) for row in range(1, len(table) + 1)]
     ids = table[params.client_column].tolist()
     _refuse(ids, lambda one: _missing(one) or not str(one).strip(), f"{path}, column '{params.client_column}'", "no id")
-    return [str(one) for one in ids]
+    return [_name(one) for one in ids]
 
 
-def _optional(table: pd.DataFrame, column: str) -> list[str | None]:
+def _optional(table: pd.DataFrame, column: str, as_text: Callable[[object], str]) -> list[str | None]:
     values = table[column].tolist() if column in table.columns else [None] * len(table)
-    return [None if _missing(value) or not str(value).strip() else str(value) for value in values]
+    return [None if _missing(value) or not str(value).strip() else as_text(value) for value in values]
+
+
+def _name(value: object) -> str:
+    """The value as text: the number 1.0 is the name 1, for JSON writes either."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _day(value: object) -> str:
+    """The ISO date of what is, or reads as, an ISO date or time; other text as it is."""
+    try:
+        return datetime.datetime.fromisoformat(str(value)).date().isoformat()
+    except ValueError:
+        return str(value)
 
 
 def _refuse(values: list[object], wrong: Callable[[object], bool], where: str, what: str) -> None:

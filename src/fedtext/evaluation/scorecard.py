@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fedtext.evaluation.conditions import CONTROLS
+from fedtext.evaluation.conditions import CONTROLS, PRIVATE
 from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.wording import accuracy_sentence, epsilon_sentence, protection_sentence
@@ -127,8 +127,13 @@ def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None) -> l
     said += [
         "Intervals cover the draw of the held-out clients. They do not cover the randomness of training and sampling: "
         "this is one run.",
-        "Everything here is measured on held-out private text for the evaluation alone; nothing in the run saw them.",
+        "Everything here is measured on held-out private text, which nothing in the run saw, for the evaluation alone.",
     ]
+    if PRIVATE in table:
+        said.append(
+            "The control 'private text' is trained on the protected text itself: no ε covers its accuracy and the gap "
+            "that it measures."
+        )
     sizes = {name: table[name]["texts"] for name in ("synthetic", *CONTROLS) if name in table}
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {texts:,}" for name, texts in sizes.items())

@@ -82,16 +82,17 @@ def distance_table(distribution: Mapping[str, Any]) -> str:
             count(found["texts"]),
             rounded(found["fid"], bias["stddev"]),
             rounded(found["mean_gap"], bias["stddev"]),
+            rounded(found["mmd_squared"], None, 4),
             rounded(found["median_distance"], None, 2),
         ]
         for name, found in distribution["sets"].items()
     ]
     floor = rounded(bias["mean"], bias["stddev"])
     own = rounded(distribution["held_out_distance"], None, 2)
-    rows.append(["held-out text against itself", f"2 × {count(bias['size'])}", floor, "–", own])
+    rows.append(["held-out text against itself", f"2 × {count(bias['size'])}", floor, "–", "–", own])
     return table(
         "Distance to held-out private text, by sentence embeddings (smaller is nearer)",
-        ["set", "texts", "FID", "squared mean gap", "median distance to medoid"],
+        ["set", "texts", "FID", "squared mean gap", "squared MMD", "median distance to medoid"],
         rows,
         strong=[i for i, name in enumerate(distribution["sets"]) if name == "synthetic"],
     )

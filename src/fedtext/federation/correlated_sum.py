@@ -27,7 +27,7 @@ from fedtext.federation.secure_sum import client_messages, digest
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.factorisation import Factorisation
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound
+from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, refuse_inexact
 
 Contributions = Callable[[Int[np.ndarray, " participant"]], Iterable[Float[np.ndarray, "_ dim"]]]
 
@@ -84,13 +84,19 @@ def planned_run(
 
     Raises:
         ValueError: sampling is declared (a schedule is kept instead, and amplifies nothing) or aggregation is local
-            (rows weight sums, which no client holds), a schedule or a grid is impossible, or a row could wrap around.
+            (rows weight sums, which no client holds), adjacency is add_remove (one client moves all others), a schedule
+            or a grid is impossible, or a row could wrap around.
     """
     if declaration.sampling != "full" or declaration.aggregation == "local":
         raise ValueError(
             f"{name}: privacy.sampling is {declaration.sampling}, privacy.aggregation {declaration.aggregation}; noise "
             "correlated across rounds keeps a schedule of its own and weights sums: declare sampling full and "
             "aggregation secure or trusted"
+        )
+    if declaration.adjacency == "add_remove":
+        raise ValueError(
+            f"{name}: privacy.adjacency is add_remove, but a client more or less moves the others to other rounds of "
+            "the schedule: declare zero_out or replace_one"
         )
     scheduled_at_most = -(-population // factorisation.separation)
     plain = planned_sum(
@@ -106,6 +112,7 @@ def planned_run(
     )
     widening = 1 / math.sqrt(declaration.honest_fraction) if declaration.aggregation == "secure" else 1.0
     stddev = covering_stddev(release.noise_stddev / (plain.step * factorisation.weight_step) * widening)
+    refuse_inexact(stddev)
     run = PlannedRun(factorisation, replace(plain, contributors=scheduled_at_most), release, stddev)
     if run.sum_bits > 64:
         raise ValueError(f"{name}: a released row needs {run.sum_bits} bits, 64 are the most: add less noise")
@@ -137,6 +144,7 @@ def correlated_sum(
     factorisation, name = plan.factorisation, plan.release.name
     if not 1 <= round <= factorisation.rounds:
         raise ValueError(f"{name}: round {round} of a run of {factorisation.rounds} rounds")
+    key.refuse_undeclared(ledger.declaration.noise_seed)
     charged = _paid(ledger, plan.release, round)
     held = (factorisation.start < round) & (factorisation.due >= round)
     if open_sums.shape != (held.sum(), plan.messages.dim):

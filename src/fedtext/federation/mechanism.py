@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.ledger import Release
-from fedtext.privacy.noise import covering_stddev, noise_bound
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 
 
@@ -37,11 +37,6 @@ class PlannedSum:
         largest = math.floor(self.release.sensitivity / self.step)
         return (self.contributors * largest + self.draws * noise_bound(self.stddev_on_grid)).bit_length() + 1
 
-    def on_half_the_step(self) -> PlannedSum:
-        """The same release on a grid twice as fine: what is charged does not change."""
-        finer = covering_stddev(2 * self.release.noise_stddev / self.step)
-        return replace(self, step=self.step / 2, stddev_on_grid=finer)
-
     def refuse_wrap(self, modulus_bits: int) -> None:
         """Raise ValueError if a sum modulo 2^modulus_bits could wrap around, which would destroy it silently."""
         if not self.message_bits <= modulus_bits <= 64:
@@ -62,7 +57,7 @@ def planned_sum(
     name: str,
     round: int,
 ) -> PlannedSum:
-    """What `private_sum` and `private_total` will do, and charge, with these arguments.
+    """What `private_sum` will do, and charge, with these arguments.
 
     Sensitivity is the L2 norm one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
     `noise_multiplier` times that, so the multiplier asked for is the multiplier kept. Under `secure` the noise drawn is
@@ -90,14 +85,31 @@ def planned_sum(
         rate=1.0 if sampling == "full" else per_round / population,
         unit=declaration.unit,
     )
+    stddev_on_grid = covering_stddev(release.noise_stddev / step * widening)
+    refuse_inexact(stddev_on_grid)
     return PlannedSum(
         release=release,
         dim=dim,
         step=step,
-        stddev_on_grid=covering_stddev(release.noise_stddev / step * widening),
+        stddev_on_grid=stddev_on_grid,
         draws=population if local else 1,
         contributors=per_round if declaration.sampling == "fixed_size" else population,
     )
+
+
+def summed_stddev(ledger: Ledger) -> float:
+    """Standard deviation of the noise in each coordinate of the sum that was released last.
+
+    The ledger prices what may be relied on: one message's noise under `local`, what is left without the missing shares
+    under `secure`. The sum carries more: that of every client asked, or of every share.
+    """
+    declaration, release = ledger.declaration, ledger.releases[-1]
+    if declaration.aggregation == "local":
+        asked = declaration.clients_per_round if declaration.sampling != "full" else None
+        return release.noise_stddev * math.sqrt(asked or ledger.population)
+    if declaration.aggregation == "secure":
+        return release.noise_stddev / math.sqrt(declaration.honest_fraction)
+    return release.noise_stddev
 
 
 def _described(declaration: Privacy, step: float, widening: float) -> str:

@@ -7,7 +7,6 @@ from jaxtyping import Float, Int
 
 from fedtext.params.privacy import Sampling
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
-from fedtext.seeding import stream
 
 
 def participants(
@@ -15,16 +14,16 @@ def participants(
     *,
     sampling: Sampling,
     clients_per_round: int | None,
-    seed: int,
-    round: int,
-    key: NoiseKey | None = None,
+    key: NoiseKey,
+    stream: tuple[str, ...],
 ) -> Int[np.ndarray, " participant"]:
-    """Indices, ascending, of the clients of `n` that take part in `round`.
+    """Indices, ascending, of the clients of `n` that take part in the release that `stream` names.
 
     `poisson` takes each client on its own with probability clients_per_round / n, so that their number varies and may
     be zero (the release is then pure noise); `fixed_size` takes exactly `clients_per_round` of them. They are different
-    mechanisms and are priced differently. Sampling helps privacy only as long as nobody knows who was drawn: with `key`
-    the draw comes from the run's secret; without it, from the public `seed`, which is a simulation of that.
+    mechanisms and are priced differently. Sampling helps privacy only as long as nobody knows who was drawn: the run's
+    secret draws. Composition takes draws to be independent, so the stream must name all that tells two releases apart:
+    had two of them the same clients, both together would cost what one release of twice the square would.
 
     Raises:
         ValueError: no clients, or a `clients_per_round` that is missing or larger than `n` where sampling needs it.
@@ -38,7 +37,7 @@ def participants(
             f"clients_per_round {clients_per_round} with {sampling} sampling: give a number from 1 to {n}, "
             "or set sampling to full"
         )
-    lots = _lots(n, seed, round, key)
+    lots = _lots(n, key, stream)
     if sampling == "poisson":
         return np.flatnonzero(lots < clients_per_round / n)
     return np.sort(np.argsort(lots, kind="stable")[:clients_per_round])
@@ -58,13 +57,11 @@ def scheduled(n: int, *, separation: int, round: int, key: NoiseKey) -> Int[np.n
         raise ValueError(f"separation {separation} with {n} clients: give a number from 1 to {n}")
     if round < 1:
         raise ValueError(f"round {round}: rounds of a schedule count from 1")
-    order = np.argsort(_lots(n, 0, 0, key), kind="stable")
+    order = np.argsort(_lots(n, key, ("schedule",)), kind="stable")
     return np.sort(order[(round - 1) % separation :: separation])
 
 
-def _lots(n: int, seed: int, round: int, key: NoiseKey | None) -> Float[np.ndarray, " client"]:
+def _lots(n: int, key: NoiseKey, stream: tuple[str, ...]) -> Float[np.ndarray, " client"]:
     """One uniform number in [0, 1) a client."""
-    if key is None:
-        return stream(seed, "participation", round).random(n)
-    words = np.frombuffer(keyed_bytes(key, 8 * n, ("participation", str(seed), str(round), str(n))), dtype="<u8")
+    words = np.frombuffer(keyed_bytes(key, 8 * n, ("participation", str(n), *stream)), dtype="<u8")
     return (words >> np.uint64(11)) * 2.0**-53

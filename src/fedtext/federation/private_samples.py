@@ -69,10 +69,13 @@ def class_index(codes: Int[np.ndarray, " sample"], classes: Sequence[str]) -> In
     return index
 
 
-def asked_units(units: int, ledger: Ledger, key: NoiseKey, *, seed: int, round: int) -> Int[np.ndarray, " unit"]:
+def asked_units(
+    units: int, ledger: Ledger, key: NoiseKey, *, name: str, round: int, settings: str, input_digest: str
+) -> Int[np.ndarray, " unit"]:
     """Numbers of the units that take part in a release, drawn among the whole population that the ledger prices.
 
-    The run's secret draws them: sampling amplifies privacy only as long as nobody knows who was asked.
+    The run's secret draws them, anew for every release: another name, round or declaration, other `settings` (what the
+    units are told to compute) or other inputs (`input_digest`, what they compute with) give an independent draw.
 
     Raises:
         ValueError: there are more units than the ledger was opened for.
@@ -83,9 +86,8 @@ def asked_units(units: int, ledger: Ledger, key: NoiseKey, *, seed: int, round: 
         ledger.population,
         sampling=ledger.declaration.sampling,
         clients_per_round=ledger.declaration.clients_per_round,
-        seed=seed,
-        round=round,
         key=key,
+        stream=(name, str(round), ledger.declaration.model_dump_json(), settings, input_digest),
     )
 
 

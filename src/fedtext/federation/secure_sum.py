@@ -1,4 +1,4 @@
-"""The only door out of a client: clip, round to a grid, sum modulo 2^k, add exact discrete Gaussian noise, charge.
+"""The door out of a client for one sum: clip, round to a grid, add modulo 2^k, add exact discrete noise, charge.
 
 The server of a deployment sees the noisy sum and nothing else; this module plays all parts in one process and keeps the
 arithmetic a deployment would have (Bonawitz et al., CCS 2017; Kairouz, Liu and Steinke, ICML 2021). Who adds the noise
@@ -25,7 +25,7 @@ from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian, keyed_bytes
-from fedtext.privacy.quantisation import nearest_on_grid, randomly_rounded
+from fedtext.privacy.quantisation import randomly_rounded
 
 _CELLS = 2**18  # coordinates that are clipped and rounded in one go
 
@@ -43,6 +43,7 @@ def private_sum(
     blocks: Iterable[Float[np.ndarray, "_ dim"]],
     *,
     dim: int,
+    asked: int,
     clip_norm: float,
     noise_multiplier: float,
     name: str,
@@ -57,13 +58,15 @@ def private_sum(
     A block has the rows of some clients, as many as it likes; memory holds one block and `dim` integers. Plan and
     budget are checked before the first block is read. The same call gives the same bytes, however the clients are cut
     into blocks; other inputs, or the same name with other parameters, give independent noise. Every value returned is a
-    multiple of the grid's step. No client at all (an empty Poisson draw) gives pure noise, or zeros under `local`,
-    where nobody is there to add any.
+    multiple of the grid's step. Of `asked` clients those that have nothing to say need no row: they send zeros, and
+    under `local` their noise, for who is silent must not show. Nobody asked (an empty Poisson draw) gives pure noise,
+    or zeros under `local`, where nobody is there to add any.
 
     Raises:
         BudgetExceeded: the ledger cannot pay; nothing has been read.
         ValueError: the sum could wrap around modulo 2^modulus_bits (nothing has been read), a block is not `dim` wide
-            or holds NaN or an infinity, or there are more clients than were accounted for.
+            or holds NaN or an infinity, the key is not of the declared source, more clients contribute than were
+            asked, or more are asked than were priced.
     """
     plan = planned_sum(
         ledger.declaration,
@@ -75,6 +78,9 @@ def private_sum(
         round=round,
     )
     plan.refuse_wrap(modulus_bits)
+    key.refuse_undeclared(ledger.declaration.noise_seed)
+    if asked > plan.contributors:
+        raise ValueError(f"{name}: {asked} clients are asked, {plan.contributors} were accounted for")
     charged = ledger.charge(plan.release)
     stream = _stream(plan, input_digest)
     local = ledger.declaration.aggregation == "local"
@@ -84,59 +90,15 @@ def private_sum(
             message += _client_noise(message, clients, plan, key, stream)
         total += message.sum(axis=0)  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
         clients += message.shape[0]
-        if clients > plan.contributors:
-            raise ValueError(f"{name}: more clients contribute than the {plan.contributors} that were accounted for")
-    if not local:
+        if clients > asked:
+            raise ValueError(f"{name}: more clients contribute than the {asked} that were asked")
+    if local:
+        silent = np.zeros((1, dim), dtype=np.int64)
+        for client in range(clients, asked):
+            total += _client_noise(silent, client, plan, key, stream)[0]
+    else:
         total += _noise(plan, key, (*stream, digest(total)))
     return _centred(total, modulus_bits) * plan.step, charged
-
-
-def private_total(
-    total: Float[np.ndarray, " dim"],
-    *,
-    clip_norm: float,
-    noise_multiplier: float,
-    name: str,
-    round: int,
-    ledger: Ledger,
-    key: NoiseKey,
-    input_digest: str,
-) -> tuple[Float[np.ndarray, " dim"], Ledger]:
-    """As `private_sum`, for a trusted curator that already holds the sum of contributions clipped to `clip_norm`.
-
-    The total is rounded to half the clients' step, which moves two neighbouring totals apart by at most half of the
-    `step sqrt(dim)` in the sensitivity. The other half covers the floating-point error of the total, which must stay
-    below a quarter of the step, at least 2^-13 clip_norm / sqrt(dim), in each coordinate: sum in float64.
-
-    Raises:
-        BudgetExceeded: the ledger cannot pay.
-        ValueError: the declared aggregation is not `trusted`, or the total is no finite float64 vector, or longer than
-            `population` contributions of norm `clip_norm` can make it.
-    """
-    if ledger.declaration.aggregation != "trusted":
-        raise ValueError(
-            f"aggregation {ledger.declaration.aggregation}: only a trusted curator holds a sum; use private_sum, or "
-            "declare aggregation: trusted"
-        )
-    if total.ndim != 1 or total.dtype != np.float64:
-        raise ValueError(f"{name}: a total of shape {total.shape} and type {total.dtype}; give a float64 vector")
-    plan = planned_sum(
-        ledger.declaration,
-        ledger.population,
-        dim=total.size,
-        clip_norm=clip_norm,
-        noise_multiplier=noise_multiplier,
-        name=name,
-        round=round,
-    )
-    fine = plan.on_half_the_step()
-    fine.refuse_wrap(64)
-    charged = ledger.charge(plan.release)
-    if not np.linalg.norm(total) <= 1.001 * plan.contributors * clip_norm:
-        raise ValueError(f"{name}: not a sum of {plan.contributors} contributions clipped to {clip_norm}; clip first")
-    integers = nearest_on_grid(total, fine.step)
-    stream = ("total", *_stream(fine, input_digest), digest(integers))
-    return (integers + _noise(fine, key, stream)) * fine.step, charged
 
 
 def _stream(plan: PlannedSum, input_digest: str) -> tuple[str, ...]:

@@ -3,15 +3,17 @@
 A prompt is read once. Its J responses then grow side by side in the same row: one forward step takes J tokens a row,
 all at the same position, and an attention mask lets branch j see the prompt and the tokens of branch j only. So keys
 and values of the prompt are computed, stored and read once for J responses instead of J times; the rest is the model's
-own code. Any model with attention-only layers, a 4D mask and explicit positions will do (Llama, GPT-2, Qwen, ...).
+own code. Any model with attention-only layers, a 4D mask and explicit positions will do (Llama, GPT-2, Qwen, ...)
+whose layers see the whole row; `refuse_unfit` names one that does not.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Bool, Float, Int
 
@@ -153,6 +155,33 @@ def start(
     named = numbers.reshape(-1, width)
     branches = Branches(cache, padding, first, named, torch.zeros_like(named), most)
     return branches, logits.repeat_interleave(groups, dim=0).expand(-1, width, -1)
+
+
+def refuse_unfit(model: PreTrainedModel, longest: int) -> None:
+    """Raise ValueError for a model that does not read what the mask shows it, with `longest` tokens in a cached row.
+
+    Branches share the row, so one response's tokens do not stand side by side in it. A layer that looks back a number
+    of places only, whatever the mask says, would silently read others.
+    """
+    config = model.config.get_text_config()
+    named = config.name_or_path or config.model_type
+    if "position_ids" not in inspect.signature(type(model).forward).parameters:
+        raise ValueError(f"{named} takes no positions, so responses cannot share a prompt: take another generator")
+    window = _window(config)
+    if window is not None and window < longest:
+        raise ValueError(
+            f"{named} looks back {window} tokens only; a prompt with its responses takes {longest}: take a generator "
+            "with full attention, fewer responses a prompt, or lower sampler.max_new_tokens"
+        )
+
+
+def _window(config: Any) -> int | None:
+    """How far the model's local layers look back; None if all of them see the whole text."""
+    kinds = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None) or ("local",)
+    if not getattr(config, "use_sliding_window", True) or not set(kinds) - {"full_attention", "global"}:
+        return None
+    window: int | None = getattr(config, "sliding_window", None) or getattr(config, "window_size", None)
+    return window
 
 
 def decode(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedtext.cores import even_batches, over_cores
-from fedtext.generation.decoding import CHECK_EVERY, decode
+from fedtext.generation.decoding import BRANCHES, CHECK_EVERY, decode, refuse_unfit
 from fedtext.generation.language_model import context_length
 from fedtext.generation.precision import decoding_copy
 from fedtext.params.generation import Sampler
@@ -43,13 +43,15 @@ def sample_responses(
     CPU one batch a core; the prompt is computed once for all its responses (generation/decoding.py).
 
     Raises:
-        ValueError: No responses asked, an empty prompt, or a prompt that leaves no room for `sampler.max_new_tokens`.
+        ValueError: No responses asked, an empty prompt, a prompt that leaves no room for `sampler.max_new_tokens`, or a
+            model that cannot decode responses side by side.
     """
     import torch
 
     if responses < 1:
         raise ValueError(f"{responses} responses a prompt asked: ask for at least 1")
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
+    refuse_unfit(model, max(map(len, encoded), default=0) + min(responses, BRANCHES) * sampler.max_new_tokens)
     order = sorted(range(len(prompts)), key=lambda i: -len(encoded[i]))  # memory freed once serves all that follow
     batches = even_batches(order, sampler.batch_size // responses)
     model = decoding_copy(model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from kedro.framework import project
 from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.io.catalog_config_resolver import CatalogConfigResolver
@@ -20,9 +21,15 @@ class PrivacyFlowHook:
     """Refuses, before anything runs, a graph that would carry private data where it may not go."""
 
     @hook_impl(tryfirst=True)
-    def before_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Raises RunRefusedError with every violation of the run's graph."""
-        if found := _violations(pipeline, catalog.config_resolver):
+    def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+        """Raises RunRefusedError with every violation of the graphs that the run is of.
+
+        A slice is judged as part of the whole: alone it does not show what was read to make its inputs.
+        """
+        whole = sum(
+            (project.pipelines[name] for name in run_params.get("pipeline_names") or ["__default__"]), start=pipeline
+        )
+        if found := _violations(whole, catalog.config_resolver):
             raise RunRefusedError("the privacy flow check refuses this run; nothing was read:", found)
 
 

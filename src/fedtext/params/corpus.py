@@ -35,6 +35,15 @@ class Corpus(Parameters):
     def _number_as_name(cls, value: object) -> object:
         return str(value) if isinstance(value, int | float) else value  # 2025.1 on the command line is a number
 
+    @model_validator(mode="after")
+    def _its_source_is_asked_for(self) -> Self:
+        for name, source in (("path", "table"), ("snapshot", "snapshot"), ("config", "snapshot")):
+            if getattr(self, name) is not None and self.source != source:
+                raise ValueError(
+                    f"corpus.{name} is given, but corpus.source is {self.source}: add corpus.source={source}"
+                )
+        return self
+
 
 class Chunking(Parameters):
     """A client's samples: successive spans of `length` tokens; a short last one goes unless alone."""

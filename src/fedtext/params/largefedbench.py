@@ -12,10 +12,17 @@ from fedtext.params.corpus import Chunking
 
 Source = Literal["ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr"]
 ALL_SOURCES: tuple[Source, ...] = ("ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr")
+LicenseId = Literal[
+    "public_domain_us", "open_parliament_3", "speakers_permission_ca", "cc0", "cc_by", "cc_by_4_0", "cc_by_nc",
+    "cc_by_nd", "cc_by_nc_nd", "pubmed", "apache_2_0",
+]  # fmt: skip
 
 
 class Splitting(Parameters):
-    """`hash`: by the client id, so that appending moves nobody. `temporal`: by date, newest text for testing."""
+    """`hash`: by the client id, so that appending moves nobody. `temporal`: by date, newest text for testing.
+
+    The shares and the seed belong to `hash`; the dates, the first of each split's clients, to `temporal`.
+    """
 
     method: Literal["hash", "temporal"] = "hash"
     validation_share: float = Field(0.03, ge=0, lt=1)
@@ -28,10 +35,14 @@ class Splitting(Parameters):
     def _consistent(self) -> Self:
         if self.validation_share + self.test_share >= 1:
             raise ValueError("validation_share and test_share leave nothing to train on: make their sum less than 1")
-        if self.method == "temporal" and self.test_from is None:
-            raise ValueError("a temporal split needs test_from, the first date of the test clients")
-        if self.validation_from and self.test_from and self.validation_from > self.test_from:
-            raise ValueError(f"validation_from {self.validation_from} is after test_from {self.test_from}: swap them")
+        dates = f"largefedbench.split.validation_from {self.validation_from} and test_from {self.test_from}"
+        if self.method == "hash" and (self.validation_from or self.test_from):
+            raise ValueError(f"{dates} say nothing in a split by hash: leave them null, or set method=temporal")
+        if self.method == "temporal":
+            if self.validation_from is None or self.test_from is None:
+                raise ValueError(f"a temporal split needs two dates, but has {dates}: set both")
+            if self.validation_from >= self.test_from:
+                raise ValueError(f"{dates} leave no day for validation: set an earlier validation_from")
         return self
 
 
@@ -41,6 +52,7 @@ class LargeFedBench(Parameters):
     `model_cutoff` keeps only text dated after it; undated text goes whenever a date is asked for. `exclude_licenses`
     names licence ids (docs/largefedbench.md). A spoken sentence with a smaller share of letters than
     `min_letter_share` goes: the paper's rule, which also takes a few sentences full of figures; 0 keeps them.
+    `near_duplicate_similarity` starts at 0.7, where MinHash's bands find 99% of the pairs; at 0.5 they find 64%.
     `shard_bytes` and `processes` change how a build runs, never its bytes.
     """
 
@@ -54,12 +66,12 @@ class LargeFedBench(Parameters):
     from_date: datetime.date | None = None
     to_date: datetime.date | None = None
     model_cutoff: datetime.date | None = None
-    exclude_licenses: tuple[str, ...] = ()
+    exclude_licenses: tuple[LicenseId, ...] = ()
     tokenizer: str = "bundled:generator"
     chunking: Chunking = Chunking()
     split: Splitting = Splitting()
     near_duplicates: bool = True
-    near_duplicate_similarity: float = Field(0.8, gt=0, le=1)
+    near_duplicate_similarity: float = Field(0.8, ge=0.7, le=1)
     map_speeches: int = Field(1500, ge=0)
     shard_bytes: int = Field(8_000_000, ge=1)
     processes: int = Field(1, ge=1)

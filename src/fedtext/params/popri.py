@@ -40,7 +40,7 @@ class Popri(Parameters):
     projection: bool = False
     prompt_pool: Literal["random", "matched"] = "matched"
     pool_minimum: int = Field(500, ge=3)
-    random_features: int = Field(1024, ge=2)
+    random_features: int = Field(1024, ge=2, multiple_of=2)
     bandwidth: float = Field(1.0, gt=0)
     checkpoint: Literal["last", "released_score", "fid_on_private_validation"] = "released_score"
     patience: int | None = Field(None, ge=1)
@@ -64,12 +64,6 @@ class Popri(Parameters):
         return self.scoring in SINGLE_RELEASE
 
     @property
-    def comparable_rounds(self) -> bool:
-        """Whether a released score says how good a round's candidates are, and not only which of them is best."""
-        centred = self.scoring == "mean_cosine_centred" and self.centre != "none"
-        return not centred and self.scoring != "nearest_histogram"
-
-    @property
     def classes(self) -> tuple[str | None, ...]:
         """The declared labels, or one nameless class."""
         return self.labels or (None,)
@@ -85,7 +79,7 @@ class Popri(Parameters):
 
     @model_validator(mode="after")
     def _scores_allow_it(self) -> Self:
-        if self.patience is not None and not self.comparable_rounds:
+        if self.patience is not None and not self.single_release:
             raise ValueError(
                 f"popri.patience is {self.patience}, but scores of {self.scoring} rank candidates within a round "
                 "and do not show whether rounds improve: set patience to null or choose another scoring"

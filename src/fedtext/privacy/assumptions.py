@@ -23,16 +23,13 @@ _CORRELATED = (
 _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, so nothing real is protected."
 
 
-def assumptions(ledger: Ledger, noise_source: str) -> list[str]:
-    """The assumptions that the declaration and the releases imply, one sentence or two each.
-
-    `noise_source` is `NoiseKey.source`.
-    """
+def assumptions(ledger: Ledger) -> list[str]:
+    """The assumptions that the declaration and the releases imply, one sentence or two each."""
     declaration = ledger.declaration
     found = [_AGGREGATION[declaration.aggregation]]
-    if declaration.aggregation == "secure" and declaration.honest_fraction < 1:
-        share = f"{declaration.honest_fraction:.4g}"
-        found.append(f"At least {share} of the noise shares arrive; the noise is priced as if no more did.")
+    if declaration.aggregation == "secure":
+        share = f"At least {declaration.honest_fraction:.4g}" if declaration.honest_fraction < 1 else "All"
+        found.append(f"{share} of the noise shares arrive; the noise is priced as if no more did.")
     if declaration.aggregation != "local" and any(release.rate < 1 for release in ledger.releases):
         found.append(_SECRET_DRAW)
     if any("correlated across" in release.mechanism for release in ledger.releases):
@@ -42,4 +39,4 @@ def assumptions(ledger: Ledger, noise_source: str) -> list[str]:
         found.append(f"That there are {count} is taken as public, which add_remove does not protect.")
     if any("discrete" not in release.mechanism.lower() for release in ledger.releases):
         found.append(_FLOAT_NOISE)
-    return [*found, _SEEDED] if noise_source == "seed" else found
+    return [*found, _SEEDED] if declaration.noise_seed is not None else found

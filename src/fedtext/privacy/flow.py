@@ -4,12 +4,17 @@ Every data set is `private`, `released` or `public`. A node that reads private d
 tag says what it is:
 
 - `release`: it takes a ledger in, gives the charged one out, and its other outputs may be `released`;
-- `held_out_evaluation`: its outputs may be shown, but nothing that the run produces may depend on them, so only nodes
-  tagged `held_out_evaluation` or `report` may read them, or anything made of them;
+- `held_out_evaluation`: it reads `private_test` or `private_validation`, or what is made of nothing private but them;
+  its outputs may be shown, but nothing that the run produces may depend on them, so only nodes tagged
+  `held_out_evaluation` or `report` may read them, or anything made of them;
+- `unprotected_control`: it writes private data that held-out evaluations may read, although they are made of protected
+  text: the upper bound that every method is compared with. The privacy report says that no epsilon covers it;
 - `public_count`: it writes the data set `population` only, the number of units, which zero_out and replace_one take
   as public.
 
-A ledger is a data set whose name's last part starts with `ledger`. The check is pure: it sees names, never data.
+A ledger is a data set whose name's last part starts with `ledger`, a privacy report one whose name's last part ends in
+`privacy_report`. Every charge must reach a report: a ledger that a release gives out is read by somebody, and no report
+is of a ledger that was charged again. The check is pure: it sees names, never data.
 """
 
 from __future__ import annotations
@@ -19,6 +24,8 @@ from dataclasses import dataclass
 
 CLASSES = ("private", "released", "public")
 RELEASE, HELD_OUT, REPORT, COUNT = "release", "held_out_evaluation", "report", "public_count"
+CONTROL = "unprotected_control"
+HELD_OUT_PARTS = ("private_test", "private_validation")
 
 
 @dataclass(frozen=True)
@@ -66,14 +73,36 @@ def check_flow(
     private = _reached(secret, nodes, lambda node: not node.tags & {RELEASE, HELD_OUT, COUNT})
     scored = {_bare(name): node.name for node in nodes if HELD_OUT in node.tags for name in node.outputs}
     evaluated = _reached(scored, nodes, _may_read_evaluations)
+    held_out = _held_out(nodes, private)
     ledger_readers: dict[str, str] = {}
     for node in nodes:
         if not _may_read_evaluations(node):
             found += _steering(node, evaluated)
         found += _forked_ledgers(node, ledger_readers)
-        if read := [name for name in node.inputs if _bare(name) in private]:
+        read = [name for name in node.inputs if _bare(name) in private]
+        if read:
             found += _rule_for(node)(node, read[0], classes)
-    return found
+            found += _silent(node, read[0])
+        if HELD_OUT in node.tags:
+            found += _protected_reads(node, [name for name in read if _bare(name) not in held_out])
+    return [*found, *_lost_charges(nodes)]
+
+
+def _held_out(nodes: Sequence[GraphNode], private: Collection[str]) -> set[str]:
+    """Private data sets that are held-out text, made of nothing private but that, or declared a control."""
+    makers = {_bare(name): node for node in nodes for name in node.outputs}
+    known: dict[str, bool] = {}
+
+    def is_held_out(name: str) -> bool:
+        if name not in known:
+            known[name] = False  # what is made of itself is made of nothing held out
+            maker = makers.get(name)
+            read = [_bare(one) for one in maker.inputs if _bare(one) in private] if maker else []
+            declared = _last_part(name) in HELD_OUT_PARTS or (maker is not None and CONTROL in maker.tags)
+            known[name] = declared or (bool(read) and all(map(is_held_out, read)))
+        return known[name]
+
+    return {name for name in private if is_held_out(name)}
 
 
 def _may_read_evaluations(node: GraphNode) -> bool:
@@ -137,6 +166,48 @@ def _forked_ledgers(node: GraphNode, readers: dict[str, str]) -> Iterator[Violat
             yield Violation("forked ledger", node.name, name, message)
 
 
+def _lost_charges(nodes: Sequence[GraphNode]) -> Iterator[Violation]:
+    """Charges that no privacy report would show."""
+    releases = [node for node in nodes if RELEASE in node.tags]
+    charged = {_bare(name): node.name for node in releases for name in filter(_is_ledger, node.inputs)}
+    read = {_bare(name) for node in nodes for name in node.inputs}
+    for node in releases:
+        for name in filter(_is_ledger, node.outputs):
+            if _bare(name) not in read:
+                message = (
+                    f"node '{node.name}' charges the ledger '{name}', which nobody reads: hand it to the next release, "
+                    "and the last one to the node that writes the privacy report"
+                )
+                yield Violation("lost charge", node.name, name, message)
+    for node in nodes:
+        if any(_last_part(name).endswith("privacy_report") for name in node.outputs):
+            for name in filter(_is_ledger, node.inputs):
+                if later := charged.get(_bare(name)):
+                    message = (
+                        f"node '{node.name}' reports the ledger '{name}', which '{later}' charges further: give it the "
+                        "ledger that the last release returns"
+                    )
+                    yield Violation("lost charge", node.name, name, message)
+
+
+def _silent(node: GraphNode, read: str) -> Iterator[Violation]:
+    if not node.outputs:
+        message = (
+            f"node '{node.name}' reads private data ('{read}') and writes no data set, so where they go cannot be "
+            "seen: give it an output, or remove it"
+        )
+        yield Violation("leak", node.name, read, message)
+
+
+def _protected_reads(node: GraphNode, read: Sequence[str]) -> Iterator[Violation]:
+    for name in read:
+        message = (
+            f"node '{node.name}' is a held-out evaluation and reads '{name}', which is not made of "
+            f"{' or '.join(HELD_OUT_PARTS)} alone: read those, or make the node a release (tag 'release')"
+        )
+        yield Violation("not held out", node.name, name, message)
+
+
 def _plain(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
     for name in node.outputs:
         counted = COUNT in node.tags and _last_part(name) == "population"
@@ -151,10 +222,10 @@ def _plain(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[V
 
 def _released(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
     for names, what, remedy in (
-        (node.inputs, "takes no ledger in", "give it the ledger that earlier releases have charged"),
-        (node.outputs, "gives no ledger out", "return the charged ledger and write it to a data set named ledger..."),
+        (node.inputs, "does not take one ledger in", "give it the ledger that earlier releases have charged"),
+        (node.outputs, "does not give one ledger out", "return the charged ledger, to a data set named ledger..."),
     ):
-        if not any(map(_is_ledger, names)):
+        if sum(map(_is_ledger, names)) != 1:
             message = f"node '{node.name}' releases private data ('{read}') but {what}: {remedy}"
             yield Violation("release without ledger", node.name, read, message)
     yield from _not_public(node, read, classes)
@@ -162,7 +233,7 @@ def _released(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterato
 
 def _not_public(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
     for name in node.outputs:
-        if _stated(name, classes) == "public" and not _is_ledger(name):
+        if _stated(name, classes) == "public":
             message = (
                 f"node '{node.name}' reads private data ('{read}') and writes '{name}' as public: what is made of "
                 "private data is released at best; class it released"

@@ -127,10 +127,17 @@ class Ledger(Parameters):
 
     def spent(self, adjacency: Adjacency | None = None) -> float:
         """Epsilon at the declared delta of the releases alone."""
+        adjacency = adjacency or self.declaration.adjacency
+        scheduled = [release.name for release in self.releases if release.rounds > 1]
+        if adjacency == "add_remove" and scheduled:
+            raise ValueError(
+                f"{scheduled[0]} keeps a schedule over all {self.declaration.unit}s, in which one more or less moves "
+                "the others: its price holds under zero_out and replace_one"
+            )
         return composed_epsilon(
             (self._priced(release) for release in self.releases),
             delta=self.declaration.delta,
-            adjacency=adjacency or self.declaration.adjacency,
+            adjacency=adjacency,
         )
 
     def _refuse_misfit(self, release: Release) -> None:

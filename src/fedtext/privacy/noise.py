@@ -46,6 +46,14 @@ class NoiseKey(BaseModel):
     secret: str = Field(repr=False, pattern=r"^[0-9a-f]{64}$")
     source: Literal["operating system", "seed"]
 
+    def refuse_undeclared(self, noise_seed: int | None) -> None:
+        """Raise ValueError if reports would call a public key secret, or a secret one public."""
+        if (self.source == "seed") != (noise_seed is not None):
+            raise ValueError(
+                f"the noise key comes from the {self.source}, but privacy.noise_seed is {noise_seed}: remove the data "
+                "root's private_noise_key, or declare what it was made with"
+            )
+
 
 def new_noise_key(seed: int | None = None) -> NoiseKey:
     """A fresh 256-bit key from the operating system, or the key of a simulation's `seed`."""
@@ -90,10 +98,7 @@ def discrete_gaussian(
     Raises:
         ValueError: `stddev_on_grid` is not in [2^-10, 2^40], or `size` is negative.
     """
-    if not MIN_STDDEV <= stddev_on_grid <= MAX_STDDEV:
-        raise ValueError(
-            f"noise of {stddev_on_grid} grid points: the sampler is exact from 2^-10 to 2^40; change the grid's step"
-        )
+    refuse_inexact(stddev_on_grid)
     if size < 0:
         raise ValueError(f"noise for {size} coordinates: the size must be at least 0")
     stretch = min((1 << _position_bits(stddev_on_grid)) / stddev_on_grid, 2.0)
@@ -107,6 +112,15 @@ def discrete_gaussian(
         drawn[filled : filled + accepted.size] = accepted
         filled, batch = filled + accepted.size, batch + 1
     return drawn
+
+
+def refuse_inexact(stddev_on_grid: float) -> None:
+    """Raise ValueError if noise of this deviation cannot be drawn exactly."""
+    if not MIN_STDDEV <= stddev_on_grid <= MAX_STDDEV:
+        raise ValueError(
+            f"noise of {stddev_on_grid} grid points: the sampler is exact from 2^-10 to 2^40; take a larger epsilon, "
+            "fewer rounds or a smaller model"
+        )
 
 
 def _position_bits(stddev: float) -> int:

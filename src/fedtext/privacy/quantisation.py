@@ -51,8 +51,3 @@ def randomly_rounded(
         scaled += flat[piece] * (1.0 / step)
         rounded[piece] = np.floor(scaled, out=scaled)
     return rounded.reshape(x.shape)
-
-
-def nearest_on_grid(x: Float[np.ndarray, " dim"], step: float) -> Int64[np.ndarray, " dim"]:
-    """The quotient x / step to the nearest integer: for a total that one curator holds."""
-    return np.asarray(np.rint(x / step), dtype=np.int64)

@@ -6,12 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from fedtext.params.privacy import Adjacency
+from fedtext.params.privacy import Adjacency, Privacy
 from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.privacy_loss import SampledGaussian
 from fedtext.privacy.published_accountants import rdp_epsilon
 
+EVALUATION = {
+    "evaluation": "accuracy and distances are measured on the test clients' text; nothing that is released depends on "
+    "them",
+    "the control 'private text' (epsilon = infinity)": "a model is trained on the protected text itself and thrown "
+    "away; its accuracy, and the share of the gap that is measured by it, are covered by no epsilon: leave them out of "
+    "what you publish, unless the text may be read",
+}
 NEIGHBOURS = {
     "zero_out": "{unit}s is replaced by one that contributes nothing; their number is public",
     "add_remove": "{unit}s is added or removed",
@@ -29,15 +36,15 @@ def final_report(
         history: Every different release of the data root, this run's among them: `node`, `identity`, `result`.
         further: Assumptions that the run relies on beyond what the declaration says.
     """
-    held_out = "accuracy and distances are measured on the test clients' text; nothing that is released depends on them"
-    report = privacy_report(ledger.evaluation_only_read("evaluation", held_out), history=history, further=further)
+    for name, reason in EVALUATION.items():
+        ledger = ledger.evaluation_only_read(name, reason)
+    report = privacy_report(ledger, history=history, further=further)
     return report, render_markdown(report)
 
 
 def privacy_report(
     ledger: Ledger,
     *,
-    noise_source: str | None = None,
     further: Sequence[str] = (),
     history: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
@@ -45,14 +52,13 @@ def privacy_report(
 
     Args:
         ledger: The final ledger.
-        noise_source: `NoiseKey.source`; by default what the declaration says. "seed" marks the report as a simulation.
         further: Assumptions that the run relies on beyond what the declaration says.
         history: Every different release ever made of the data below this data root, this run's among them.
     """
     declaration = ledger.declaration
-    source = noise_source or ("operating system" if declaration.noise_seed is None else "seed")
+    simulated = declaration.noise_seed is not None
     return {
-        "statement": _statement(ledger) + (f" This is a {SIMULATED}." if source == "seed" else ""),
+        "statement": _statement(ledger) + (f" This is a {SIMULATED}." if simulated else ""),
         "epsilon": _number(ledger.epsilon()),
         "delta": declaration.delta,
         "budget": declaration.epsilon,
@@ -64,10 +70,10 @@ def privacy_report(
         "releases": _releases(ledger),
         "unaccounted": [entry.model_dump() for entry in ledger.unaccounted],
         "evaluation_only": [entry.model_dump() for entry in ledger.evaluation_only],
-        "published": _published(ledger) if declaration.calibration == "published" else None,
+        "published": _published(ledger) if _as_published(declaration) else None,
         "data_root": _data_root(ledger, history),
-        "noise": SIMULATED if source == "seed" else f"a secret key from the {source}",
-        "assumptions": [*assumptions(ledger, source), *further],
+        "noise": SIMULATED if simulated else "a secret key from the operating system",
+        "assumptions": [*assumptions(ledger), *further],
     }
 
 
@@ -163,8 +169,9 @@ def _data_root(ledger: Ledger, history: Sequence[Mapping[str, Any]]) -> dict[str
     others = len(history) - here
     statement = f"Different releases of this data root's private data: {len(history)}, "
     statement += (
-        f"{others} of them beyond the {here} of this ledger, made by other algorithms or with other parameters. "
-        "Whoever sees several of them has spent the sum of their epsilons; this report prices its own ledger only."
+        f"{others} of them beyond the {here} of this ledger, of other algorithms or parameters, or rounds that "
+        "asked nobody. "
+        "Whoever sees several of them has spent more than any one report says; this report prices its own ledger only."
         if others > 0
         else "all of them in this ledger."
     )
@@ -177,6 +184,11 @@ def _epsilon_under(ledger: Ledger, adjacency: Adjacency) -> float | str:
         return _number(ledger.epsilon(adjacency))
     except ValueError as reason:
         return f"not available: {reason}"
+
+
+def _as_published(declaration: Privacy) -> bool:
+    """Whether the noise is a paper's: without a multiplier of its own a run is calibrated exactly."""
+    return declaration.calibration == "published" and declaration.noise_multiplier is not None
 
 
 def _published(ledger: Ledger) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from fedtext.generation.language_model import context_length
+from fedtext.hardware import bfloat16_pays, compute_device
 from fedtext.params.training import CausalTraining
 from fedtext.progress import progress
 from fedtext.seeding import stream
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
 
 LOG_EVERY = 25  # steps
 MAX_GRADIENT_NORM = 1.0
-
-
-def reduced_precision() -> bool:
-    """Whether bf16 autocast is worth it here: on any recent GPU, and on CPUs with bf16 matrix instructions."""
-    import torch
-
-    if torch.cuda.is_available():
-        return bool(torch.cuda.is_bf16_supported())
-    return bool(torch.cpu._is_avx512_bf16_supported())
 
 
 def train_causal_lm(
@@ -61,7 +53,7 @@ def train_causal_lm(
     if len(rows) == 0:
         raise ValueError(f"{label}: no training rows; give it more text or shorter rows")
     refuse_long(rows, model, label)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = compute_device()
     model.to(device).float().train()
     forward = torch.compile(model) if params.compile else model
     batches = list(_batches(len(rows), params, seed))
@@ -72,7 +64,7 @@ def train_causal_lm(
     recent: list[Tensor] = []
     for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
         ids = torch.from_numpy(rows[picked]).to(device)
-        with torch.autocast(device, dtype=torch.bfloat16, enabled=reduced_precision()):
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device)):
             loss = _loss(forward, model, ids, pad_token_id)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fedtext.hardware import bfloat16_pays, compute_device
 from fedtext.params.training import PreferenceTraining
 from fedtext.progress import progress
-from fedtext.training.causal_lm import reduced_precision
 from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, without_deprecations
 from fedtext.training.pairs import TokenisedPair, distinct_pairs, refuse_long, tokenised
 from fedtext.training.shared_prompt import shared_prompt_trainer
@@ -157,7 +157,7 @@ def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig
         per_device_train_batch_size=params.batch_size,
         learning_rate=params.learning_rate,
         lr_scheduler_type="cosine",
-        bf16=reduced_precision(),
+        bf16=bfloat16_pays(compute_device()),
         use_cpu=not gpu,
         dataloader_pin_memory=gpu,
         activation_checkpointing=params.activation_checkpointing,

@@ -152,7 +152,8 @@ def shared_prompt_trainer(
     from transformers import PrinterCallback
     from trl import DPOTrainer
 
-    score = partial(completion_log_probs, packed=reads_packed_rows(model, pairs[0]))
+    longest = max(pairs, key=lambda pair: len(pair["prompt_ids"]) + len(pair["chosen_ids"]) + len(pair["rejected_ids"]))
+    score = partial(completion_log_probs, packed=reads_packed_rows(model, longest))
 
     class SharedPromptTrainer(DPOTrainer):  # type: ignore[misc]
         def _prepare_dataset(self, dataset: Any, *_: Any) -> Any:

@@ -35,31 +35,32 @@ def noised_tally(
     noise_multiplier: float,
     name: str,
     round: int,
-    seed: int,
+    settings: str,
     ledger: Ledger,
     key: NoiseKey,
 ) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
     """Noised sum over the asked units of their ballots, each clipped to `clip_norm`, and the ledger that paid for it.
 
     `cast(features, unit, units, candidates)` gives the ballots of one class, unclipped, in blocks of units that do not
-    depend on the class. A candidate that is not `voted_on` gets no vote, only noise.
+    depend on the class. A candidate that is not `voted_on` gets no vote, only noise. `settings` tell this vote from
+    others on the same candidates: they name the draw of who is asked.
 
     Raises:
         BudgetExceeded: the ledger cannot pay; nothing has been read.
     """
-    asked = asked_units(samples.units, ledger, key, seed=seed, round=round)
+    inputs = digest(samples.features, samples.unit, samples.label, candidate_embeddings, candidate_label)
+    asked = asked_units(samples.units, ledger, key, name=name, round=round, settings=settings, input_digest=inputs)
     return private_sum(
         joint_ballots(samples.of_units(asked), candidate_embeddings, candidate_label, cast, voted_on),
         dim=len(candidate_embeddings),
+        asked=len(asked),
         clip_norm=clip_norm,
         noise_multiplier=noise_multiplier,
         name=name,
         round=round,
         ledger=ledger,
         key=key,
-        input_digest=digest(
-            samples.features, samples.unit, samples.label, asked, candidate_embeddings, candidate_label
-        ),
+        input_digest=inputs + digest(asked),
     )
 
 

@@ -33,7 +33,9 @@ def popri(**changes: Any) -> Popri:
 
 
 def ledger(population: int, **declared: Any) -> Ledger:
-    return Ledger(declaration=Privacy(**{"epsilon": 1e15, "delta": 1e-6, **declared}), population=population)
+    return Ledger(
+        declaration=Privacy(**{"epsilon": 1e15, "delta": 1e-6, "noise_seed": 0, **declared}), population=population
+    )
 
 
 def samples(seed: int, *, clients: int = 12, classes: int = 1, unit: str = "client") -> PrivateSamples:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fedtext.algorithms.popri import ballots, score_by_ballots
 from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.secure_sum import digest
 from fedtext.params.popri import Popri
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.noise import NoiseKey, new_noise_key
@@ -135,7 +136,9 @@ def test_projection_keeps_noiseless_scores_and_loses_most_of_the_noise(centre: s
 def test_only_the_asked_units_vote_and_rounds_ask_others(sampling: str) -> None:
     held, texts, parameters = samples(16, clients=40), unit_rows(17, 12), popri(scoring="mean_cosine")
     opened = ledger(40, sampling=sampling, clients_per_round=10)
-    asked = [asked_units(held.units, opened, KEY, seed=parameters.seed, round=t) for t in (1, 2)]
+    release = {"name": "popri.scores", "settings": parameters.model_dump_json()}
+    release["input_digest"] = digest(held.features, held.unit, held.label, texts, ONE_CLASS)
+    asked = [asked_units(held.units, opened, KEY, round=t, **release) for t in (1, 2)]
     assert set(asked[0]) != set(asked[1])
     scored, charged = score_by_ballots(held, texts, ONE_CLASS, parameters, opened, KEY, 0.05, 1)
     truths = [clipped_sum(held.of_units(units), texts, ONE_CLASS, parameters) for units in asked]

@@ -64,10 +64,9 @@ def test_declarations_that_fit(variant: str, unit: str, aggregation: str) -> Non
 
 
 def test_no_patience_with_scores_that_cannot_be_compared_between_rounds() -> None:
-    for scoring in ("mean_cosine_centred", "nearest_histogram"):
+    for scoring in BALLOTS:
         with pytest.raises(ValueError, match="patience"):
             popri(scoring=scoring, patience=2)
-    assert popri(scoring="mean_cosine_centred", centre="none", patience=2).comparable_rounds
 
 
 def test_votes_are_not_projected() -> None:

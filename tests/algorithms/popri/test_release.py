@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fedtext.algorithms.popri import feature_map, release, release_private_mean
 from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.secure_sum import digest
 from fedtext.params.popri import Popri
 from fedtext.privacy.noise import new_noise_key
 from tests.algorithms.popri.examples import DIM, KEY, QUIET, ledger, popri, samples, unit_rows
@@ -118,7 +119,9 @@ def test_sampled_means_are_scaled_by_the_rate(sampling: str) -> None:
 
 def test_nobody_drawn_is_pure_noise() -> None:
     held, opened = samples(9, clients=3), ledger(3, sampling="poisson", clients_per_round=1)
-    empty = next(k for k in map(new_noise_key, range(50)) if not len(asked_units(3, opened, k, seed=0, round=0)))
+    told = {"name": release.RELEASE, "round": 0, "settings": popri().model_dump_json()}
+    told["input_digest"] = digest(held.features, held.unit, held.label)
+    empty = next(k for k in map(new_noise_key, range(50)) if not len(asked_units(3, opened, k, **told)))
     mean, charged = release_private_mean(held, popri(), opened, empty, 1.0)
     assert np.isfinite(mean).all()
     assert mean.any()

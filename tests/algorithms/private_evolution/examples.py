@@ -20,7 +20,9 @@ def evolution(**changes: Any) -> PrivateEvolution:
 
 
 def ledger(population: int, **declared: Any) -> Ledger:
-    return Ledger(declaration=Privacy(**{"epsilon": 1e15, "delta": 1e-6, **declared}), population=population)
+    return Ledger(
+        declaration=Privacy(**{"epsilon": 1e15, "delta": 1e-6, "noise_seed": 0, **declared}), population=population
+    )
 
 
 def table(texts: list[str], labels: list[str | None] | None = None, **more: Any) -> pd.DataFrame:

@@ -9,11 +9,11 @@ import pytest
 
 from fedtext.algorithms.private_evolution import (
     communication,
-    histogram_stddev,
     multiplier,
     noised_histogram,
     planned_ledger,
 )
+from fedtext.federation.mechanism import summed_stddev
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded
@@ -78,7 +78,7 @@ def test_the_threshold_knows_the_noise_that_is_in_a_cell(declared: dict[str, Any
             held, texts, label, evolution(), ledger(held.units, **declared), key, 50.0, 1
         )
         drawn.append(scores)
-    assert np.std(drawn) == pytest.approx(histogram_stddev(charged), rel=0.08)
+    assert np.std(drawn) == pytest.approx(summed_stddev(charged), rel=0.08)
 
 
 def test_what_a_client_exchanges() -> None:

@@ -13,6 +13,7 @@ from scipy import stats
 from fedtext.algorithms.private_evolution import noised_histogram
 from fedtext.federation import secure_sum
 from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.secure_sum import digest
 from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.noise import NoiseKey, new_noise_key
@@ -140,7 +141,9 @@ def test_only_the_asked_clients_vote_and_every_round_is_charged() -> None:
     held, texts, label = samples(16, clients=40), unit_rows(17, 12), np.zeros(12, dtype=np.int64)
     book = ledger(40, sampling="poisson", clients_per_round=10)
     for t in (1, 2):
-        asked = asked_units(held.units, book, KEY, seed=0, round=t)
+        inputs = digest(held.features, held.unit, held.label, texts, label)
+        settings = evolution().model_dump_json()
+        asked = asked_units(held.units, book, KEY, name="pe.histogram", round=t, settings=settings, input_digest=inputs)
         scored, book = noised_histogram(held, texts, label, evolution(), book, KEY, 1e-4, t)
         truth = clip_rows(ballots(held.of_units(asked), texts, label), 1.0).sum(axis=0)
         assert scored == pytest.approx(truth, abs=0.02)

@@ -34,6 +34,26 @@ def test_preprints_by_kind(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"title": "Opioid withdrawal alters synaptic plasticity in mice"}, "speech"),
+        ({"title": "Alcohol withdrawal and sleep"}, "speech"),
+        ({"title": "Safety of withdrawn drugs"}, "speech"),
+        ({"abstract": "Participants who had withdrawn from the study were asked again."}, "speech"),
+        ({"title": "[WITHDRAWN] On bones"}, "withdrawn"),
+        ({"title": "WITHDRAWN: On bones"}, "withdrawn"),
+        ({"abstract": "Withdrawal StatementThe paper had a fault."}, "withdrawn"),
+        ({"abstract": " The authors have withdrawn this manuscript."}, "withdrawn"),
+        ({"abstract": "This preprint has been withdrawn by its author."}, "withdrawn"),
+        ({"title": "WITHDRAWN: On bones", "license": "../../../escaped"}, "licence_not_kept"),
+    ],
+)
+def test_only_a_withdrawal_notice_is_withdrawn(tmp_path: Path, change: dict[str, object], kind: str) -> None:
+    (turn,) = rows(tmp_path, [preprint("10.1101/9") | change])
+    assert turn.kind == kind
+
+
 def test_version_may_be_a_number_and_the_server_is_the_directory(tmp_path: Path) -> None:
     (turn,) = rows(tmp_path, [preprint("10.1101/9", version=1)], "medrxiv")
     assert (turn.kind, turn.source) == ("speech", "medrxiv")
@@ -75,6 +95,40 @@ def test_pubmed(tmp_path: Path) -> None:
     assert [p.text for p in turns[0].paragraphs] == ["We looked at bones.", "They grew."]
 
 
+def pubmed_article(issue: str, article: str = "", entrez: str = "", pubmed: str = "") -> str:
+    """An article with these contents of its date elements; none where empty."""
+    history = [("entrez", entrez), ("pubmed", pubmed), ("received", "<Year>2020</Year>")]
+    dates = "".join(f'<PubMedPubDate PubStatus="{status}">{date}</PubMedPubDate>' for status, date in history if date)
+    electronic = f"<ArticleDate>{article}</ArticleDate>" if article else ""
+    return (
+        "<PubmedArticle><MedlineCitation><PMID>7</PMID><Article><Journal><JournalIssue>"
+        f"<PubDate>{issue}</PubDate></JournalIssue></Journal>{electronic}</Article></MedlineCitation>"
+        f"<PubmedData><History>{dates}</History></PubmedData></PubmedArticle>"
+    )
+
+
+def day(year: int, month: int | str, day: int) -> str:
+    return f"<Year>{year}</Year><Month>{month}</Month><Day>{day}</Day>"
+
+
+@pytest.mark.parametrize(
+    ("article", "date"),
+    [
+        (pubmed_article(day(2025, "Mar", 1), entrez=day(2024, 11, 20)), "2024-11-20"),
+        (pubmed_article(day(2025, "Mar", 1), pubmed=day(2024, 11, 21), entrez=day(2024, 11, 22)), "2024-11-21"),
+        (pubmed_article(day(2025, "Mar", 1), article=day(2024, 10, 5), entrez=day(2024, 11, 20)), "2024-10-05"),
+        (pubmed_article(day(2024, "Oct", 1), article=day(2024, 12, 5), entrez=day(2024, 12, 6)), "2024-10-01"),
+        (pubmed_article("<MedlineDate>2024 Nov-Dec</MedlineDate>", entrez=day(2024, 12, 2)), "2024-12-02"),
+        (pubmed_article("<MedlineDate>2024 Nov-Dec</MedlineDate>"), ""),
+        (pubmed_article(day(2024, 2, 30), entrez=day(2024, 3, 4)), "2024-03-04"),
+    ],
+)
+def test_a_pubmed_article_is_dated_by_the_first_day_it_was_public(tmp_path: Path, article: str, date: str) -> None:
+    xml = f"<PubmedArticleSet>{article}</PubmedArticleSet>".encode()
+    (turn,) = pubmed.parse(page(tmp_path, xml, "pubmed/0.xml"))
+    assert turn.date == date
+
+
 def test_openreview(tmp_path: Path) -> None:
     turns = list(openreview.parse(page(tmp_path, json.dumps(OPENREVIEW).encode(), "openreview/0.json")))
     assert [(t.client_id, t.kind, t.label) for t in turns] == [
@@ -88,3 +142,11 @@ def test_scitldr(tmp_path: Path) -> None:
     turns = list(scitldr.parse(page(tmp_path, SCITLDR.encode(), "scitldr/dev.jsonl")))
     assert [t.kind for t in turns] == ["speech", "malformed_row", "malformed_row", "malformed_row"]
     assert turns[0].client_id == "undated.scitldr.p1"
+
+
+def test_only_a_line_feed_ends_a_line_of_scitldr(tmp_path: Path) -> None:
+    lines = [f'{{"paper_id": "p{n}", "title": "T", "abstract": "One\u2028two\u0085three."}}' for n in range(2)]
+    turns = list(scitldr.parse(page(tmp_path, "\r\n".join([*lines, ""]).encode(), "scitldr/dev.jsonl")))
+    assert [(t.client_id, t.kind) for t in turns] == [
+        ("undated.scitldr.p0", "speech"), ("undated.scitldr.p1", "speech")
+    ]  # fmt: skip

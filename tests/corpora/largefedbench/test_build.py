@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedtext.corpora.largefedbench import build as build_module
 from fedtext.corpora.largefedbench import shards
 from fedtext.corpora.largefedbench.build import build_snapshot
 from fedtext.corpora.largefedbench.manifest import MANIFEST, SnapshotError, verify
@@ -137,6 +138,23 @@ def test_a_killed_build_goes_on_from_its_shards(
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["t.1"]
 
 
+def test_a_shard_does_not_outlive_the_library_that_wrote_it(
+    raw: Path, tmp_path: Path, words: ChunkTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build_module, "_merge", stop)
+    found = []
+    for release in ("1.0", "1.1"):
+        monkeypatch.setattr(build_module, "version", lambda name, release=release: release)
+        with pytest.raises(KeyboardInterrupt):
+            build(raw, tmp_path, words, sources=("scitldr",))
+        found.append({path.name for path in tmp_path.rglob("shards/**/*.parquet")})
+    assert len(found[0]) == len(found[1]) == 1
+    assert found[0] != found[1]
+
+
 def test_building_again_verifies_and_returns_it(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
     snapshot = build(raw, tmp_path, words)
     before = (snapshot / MANIFEST).stat().st_mtime_ns
@@ -233,6 +251,14 @@ def test_nothing_to_build_from_is_said(raw: Path, tmp_path: Path, words: ChunkTo
         build(raw, tmp_path, words, snapshot=None)
     with pytest.raises(ValueError, match=r"no client is left.*before_from_date"):
         build(raw, tmp_path, words, from_date=date(2030, 1, 1))
+
+
+def test_a_licence_that_is_not_kept_names_no_file(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    bad = [preprint(f"10.1101/{name}", type="WITHDRAWN", license=name) for name in ("../../../escaped", "N/A")]
+    (raw / "biorxiv/bad.json").write_bytes(preprint_page(bad))
+    snapshot = build(raw, tmp_path / "out", words, cleaning="published", sources=("biorxiv",))
+    assert not list(tmp_path.rglob("escaped*"))
+    assert provenance(snapshot)["sources"]["biorxiv"]["left_out"]["licence_not_kept"]["turns"] == 3
 
 
 def test_provenance_papers_and_licences(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:

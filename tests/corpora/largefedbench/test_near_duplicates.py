@@ -74,3 +74,14 @@ def test_signatures_do_not_depend_on_what_came_before(texts: list[str]) -> None:
     for one in texts:
         used.signature(one)
         assert (used.signature(one) == MinHash().signature(one)).all()
+
+
+@pytest.mark.parametrize(("similarity", "found"), [(0.7, 0.988), (0.5, 0.644)])
+def test_bands_find_the_documented_share_of_pairs(similarity: float, found: float) -> None:
+    """Signatures of pairs that agree in each place with the probability `similarity`, as MinHash's do."""
+    random = np.random.default_rng(0)
+    pairs = 4000
+    first = random.integers(0, 2**32, (pairs, PERMUTATIONS), dtype=np.uint32)
+    second = np.where(random.random(first.shape) < similarity, first, first + np.uint32(1))
+    duplicates = near_duplicates(np.concatenate([first, second]), 0.01)
+    assert len(duplicates) / pairs == pytest.approx(found, abs=0.025)  # three standard errors at most

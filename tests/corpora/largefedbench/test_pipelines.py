@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
 import yaml
 
 from fedtext.corpora.largefedbench.figure_data import sample_speeches, tokens_of_clients
+from fedtext.corpora.largefedbench.licenses import LICENSES
+from fedtext.corpora.largefedbench.manifest import SnapshotError
 from fedtext.corpora.largefedbench.tokens import ChunkTokenizer
 from fedtext.evaluation.figures_benchmark import speech_map, tokens_per_client_by_config
 from fedtext.fingerprint import FileDigests, local_paths
 from fedtext.params.corpus import Corpus
-from fedtext.params.largefedbench import LargeFedBench
+from fedtext.params.largefedbench import LargeFedBench, LicenseId
 from fedtext.pipelines.largefedbench.nodes import build_largefedbench, describe_largefedbench, draw_largefedbench
 from fedtext.pipelines.largefedbench_diff.nodes import compare_snapshots
 from fedtext.pipelines.snapshot.nodes import read_private_snapshot
 from fedtext.records import RECORD_COLUMNS, SPLIT_COLUMN
-from fedtext.refusal import RunRefusedError
+from fedtext.refusal import RunRefusedError, explanation
 
 from .conftest import PROJECT
 
@@ -73,21 +77,34 @@ def test_a_byte_that_changes_later_is_noticed_by_the_next_run(params: LargeFedBe
     table = next((snapshot / "congress" / "clients").glob("train-*.parquet"))
     table.write_bytes(table.read_bytes()[:-1] + b"?")
     assert FileDigests().of(named) != before
-    with pytest.raises(RunRefusedError, match=rf"{table.name} is not the file of MANIFEST"):
+    with pytest.raises(SnapshotError, match=rf"{table.name} is not the file of MANIFEST"):
         read_private_snapshot(Corpus(source="snapshot", snapshot="2025.1", config="congress"), params.out_dir)
 
 
+def refused(said: str, node: Callable[..., object], *inputs: object) -> None:
+    """The node fails with a sentence of this package's own, which a run shows instead of the traceback."""
+    with pytest.raises((ValueError, SnapshotError), match=said) as caught:
+        node(*inputs)
+    assert explanation(caught.value, Path()) == str(caught.value)
+
+
 def test_refusals_name_the_remedy(params: LargeFedBench, tmp_path: Path) -> None:
-    with pytest.raises(RunRefusedError, match="no raw pages in"):
-        build_largefedbench(params.model_copy(update={"raw_dir": str(tmp_path / "nowhere")}))
+    refused("no raw pages in", build_largefedbench, params.model_copy(update={"raw_dir": str(tmp_path / "nowhere")}))
     with pytest.raises(RunRefusedError, match="name two snapshots"):
         compare_snapshots(None, "2025.1", params)
-    with pytest.raises(RunRefusedError, match="not a finished snapshot"):
-        compare_snapshots("a", "b", params)
+    refused("not a finished snapshot", compare_snapshots, "a", "b", params)
     with pytest.raises(RunRefusedError, match=r"corpus\.snapshot=2025\.1,corpus\.config=congress"):
         read_private_snapshot(Corpus(source="snapshot"), params.out_dir)
-    with pytest.raises(RunRefusedError, match="not a finished snapshot"):
-        read_private_snapshot(Corpus(source="snapshot", snapshot="missing", config="congress"), params.out_dir)
+    missing = Corpus(source="snapshot", snapshot="missing", config="congress")
+    refused("not a finished snapshot", read_private_snapshot, missing, params.out_dir)
+    (tmp_path / "tokenizer.json").write_bytes(b"caf\xe9")
+    refused(r"tokenizer.json is not UTF-8 text", build_largefedbench, params)
+
+
+def test_a_bad_page_is_refused_in_one_sentence_even_out_of_a_worker(params: LargeFedBench, raw: Path) -> None:
+    (raw / "ca" / "bad.xml").write_bytes(b"<Hansard>")
+    with pytest.raises(RunRefusedError, match=r"ca/bad\.xml.*on_bad_page=continue"):
+        build_largefedbench(params.model_copy(update={"on_bad_page": "stop"}))
 
 
 def test_figures(params: LargeFedBench) -> None:
@@ -135,12 +152,23 @@ def test_lists_from_the_command_line_are_words() -> None:
     [
         ({"snapshot": "a/b"}, "not a plain directory name"),
         ({"sources": "ca moon"}, "Input should be"),
-        ({"split": {"method": "temporal"}}, "needs test_from"),
+        ({"exclude_licenses": "cc_by_nc cc-by-nd"}, "Input should be"),
+        ({"near_duplicate_similarity": 0.69}, "greater than or equal to 0.7"),
+        ({"split": {"test_from": "2024-01-01"}}, "test_from 2024-01-01 say nothing in a split by hash"),
+        ({"split": {"method": "temporal"}}, "needs two dates"),
+        ({"split": {"method": "temporal", "test_from": "2024-01-01"}}, "validation_from None .*set both"),
         ({"split": {"validation_share": 0.6, "test_share": 0.5}}, "leave nothing to train on"),
-        ({"split": {"validation_from": "2024-05-02", "test_from": "2024-05-01"}}, "swap them"),
+        (
+            {"split": {"method": "temporal", "validation_from": "2024-05-01", "test_from": "2024-05-01"}},
+            "leave no day for validation",
+        ),
         ({"unknown": 1}, "Extra inputs"),
     ],
 )
 def test_wrong_parameters_are_refused(values: dict[str, object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         LargeFedBench.model_validate(values)
+
+
+def test_the_licences_that_can_be_excluded_are_those_there_are() -> None:
+    assert set(get_args(LicenseId)) == set(LICENSES)

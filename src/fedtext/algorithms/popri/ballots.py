@@ -45,7 +45,7 @@ def score_by_ballots(
         noise_multiplier=noise,
         name="popri.scores",
         round=round_number,
-        seed=popri.seed,
+        settings=popri.model_dump_json(),
         ledger=ledger,
         key=key,
     )

@@ -54,12 +54,13 @@ def released_score(
     """How good this round's candidates are by released values alone; larger is better.
 
     With the witness's release: minus the squared distance between released and candidate mean features (an MMD^2, up
-    to the noise's constant), averaged over classes. With `mean_embedding` and `mean_cosine` the mean released score of
-    the candidates. None without any text, and where rounds cannot be compared: centred ballots always sum to zero,
-    histograms to the number of votes, however good the candidates are.
+    to the noise's constant), averaged over classes. With `mean_embedding` the mean released score of the candidates.
+    None without any text, and with ballots, which say what is best within a round but not how good the round is:
+    histograms sum to the number of votes, centred ballots to zero, and a ballot of many cosines is clipped to norm 1,
+    so that their level cancels and a round of equal texts scores highest.
     """
     full = written(candidate_embeddings)
-    if not full.any() or not popri.comparable_rounds:
+    if not full.any() or not popri.single_release:
         return None
     if released is None or popri.scoring == "mean_embedding":
         return float(scores[full].mean())

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from fedtext.algorithms.popri.budget import CLIP_NORM
 from fedtext.algorithms.popri.features import feature_map
+from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.secure_sum import digest, private_sum
 from fedtext.params.popri import Popri
@@ -17,6 +18,8 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import sampling_rate
 from fedtext.voting.ballots import client_mean_blocks
+
+RELEASE = "popri.mean_features"
 
 
 def release_private_mean(
@@ -29,24 +32,26 @@ def release_private_mean(
     scaled by 1/sqrt 2): its released sum stands for the class size, which is never read exactly. Without, the sum is
     divided by the public number of units that were to be expected.
     """
-    asked = asked_units(samples.units, ledger, key, seed=popri.seed, round=0)
+    inputs, settings = digest(samples.features, samples.unit, samples.label), popri.model_dump_json()
+    asked = asked_units(samples.units, ledger, key, name=RELEASE, round=0, settings=settings, input_digest=inputs)
     classes = len(popri.classes)
     dim = _sent_features(samples.features[:1], popri).shape[1]
     total, charged = private_sum(
         _sent_blocks(samples.of_units(asked), popri, asked),
         dim=classes * dim,
+        asked=len(asked),
         clip_norm=CLIP_NORM,
         noise_multiplier=noise,
-        name="popri.mean_features",
+        name=RELEASE,
         round=0,
         ledger=ledger,
         key=key,
-        input_digest=digest(samples.features, samples.unit, samples.label, asked),
+        input_digest=inputs + digest(asked),
     )
     sums = total.reshape(classes, dim)
     if not popri.labels:
         return sums / (ledger.population * sampling_rate(ledger.declaration, ledger.population)), charged
-    floor = charged.releases[-1].noise_stddev  # a class lost in the noise is not divided by next to nothing, or less
+    floor = summed_stddev(charged)  # a class lost in the noise is not divided by next to nothing, or less
     return sums[:, :-1] / np.maximum(sums[:, -1:], floor), charged
 
 

@@ -20,7 +20,7 @@ unit moves the sum by at most `clip_norm`. A record's ballot is one vote, of nor
 their code, and why, stands in docs/papers.md.
 """
 
-from fedtext.algorithms.private_evolution.budget import histogram_stddev, multiplier, planned_ledger
+from fedtext.algorithms.private_evolution.budget import multiplier, planned_ledger
 from fedtext.algorithms.private_evolution.cost import communication
 from fedtext.algorithms.private_evolution.expansion import seed_prompts
 from fedtext.algorithms.private_evolution.histogram import noised_histogram
@@ -30,7 +30,6 @@ from fedtext.algorithms.private_evolution.variation import lookahead_mean, next_
 
 __all__ = [
     "communication",
-    "histogram_stddev",
     "lookahead_mean",
     "multiplier",
     "next_population",

@@ -43,7 +43,7 @@ def noised_histogram(
         noise_multiplier=noise,
         name=RELEASE,
         round=round_number,
-        seed=evolution.seed,
+        settings=evolution.model_dump_json(),
         ledger=ledger,
         key=key,
     )

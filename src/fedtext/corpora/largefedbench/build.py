@@ -54,7 +54,7 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
     working = target.with_name(f".{target.name}.building")
     if target.exists():
         return _existing(target, working, identity["inputs_sha256"])
-    shards = _write_shards(params, tokenizer, digests, identity["code_sha256"], working / "shards", run)
+    shards = _write_shards(params, tokenizer, digests, working / "shards", run)
     _merge(shards, working / "snapshot", params, tokenizer, identity, digests, run)
     os.rename(working / "snapshot", target)
     shutil.rmtree(working)
@@ -64,13 +64,17 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
 def build_identity(
     params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]]
 ) -> dict[str, str]:
-    """Hashes of the code and of everything that goes in, and the library versions that shape the bytes."""
-    code = code_sha256()
+    """Hash of everything that goes in, and what it is made by."""
+    made_by = code_and_libraries()
     pages = [(page.name, page.superseded, digest) for group in digests.values() for page, digest, _ in group]
-    libraries = {name: version(name) for name in LIBRARIES}
-    facts = [code, tokenizer.sha256, params.bytes_matter(), pages, libraries]
+    facts = [made_by, tokenizer.sha256, params.bytes_matter(), pages]
     total = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    return {"inputs_sha256": total, "code_sha256": code} | {f"{name}_version": v for name, v in libraries.items()}
+    return {"inputs_sha256": total} | made_by
+
+
+def code_and_libraries() -> dict[str, str]:
+    """Hash of the code and the library versions that shape a snapshot's bytes."""
+    return {"code_sha256": code_sha256()} | {f"{name}_version": version(name) for name in LIBRARIES}
 
 
 def code_sha256() -> str:
@@ -103,13 +107,15 @@ def _write_shards(
     params: LargeFedBench,
     tokenizer: ChunkTokenizer,
     digests: dict[str, list[PageDigest]],
-    code: str,
     directory: Path,
     run: Run,
 ) -> list[tuple[str, Path]]:
     """All shards, written or found, as (source, path), in source and page order; shards of other builds are removed."""
+    made_by = json.dumps(code_and_libraries())
     tasks = [
-        task for name, pages in digests.items() for task in plan_shards(name, pages, params, tokenizer, code, directory)
+        task
+        for name, pages in digests.items()
+        for task in plan_shards(name, pages, params, tokenizer, made_by, directory)
     ]
     wanted = {task.path for task in tasks}
     for stale in directory.rglob("*") if directory.exists() else ():

@@ -130,12 +130,10 @@ def _duplicates(facts: dict[str, Any]) -> str:
 
 
 def _licenses(facts: dict[str, Any]) -> str:
-    rows: list[list[object]] = []
-    for license_id, clients in facts["licenses"].items():
-        known = LICENSES.get(license_id)
-        rows.append(
-            [license_id or "(none)", known.name if known else "unknown", clients, known.asks if known else "Ask."]
-        )
+    rows = [
+        [license_id, LICENSES[license_id].name, clients, LICENSES[license_id].asks]
+        for license_id, clients in facts["licenses"].items()
+    ]
     head = "## Licences\n\nColumn `license` of every client; texts in `licenses/`.\n\n"
     line = f"\n{UK_LINE}" if "open_parliament_3" in facts["licenses"] else ""
     return head + _table(["id", "licence", "clients", "what it asks"], rows) + line

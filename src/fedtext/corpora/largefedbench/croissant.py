@@ -51,14 +51,14 @@ DATA_TYPES = {"string": "sc:Text", "int32": "sc:Integer", "float": "sc:Float"}
 
 def describe(root: Path, provenance: dict[str, Any]) -> dict[str, Any]:
     """The description of the snapshot whose tables lie below `root`."""
-    licenses = [LICENSES[name].url for name in provenance["licenses"] if name in LICENSES]
+    licenses = [LICENSES[name].url for name in provenance["licenses"]]
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": f"LargeFedBench-{provenance['snapshot']}",
         "description": "Parliamentary speeches and scientific abstracts, one client each, after POPri's appendix F.",
-        "license": licenses or ["https://choosealicense.com/no-permission/"],
+        "license": licenses,
         "url": "https://arxiv.org/abs/2504.16438",
         "version": f"{provenance['format']}.0.0",
         "citeAs": "Hou et al., Private Federated Learning using Preference-Optimized Synthetic Data, ICML 2025",

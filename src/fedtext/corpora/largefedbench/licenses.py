@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from fedtext.params.largefedbench import LicenseId
+
 
 class License(NamedTuple):
     """A licence id, its name, where its text is, and what it asks in our own words."""
 
-    id: str
+    id: LicenseId
     name: str
     url: str
     asks: str
     commercial_use: bool
 
 
-def _creative_commons(license_id: str, name: str, path: str, asks: str, commercial_use: bool) -> License:
+def _creative_commons(license_id: LicenseId, name: str, path: str, asks: str, commercial_use: bool) -> License:
     return License(license_id, f"Creative Commons {name}", f"https://creativecommons.org/{path}/", asks, commercial_use)
 
 
 _BY = "Name the authors and the preprint (columns title and url), link to the licence, say what was changed."
 
-LICENSES = {
+LICENSES: dict[str, License] = {
     license.id: license
     for license in (
         License(
@@ -86,9 +88,7 @@ LICENSES = {
 
 
 def license_text(license_id: str) -> str:
-    """The page of `licenses/` for one licence; an id the sources give but we do not know says so."""
-    known = LICENSES.get(license_id)
-    if known is None:
-        return f"{license_id}\n\nThe source gave this licence id; its terms are not known to this project.\n"
+    """The page of `licenses/` for one licence."""
+    known = LICENSES[license_id]
     use = "Commercial use is not excluded." if known.commercial_use else "No commercial use."
     return f"{known.name}\n{known.url}\n\n{known.asks}\n{use}\n"

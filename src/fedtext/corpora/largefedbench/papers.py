@@ -51,7 +51,7 @@ def write_papers(
     (root / "raw_pages.sha256").write_text("".join(sorted(lines, key=lambda line: line[66:])), "utf-8")
     (root / "licenses").mkdir()
     for license_id in licenses:
-        (root / "licenses" / f"{license_id or 'none_given'}.txt").write_text(license_text(license_id), "utf-8")
+        (root / "licenses" / f"{license_id}.txt").write_text(license_text(license_id), "utf-8")
     (root / "README.md").write_text(render_card(provenance), "utf-8")
     _write_json(root / "croissant.json", describe(root, provenance))
 

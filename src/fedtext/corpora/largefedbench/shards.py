@@ -1,7 +1,8 @@
 """The first half of a build: raw pages, a few megabytes at a time, into sorted shards that survive a kill.
 
 A shard is one parquet file, renamed into place when it is whole; its name holds a fingerprint of its pages' bytes, the
-parameters, the tokenizer and the code, so a repeated build skips exactly the shards that would come out the same.
+parameters, the tokenizer, the code and the libraries, so a repeated build skips exactly the shards that would come out
+the same.
 """
 
 from __future__ import annotations
@@ -77,9 +78,17 @@ def _digest(page: RawPage) -> PageDigest:
 
 
 def plan_shards(
-    source: str, pages: list[PageDigest], params: LargeFedBench, tokenizer: ChunkTokenizer, code: str, directory: Path
+    source: str,
+    pages: list[PageDigest],
+    params: LargeFedBench,
+    tokenizer: ChunkTokenizer,
+    made_by: str,
+    directory: Path,
 ) -> list[ShardTask]:
-    """Successive runs of pages of about `params.shard_bytes`, each with the path its result will have."""
+    """Successive runs of pages of about `params.shard_bytes`, each with the path its result will have.
+
+    `made_by` names the code and the libraries that write the shards.
+    """
     groups: list[list[PageDigest]] = [[]]
     for page in pages:
         if groups[-1] and sum(p.size for p in groups[-1]) >= params.shard_bytes:
@@ -88,7 +97,7 @@ def plan_shards(
     tasks = []
     for number, group in enumerate(groups):
         facts = [
-            code,
+            made_by,
             tokenizer.sha256,
             params.bytes_matter(),
             [(p.page.name, p.page.superseded, p.sha256) for p in group],

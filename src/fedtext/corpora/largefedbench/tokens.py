@@ -80,12 +80,15 @@ def load_tokenizer(source: str, *, name: str | None = None) -> ChunkTokenizer:
     """The tokenizer in directory or file `source` (a tokenizer.json), else the Hugging Face tokenizer of that id.
 
     Raises:
-        ValueError: the tokenizer has no fast implementation, so it knows no character offsets.
+        ValueError: the tokenizer's file is not UTF-8, or it has no fast implementation and so no character offsets.
     """
     path = Path(source)
     file = path / "tokenizer.json" if path.is_dir() else path
     if file.is_file():
-        return ChunkTokenizer(name or source, file.read_text("utf-8"))
+        try:
+            return ChunkTokenizer(name or source, file.read_text("utf-8"))
+        except UnicodeDecodeError:
+            raise ValueError(f"tokenizer {file} is not UTF-8 text: give a tokenizer.json") from None
     from transformers import AutoTokenizer
 
     backend = getattr(AutoTokenizer.from_pretrained(source), "backend_tokenizer", None)

@@ -39,7 +39,13 @@ def controls_pipeline() -> Pipeline:
             scored("public_model", conditions.score_public_model, [], "private_counts_eps0"),
             scored("public_control", conditions.score_texts, ["public_samples"], "private_counts_public_control"),
             scored("untuned_control", conditions.score_texts, ["untuned_texts"], "private_counts_untuned_control"),
-            scored("private_text", conditions.score_private_text, ["private_train"], "private_counts_private"),
+            scored(
+                "private_text",
+                conditions.score_private_text,
+                ["private_train"],
+                "private_counts_private",
+                tags="unprotected_control",
+            ),
         ]
     )
 
@@ -68,10 +74,17 @@ def model_pipeline(algorithm: str) -> Pipeline:
     return Pipeline([scored, _comparison(algorithm, counts)])
 
 
-def _scored(name: str, function: Callable[..., Any], texts: list[str], counts: str, place: str) -> Node:
+def _scored(
+    name: str,
+    function: Callable[..., Any],
+    texts: list[str],
+    counts: str,
+    place: str,
+    tags: str | None = None,
+) -> Node:
     """Train the on-device model on some texts and count what it gets right in held-out text."""
     inputs = ["on_device", "private_test", *SETTINGS, *texts]
-    return node(function, inputs, counts, name=f"score_{name}", namespace=place)
+    return node(function, inputs, counts, name=f"score_{name}", namespace=place, tags=tags)
 
 
 def _comparison(algorithm: str, counts: dict[str, str]) -> Node:

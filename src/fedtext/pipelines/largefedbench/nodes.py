@@ -15,17 +15,16 @@ from fedtext.refusal import RunRefusedError
 def build_largefedbench(largefedbench: LargeFedBench) -> str:
     """Directory of the snapshot `largefedbench.snapshot`, built from the pages in `largefedbench.raw_dir`."""
     from fedtext.corpora.largefedbench.build import build_snapshot
-    from fedtext.corpora.largefedbench.manifest import SnapshotError
     from fedtext.corpora.largefedbench.raw_pages import RawPageError
     from fedtext.corpora.largefedbench.tokens import load_tokenizer
 
     name = largefedbench.tokenizer
     source = bundled(name.removeprefix(BUNDLED)) if name.startswith(BUNDLED) else name
     raw_dir, out_dir = Path(largefedbench.raw_dir), Path(largefedbench.out_dir)
+    tokenizer = load_tokenizer(source, name=name)
     try:
-        tokenizer = load_tokenizer(source, name=name)
         return str(build_snapshot(largefedbench, tokenizer, raw_dir=raw_dir, out_dir=out_dir))
-    except (ValueError, SnapshotError, RawPageError) as error:
+    except RawPageError as error:  # a worker's, which comes without the traceback that `explanation` goes by
         raise RunRefusedError(str(error)) from None
 
 

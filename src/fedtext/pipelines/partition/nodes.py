@@ -1,8 +1,5 @@
 """Records -> clients -> samples -> training, validation and test clients."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pandas as pd
 from plotly.graph_objects import Figure
 
@@ -24,9 +21,7 @@ def assign_clients(private_records: pd.DataFrame, params: Partition) -> pd.DataF
             "partition.split=hash to split the simulated clients anew, or partition.method=natural"
         )
     ids, labels = private_records["client_id"], private_records["label"].fillna("")
-    with refusing():
-        clients = partition(ids.to_numpy(dtype=str), labels.to_numpy(dtype=str), params)
-    return private_records.assign(client_id=clients)
+    return private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
 
 
 def chunk_private_records(private_clients: pd.DataFrame, generator: LanguageModel, chunking: Chunking) -> pd.DataFrame:
@@ -46,12 +41,11 @@ def split_samples(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Samples of the training, validation and test clients: the corpus's own splits, or by a hash of the client id."""
     clients = private_samples["client_id"].tolist()
-    with refusing():
-        if params.split == "corpus" and SPLIT_COLUMN in private_clients:
-            split = corpus_splits(clients, private_clients["client_id"], private_clients[SPLIT_COLUMN])
-        else:
-            shares = {"validation_share": params.validation_share, "test_share": params.test_share}
-            split = split_clients(clients, **shares, seed=params.seed)
+    if params.split == "corpus" and SPLIT_COLUMN in private_clients:
+        split = corpus_splits(clients, private_clients["client_id"], private_clients[SPLIT_COLUMN])
+    else:
+        shares = {"validation_share": params.validation_share, "test_share": params.test_share}
+        split = split_clients(clients, **shares, seed=params.seed)
     train, validation, test = (private_samples[split == name].reset_index(drop=True) for name in SPLITS)
     return train, validation, test
 
@@ -62,12 +56,3 @@ def draw_partition(private_test: pd.DataFrame, params: Partition) -> Figure:
     settings = {"natural": "", "iid": "", "label_skew": f", {params.labels_per_client} labels a client"}
     described = params.method + settings.get(params.method, f", alpha {params.alpha:g}")
     return partition_figure(pd.factorize(private_test["client_id"])[0], labels, described=described)
-
-
-@contextmanager
-def refusing() -> Iterator[None]:
-    """What cannot be partitioned is said in one sentence, without a traceback."""
-    try:
-        yield
-    except ValueError as error:
-        raise RunRefusedError(str(error)) from None

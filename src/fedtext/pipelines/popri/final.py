@@ -13,7 +13,9 @@ def final_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
     """From the last round to the synthetic data set and the privacy report."""
     choice = _unaccounted_choice(rounds, single) if unaccounted else [_choice(rounds, single)]
     ledger = "popri.ledger_final" if unaccounted else last_ledger(rounds, single)
-    return Pipeline([*choice, *_synthetic(rounds, single), *_records(rounds, single), _privacy_report(ledger)])
+    return Pipeline(
+        [*choice, *_synthetic(rounds, single), *_records(rounds, single, unaccounted), _privacy_report(ledger)]
+    )
 
 
 def _choice(rounds: int, single: bool) -> Node:
@@ -33,7 +35,7 @@ def _unaccounted_choice(rounds: int, single: bool) -> list[Node]:
         ),
         popri_node(
             nodes.choose_checkpoint_unaccounted,
-            ["private_validation_embeddings", last_ledger(rounds, single), *candidate_embeddings(rounds, single)],
+            ["private_validation_embeddings", last_ledger(rounds, single), *candidate_embeddings(rounds, single, True)],
             ["popri_checkpoint", "popri.ledger_final"],
             name="choose_checkpoint_unaccounted",
             tags="release",
@@ -69,12 +71,12 @@ def _synthetic(rounds: int, single: bool) -> list[Node]:
     ]
 
 
-def _records(rounds: int, single: bool) -> list[Node]:
+def _records(rounds: int, single: bool, unaccounted: bool) -> list[Node]:
     """What the evaluation and the report want to know of the rounds."""
     return [
         popri_node(
             nodes.collect_embeddings,
-            candidate_embeddings(rounds, single),
+            candidate_embeddings(rounds, single, unaccounted),
             "popri_round_embeddings",
             name="collect_embeddings",
         ),

@@ -19,5 +19,9 @@ def create_pipeline() -> Pipeline:
     rounds, single = active_rounds("popri"), chosen["scoring"] in SINGLE_RELEASE
     unaccounted = chosen["checkpoint"] == "fid_on_private_validation"
     return Pipeline(
-        [setup_pipeline(single), rounds_pipeline(rounds, single), final_pipeline(rounds, single, unaccounted)]
+        [
+            setup_pipeline(single),
+            rounds_pipeline(rounds, single, unaccounted),
+            final_pipeline(rounds, single, unaccounted),
+        ]
     )

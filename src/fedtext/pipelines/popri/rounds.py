@@ -10,15 +10,18 @@ from fedtext.unrolling import round_dataset, unroll
 SHARED = ("public_samples", "popri_prompt_pool", "generator", "encoder", "popri_released_mean")
 
 
-def rounds_pipeline(rounds: int, single: bool) -> Pipeline:
-    """All rounds; with a single release also the last adapter's candidates, scored but not trained on."""
+def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
+    """All rounds; where the checkpoint can be the last adapter for what it writes, its candidates too, not trained on.
+
+    With a single release they are scored as well, which is free; the unaccounted choice looks at them itself.
+    """
     carried = {"adapter_before": "adapter", "state_before": "state"}
     first = {"adapter_before": "popri.adapter", "state_before": "popri.state"}
     if not single:
         carried["ledger_before"], first["ledger_before"] = "ledger", "popri.ledger_open"
     one_round = Pipeline([*_candidates(), *_judgement(single), _training()])
     unrolled = unroll(one_round, rounds=rounds, namespace=NAME, carried=carried, first=first)
-    return unrolled + _closing(rounds) if single else unrolled
+    return unrolled + _closing(rounds, single) if single or unaccounted else unrolled
 
 
 def last_state(rounds: int, single: bool) -> str:
@@ -31,9 +34,9 @@ def last_ledger(rounds: int, single: bool) -> str:
     return "popri.ledger" if single else round_dataset(NAME, rounds, "ledger")
 
 
-def candidate_embeddings(rounds: int, single: bool) -> list[str]:
+def candidate_embeddings(rounds: int, single: bool, unaccounted: bool) -> list[str]:
     """Embeddings of the candidates of adapter 0, 1, ...: adapter t makes those of round t + 1."""
-    closing = ["popri.closing.candidate_embeddings"] if single else []
+    closing = ["popri.closing.candidate_embeddings"] if single or unaccounted else []
     return [*(round_dataset(NAME, t, "candidate_embeddings") for t in range(1, rounds + 1)), *closing]
 
 
@@ -101,12 +104,13 @@ def _training() -> Node:
     )
 
 
-def _closing(rounds: int) -> Pipeline:
-    """The last adapter's candidates, scored but not trained on: free with a single release."""
+def _closing(rounds: int, judged: bool) -> Pipeline:
+    """The last adapter's candidates, not trained on."""
     before = {f"{name}_before": round_dataset(NAME, rounds, name) for name in ("adapter", "state")}
+    closing = Pipeline([*_candidates(), *(_judgement(single=True) if judged else ())])
     return Pipeline(
-        [*_candidates(), *_judgement(single=True)],
-        inputs=before | {name: name for name in SHARED},
+        closing,
+        inputs=before | {name: name for name in SHARED if name in closing.inputs()},
         parameters={POPRI, "params:chunking"},
         namespace=f"{NAME}.closing",
     )

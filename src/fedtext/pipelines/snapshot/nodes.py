@@ -14,7 +14,6 @@ def read_private_snapshot(corpus: Corpus, out_dir: str) -> pd.DataFrame:
 
     `corpus.max_clients` of them are those with the smallest hashes of their id: a fair part of all dates and sources.
     """
-    from fedtext.corpora.largefedbench.manifest import SnapshotError
     from fedtext.corpora.largefedbench.snapshot import read_snapshot, snapshot_directory
 
     if corpus.snapshot is None or corpus.config is None:
@@ -22,10 +21,7 @@ def read_private_snapshot(corpus: Corpus, out_dir: str) -> pd.DataFrame:
             "corpus.source 'snapshot' needs corpus.snapshot (a name below largefedbench.out_dir, or a directory) and "
             "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress"
         )
-    try:
-        records = read_snapshot(snapshot_directory(corpus.snapshot, out_dir), corpus.config)
-    except SnapshotError as error:
-        raise RunRefusedError(str(error)) from None
+    records = read_snapshot(snapshot_directory(corpus.snapshot, out_dir), corpus.config)
     if corpus.max_clients is None:
         return records
     hashes = records["client_id"].map(partial(derived_seed, 0, "max_clients"))

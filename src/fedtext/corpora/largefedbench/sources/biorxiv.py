@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,13 @@ from fedtext.corpora.largefedbench.raw_pages import RawPage, parse_json, reading
 from fedtext.corpora.largefedbench.turns import SPEECH, Paragraph, Turn, joined
 
 ALLOWED_LICENSES = frozenset({"cc_by", "cc_by_nc", "cc_by_nd", "cc_by_nc_nd", "cc0"})
+# Many a preprint is about withdrawal: only the notices themselves open so.
+WITHDRAWN = re.compile(r"\W*withdrawn\b", re.IGNORECASE)
+WITHDRAWAL_NOTICE = re.compile(
+    r"\s*(?:withdrawal statement|(?:the )?authors? ha(?:s|ve) withdrawn"
+    r"|this (?:article|manuscript|preprint) has been withdrawn)",
+    re.IGNORECASE,
+)
 
 
 def parse(page: RawPage) -> Iterator[Turn]:
@@ -68,11 +76,12 @@ def _turn(row: dict[str, Any], server: str) -> Turn:
 
 
 def _kind(row: dict[str, Any], version: str) -> str:
-    withdrawn = f"{row.get('type', '')} {row['title']} {row['abstract']}"[:200].lower()
-    if "withdrawn" in withdrawn or "withdrawal" in withdrawn[:40]:
+    # The published reading keeps withdrawn rows: none may come past the licence.
+    if joined(str(row.get("license", ""))) not in ALLOWED_LICENSES:
+        return "licence_not_kept"
+    heads = (str(row.get("type", "")), row["title"])
+    if any(map(WITHDRAWN.match, heads)) or WITHDRAWAL_NOTICE.match(row["abstract"]):
         return "withdrawn"
     if not row["abstract"].strip():
         return "empty_abstract"
-    if joined(str(row.get("license", ""))) not in ALLOWED_LICENSES:
-        return "licence_not_kept"
     return SPEECH if version == "1" else "later_version"

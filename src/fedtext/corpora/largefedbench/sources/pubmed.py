@@ -18,6 +18,11 @@ LICENSE = "pubmed"
 MONTHS = {
     name: number for number, name in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"), start=1)
 }
+# An issue is often printed months after its articles were public: the history says when PubMed had them.
+DATES = (
+    "MedlineCitation/Article/ArticleDate", "MedlineCitation/Article/Journal/JournalIssue/PubDate",
+    "PubmedData/History/PubMedPubDate[@PubStatus='entrez']", "PubmedData/History/PubMedPubDate[@PubStatus='pubmed']",
+)  # fmt: skip
 
 
 def parse(page: RawPage) -> Iterator[Turn]:
@@ -31,7 +36,7 @@ def parse(page: RawPage) -> Iterator[Turn]:
 def _turn(page: RawPage, number: int, article: Any) -> Turn:
     citation = article.find("MedlineCitation")
     pmid = joined(citation.findtext("PMID")) if citation is not None else ""
-    date = _date(citation) if pmid.isdigit() else None
+    date = _date(article) if pmid.isdigit() else None
     if date is None:
         text = joined(*article.itertext())[:200]
         return Turn(
@@ -46,16 +51,19 @@ def _turn(page: RawPage, number: int, article: Any) -> Turn:
     )  # fmt: skip
 
 
-def _date(citation: Any) -> str | None:
-    """The electronic date, else the issue's (month and day 1 where the journal gives none), else None."""
-    for path in ("Article/ArticleDate", "Article/Journal/JournalIssue/PubDate"):
-        element = citation.find(path)
-        year = joined(element.findtext("Year")) if element is not None else ""
-        if year.isdigit() and len(year) == 4:
-            month, day = joined(element.findtext("Month")), joined(element.findtext("Day"))
-            number = int(month) if month.isdigit() else MONTHS.get(month[:3].lower(), 1)
-            try:
-                return datetime.date(int(year), number, int(day) if day.isdigit() else 1).isoformat()
-            except ValueError:
-                continue
-    return None
+def _date(article: Any) -> str | None:
+    """The earliest of the article's dates, for a cutoff must not pass what was public before it; None without one."""
+    days = (_day(element) for path in DATES for element in article.iterfind(path))
+    return min((day for day in days if day), default=None)
+
+
+def _day(element: Any) -> str | None:
+    """The element's ISO date (month and day 1 where it gives none), or None if it has no year or is no date."""
+    year, month, day = (joined(element.findtext(name)) for name in ("Year", "Month", "Day"))
+    if not (year.isdigit() and len(year) == 4):
+        return None
+    number = int(month) if month.isdigit() else MONTHS.get(month[:3].lower(), 1)
+    try:
+        return datetime.date(int(year), number, int(day) if day.isdigit() else 1).isoformat()
+    except ValueError:
+        return None

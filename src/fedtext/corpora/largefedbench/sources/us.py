@@ -33,10 +33,15 @@ MODS = "{http://www.loc.gov/mods/v3}"
 UNSPOKEN_CLASSES = {"EXTENSIONS": "extensions_of_remarks", "DAILYDIGEST": "daily_digest"}
 CLASS_OF_LETTER = {"H": "HOUSE", "S": "SENATE", "E": "EXTENSIONS", "D": "DAILYDIGEST"}
 
-_NAME = r"(?:[A-Z][a-zA-Z'’-]*[A-Z]{2,}[A-Z'’-]*|[A-Z]{2,}|[A-Z]\.)"
+_TITLE = "(?:Mr|MR|Mrs|MRS|Ms|MS|Miss|MISS|Dr|DR|Chairman|Senator)"
+_CAPITAL = "[A-ZÀ-Þ]"
+_NAME = (
+    rf"(?:De |La |Van |de la )*(?:{_CAPITAL}[a-zA-ZÀ-ÿ'’-]*{_CAPITAL}{{2,}}(?:{_CAPITAL}|['’-])*"
+    rf"|{_CAPITAL}{{2,}}|{_CAPITAL}\.)"
+)
 _STATE = r"(?: of (?:the )?[A-Z][a-z]+(?: [A-Z][a-z]+)*)?"
 MEMBER = re.compile(
-    rf"(?P<bullet>•\s*)?(?P<name>(?:Mr|Mrs|Ms|Miss|Dr|Chairman|Senator)\.? {_NAME}(?: {_NAME})*{_STATE})"
+    rf"(?P<bullet>•\s*)?(?P<name>{_TITLE}\.? {_NAME}(?: {_NAME})*{_STATE})"
     r"(?: \([^()]*\))?\.\s+"
 )
 CHAIR = re.compile(

@@ -8,6 +8,7 @@ import pandas as pd
 from fedtext.algorithms import private_evolution as algorithm
 from fedtext.embedding.blanks import encode_written
 from fedtext.embedding.encoder import Encoder
+from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
 from fedtext.generation.language_model import LanguageModel
 from fedtext.generation.masked_model import MaskedModel
@@ -79,7 +80,7 @@ def select_survivors(
     candidates: pd.DataFrame, histogram: np.ndarray, ledger: Ledger, state: State, evolution: PrivateEvolution
 ) -> pd.DataFrame:
     """Who survives, by the noised histogram alone."""
-    noise_stddev = algorithm.histogram_stddev(ledger)
+    noise_stddev = summed_stddev(ledger)
     return algorithm.select_survivors(candidates, histogram, noise_stddev, evolution, state["round"] + 1)
 
 
@@ -92,5 +93,5 @@ def close_evolution_round(
     evolution: PrivateEvolution,
 ) -> State:
     """The state handed to the next round."""
-    noise_stddev = algorithm.histogram_stddev(ledger)
+    noise_stddev = summed_stddev(ledger)
     return algorithm.next_state(state, candidates, histogram, noise_stddev, survivors, evolution)

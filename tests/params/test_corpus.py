@@ -1,0 +1,21 @@
+"""What a corpus refuses before anything is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from fedtext.params.corpus import Corpus
+
+
+@pytest.mark.parametrize("source", ["docstrings", "table", "snapshot"])
+@pytest.mark.parametrize(("name", "read_by"), [("path", "table"), ("snapshot", "snapshot"), ("config", "snapshot")])
+def test_what_only_another_source_reads_is_not_ignored(source: str, name: str, read_by: str) -> None:
+    """Who gives a file without its source would otherwise get results about the docstrings."""
+    given = {"source": source, name: "mine"}
+    if source == read_by:
+        assert getattr(Corpus.model_validate(given), name) == "mine"
+        return
+    with pytest.raises(
+        ValueError, match=rf"corpus\.{name} is given, but corpus\.source is {source}: add corpus\.source={read_by}"
+    ):
+        Corpus.model_validate(given)
