@@ -18,14 +18,13 @@ def follow(records_root: Path, mlflow: Mapping[str, Any]) -> None:
     if not (Path(file).is_file() and place.startswith(records_root.as_uri())):
         return
     with closing(sqlite3.connect(file)) as database, database:
-        found = database.execute("SELECT artifact_location FROM experiments WHERE name = ?", (experiment["name"],))
-        for (stored,) in found.fetchall():
-            if stored != place:
-                database.execute(
-                    "UPDATE runs SET artifact_uri = ?1 || substr(artifact_uri, length(?2) + 1) "
-                    "WHERE substr(artifact_uri, 1, length(?2)) = ?2",
-                    (place, stored),
-                )
-                database.execute(
-                    "UPDATE experiments SET artifact_location = ? WHERE name = ?", (place, experiment["name"])
-                )
+        named = {"name": experiment["name"], "new": place}
+        found = database.execute("SELECT artifact_location FROM experiments WHERE name = :name", named).fetchone()
+        if found is not None and found[0] != place:
+            named["old"] = found[0]
+            database.execute(
+                "UPDATE runs SET artifact_uri = :new || substr(artifact_uri, length(:old) + 1) "
+                "WHERE substr(artifact_uri, 1, length(:old)) = :old",
+                named,
+            )
+            database.execute("UPDATE experiments SET artifact_location = :new WHERE name = :name", named)
