@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kedro.config import OmegaConfigLoader
+from kedro.utils import find_kedro_project
 from omegaconf import OmegaConf
+
+from fedtext.refusal import RunRefusedError
 
 DEFAULT_DATA_ROOT = "data"
 TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: where the run that started this one keeps MLflow's records
@@ -27,7 +30,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
     - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
       global `data_root`; a relative path starts at the project.
-    - `${tracking_root:}` is where MLflow's records lie: the data root, or that of the run which started this one.
+    - `${tracking_root:}` is where MLflow's records lie: the data root, or that of the run which started this one;
+      `${tracking_uri:}` is the same directory as a URI.
     - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
     """
 
@@ -38,7 +42,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
         super().__init__(*args, **kwargs)
         register = getattr(OmegaConf, "register_resolver", OmegaConf.register_new_resolver)  # renamed in 2.4
         register("data_root", lambda: str(self.data_root), replace=True)
-        register("tracking_root", lambda: os.environ.get(TRACKING_ROOT) or str(self.data_root), replace=True)
+        register("tracking_root", lambda: str(self.tracking_root), replace=True)
+        register("tracking_uri", lambda: self.tracking_root.as_uri(), replace=True)  # noqa: PLW0108 - not known yet
         ProjectConfigLoader.active = self
 
     def __getitem__(self, key: str) -> dict[str, Any]:
@@ -53,14 +58,26 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     @property
     def project_path(self) -> Path:
-        """The directory that holds `conf`."""
-        return Path(self.conf_source).resolve().parent
+        """The Kedro project around `conf`, or, for a `--conf-source` outside of one, the working directory's."""
+        around = Path(self.conf_source).resolve().parent
+        return Path(find_kedro_project(around) or find_kedro_project(Path.cwd()) or around)
 
     @cached_property
     def data_root(self) -> Path:
-        """Absolute path below which the run reads and writes everything."""
-        chosen = (self.runtime_params or {}).get("data_root") or self["globals"].get("data_root", DEFAULT_DATA_ROOT)
+        """Absolute path below which the run reads and writes everything.
+
+        Raises:
+            RunRefusedError: it was given, and is empty.
+        """
+        chosen = (self.runtime_params or {}).get("data_root", self["globals"].get("data_root", DEFAULT_DATA_ROOT))
+        if not chosen:
+            raise RunRefusedError("data_root is empty, perhaps an unset variable: name a directory, or leave it out")
         return self.project_path / Path(str(chosen)).expanduser()
+
+    @property
+    def tracking_root(self) -> Path:
+        """Absolute path of the directory that holds MLflow's records."""
+        return Path(os.environ.get(TRACKING_ROOT) or self.data_root)
 
 
 def active_loader() -> ProjectConfigLoader:
@@ -74,13 +91,25 @@ def active_parameters() -> dict[str, Any]:
     return active_loader().parameters
 
 
+def active_group(name: str) -> dict[str, Any]:
+    """One group of parameters, which a graph needs before Kedro has validated any parameter.
+
+    Raises:
+        ValueError: it was given one value in place of its parameters.
+    """
+    group = active_parameters()[name]
+    if not isinstance(group, dict):
+        raise ValueError(f"{name} is {group!r}, but names a group of parameters: give one of them, {name}.NAME=VALUE")
+    return group
+
+
 def active_rounds(algorithm: str) -> int:
     """Declared number of rounds, which a graph needs before Kedro has validated any parameter.
 
     Raises:
         ValueError: it is not a whole number of at least 1.
     """
-    rounds = active_parameters()[algorithm]["rounds"]
+    rounds = active_group(algorithm)["rounds"]
     if not isinstance(rounds, int) or rounds < 1:
         raise ValueError(f"{algorithm}.rounds is {rounds!r}: it must be a whole number of at least 1")
     return rounds
@@ -102,7 +131,6 @@ def privacy_class(name: str, entry: dict[str, Any]) -> str | None:
 def _loader_without_session() -> ProjectConfigLoader:
     """The loader that a session would make: `kedro registry list` builds pipelines without one."""
     from kedro.framework.project import PACKAGE_NAME, settings
-    from kedro.utils import find_kedro_project
 
     package = Path(str(import_module(PACKAGE_NAME or "fedtext").__file__))
     project = find_kedro_project(package.parent) or find_kedro_project(Path.cwd())

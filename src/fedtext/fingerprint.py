@@ -16,9 +16,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
 from pydantic import BaseModel
 
 MISSING = "missing"
+DEVELOPMENT = 'extra == "dev"'
 
 
 def canonical(value: Any) -> str:
@@ -66,15 +68,18 @@ def stat_key(path: Path) -> str:
     return f"{stat.st_dev}:{stat.st_ino}:{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
 
 
-def local_paths(value: Any) -> list[Path]:
-    """Existing local files and directories that a parameter's strings name: what they hold is an input too."""
+def local_paths(value: Any, name: str = "") -> list[Path]:
+    """Existing local files and directories that a parameter's strings name: what they hold is an input too.
+
+    A plain word names one where the parameter's `name` ends in `path` or `dir`; elsewhere it is a word.
+    """
     if isinstance(value, BaseModel):
         value = value.model_dump()
     if isinstance(value, Mapping):
-        return [path for inner in value.values() for path in local_paths(inner)]
+        return [path for key, inner in value.items() for path in local_paths(inner, str(key))]
     if isinstance(value, list | tuple):
-        return [path for inner in value for path in local_paths(inner)]
-    if isinstance(value, str) and ("/" in value or "." in value):
+        return [path for inner in value for path in local_paths(inner, name)]
+    if isinstance(value, str) and ("/" in value or "." in value or name.endswith(("path", "dir"))):
         path = Path(value).expanduser()
         try:
             # A directory around the working directory ("/", "..") is a coincidence, not an input.
@@ -86,16 +91,17 @@ def local_paths(value: Any) -> list[Path]:
 
 @cache
 def library_digest(package: str) -> str:
-    """The interpreter's version and those of the distributions that `package` declares as dependencies."""
+    """The interpreter's version and those of the distributions that `package` needs, its `dev` tools left out."""
     try:
         required = metadata.requires(package) or []
     except metadata.PackageNotFoundError:
         required = []
     versions = {sys.version}
-    for requirement in required:
-        name = requirement.split(";")[0].split("[")[0].strip(" ()<>=!~0123456789.,*")
+    for requirement in map(Requirement, required):
+        if str(requirement.marker) == DEVELOPMENT:
+            continue
         try:
-            versions.add(f"{name}=={metadata.version(name)}")
+            versions.add(f"{requirement.name}=={metadata.version(requirement.name)}")
         except metadata.PackageNotFoundError:
             continue
     return text_digest(*sorted(versions))

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline
 
-from fedtext.config import active_parameters
+from fedtext.config import active_group
 from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
 from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
@@ -31,7 +31,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     left below the data root is not done again, so jobs share all that they have in common.
     """
     sources = {"docstrings": docstrings(), "table": table(), "snapshot": snapshot()}
-    source = active_parameters()["corpus"]["source"]
+    source = active_group("corpus")["source"]
     if source not in sources:
         raise ValueError(f"corpus.source is {source!r}: choose one of {', '.join(sources)}")
     steps = {

@@ -51,6 +51,11 @@ def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -
     return list(dict.fromkeys(faults))
 
 
+def parameters_refused(faults: Sequence[str]) -> RunRefusedError:
+    """The refusal that says all of them, of which there is at least one."""
+    return RunRefusedError("parameters are wrong:", faults) if len(faults) > 1 else RunRefusedError(faults[0])
+
+
 def _fault(name: str, found: Mapping[str, Any]) -> str:
     where = ".".join([name, *map(str, found["loc"])])
     said = str(found["msg"])

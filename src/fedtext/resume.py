@@ -5,9 +5,10 @@ parameter values, input contents, code, library versions, catalog settings - are
 rebuilt input that came out the same rebuilds nothing further, a changed one rebuilds all that read it. So a run is
 never a mixture of old and new, whatever was killed, changed or deleted in between.
 
-Two node tags change this: `keep` makes a node run only where its output or record is missing or its parameters or
-inputs changed (a secret key must survive a change of code); `reads_installed_packages` adds every installed
-distribution to what the node depends on. Nodes tagged `release` are entered in the data root's release history.
+Two node tags change this. `keep`: however code, libraries and catalog change, the node runs only where its output is
+missing or altered or its parameters or inputs changed, and an output without a record is taken over (a secret key must
+survive). `reads_installed_packages` adds every installed distribution to what the node depends on. Nodes tagged
+`release` are entered in the data root's release history.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ class Resumption:
             return "not run here before"
         if missing:
             return f"{', '.join(missing)} missing"
-        if changed := [n for n in sorted(parts.keys() | record.parts.keys()) if parts.get(n) != record.parts.get(n)]:
+        compared = node.inputs if KEEP in node.tags else sorted(parts.keys() | record.parts.keys())
+        if changed := [name for name in compared if parts.get(name) != record.parts.get(name)]:
             return f"{', '.join(changed)} changed"
         if UNIDENTIFIED in parts.values():
             return "an input cannot be identified"
@@ -80,9 +82,8 @@ class Resumption:
     def parts(self, node: Node) -> dict[str, str]:
         """Digests of all that the node's outputs depend on, by name."""
         parts = {"wiring": text_digest(_function_name(node), canonical([node._inputs, node._outputs, _bound(node)]))}
-        if KEEP not in node.tags:
-            parts["code"] = self._code_digest(node)
-            parts["libraries"] = fingerprint.library_digest("fedtext")
+        parts["code"] = self._code_digest(node)
+        parts["libraries"] = fingerprint.library_digest("fedtext")
         if READS_PACKAGES in node.tags:
             parts["installed packages"] = fingerprint.installed_packages_digest()
         for name in node.inputs:
@@ -140,7 +141,7 @@ class Resumption:
 
     def _parameter_digest(self, name: str) -> str:
         value = self._dataset(name).load()
-        return text_digest(canonical(value), *map(self._digests.of, fingerprint.local_paths(value)))
+        return text_digest(canonical(value), *map(self._digests.of, fingerprint.local_paths(value, name)))
 
     def _code_digest(self, node: Node) -> str:
         modules = [_function_name(node)]

@@ -24,7 +24,7 @@ from pluggy import PluginManager
 from fedtext.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.config import active_data_root, active_parameters
 from fedtext.provenance import DataRootBusyError, Store
-from fedtext.refusal import RunRefusedError, explanation, parameter_faults
+from fedtext.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
 from fedtext.resume import Resumption
 
 BUDGET = "budget"  # tag of nodes that check a budget
@@ -118,7 +118,7 @@ def _refusal(error: Exception) -> RunRefusedError | None:
     if isinstance(error, ParameterValidationError):
         models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
         faults = parameter_faults(active_parameters(), models) or [str(error)]
-        return RunRefusedError("parameters are wrong:", faults) if len(faults) > 1 else RunRefusedError(faults[0])
+        return parameters_refused(faults)
     said = explanation(error, active_data_root())
     return None if said is None else RunRefusedError(said)
 
@@ -126,7 +126,8 @@ def _refusal(error: Exception) -> RunRefusedError | None:
 class ResumableSession(KedroSession):
     """Kedro's session with `ResumableRunner` in place of the plain sequential one, whoever starts the run.
 
-    `kedro run --runner ThreadRunner` runs without records: the next plain run then repeats what it cannot vouch for.
+    `kedro run --runner ThreadRunner` runs without records: the next plain run then repeats what it cannot vouch for. A
+    run that releases private data is refused there (fedtext.hooks.preflight): nothing would remember it.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -140,8 +141,9 @@ class ResumableSession(KedroSession):
         Raises:
             RunRefusedError: something that a user can put right; the error it was first is its cause.
         """
-        if type(kwargs.get("runner") or SequentialRunner()) is SequentialRunner:
-            kwargs["runner"] = ResumableRunner()
+        runner = kwargs.get("runner") or SequentialRunner()
+        if type(runner) is SequentialRunner:
+            kwargs["runner"] = ResumableRunner(is_async=runner._is_async)
         try:
             result: dict[str, Any] = super().run(*args, **kwargs)
         except Exception as error:

@@ -65,6 +65,13 @@ def test_every_parameter_of_a_node_has_a_type_that_resolves() -> None:
         assert "return" in hints, f"{node.name} has no return type"
 
 
+def test_nodes_that_read_docstrings_of_installed_packages_depend_on_them() -> None:
+    nodes = every_node()
+    readers = {n.name for n in nodes if {"public_records", "stdlib_records"} & set(n.func.__code__.co_names)}
+    assert "read_pretraining_text" in readers
+    assert readers == {n.name for n in nodes if "reads_installed_packages" in n.tags}
+
+
 def test_nodes_are_short() -> None:
     for node in every_node():
         source, _ = inspect.getsourcelines(node.func)

@@ -65,6 +65,13 @@ def nothing_left(root: Path) -> bool:
         ({"popri__round": 3}, ["popri.round is no parameter"]),
         ({"poppri__rounds": 3}, ["poppri is no parameter"]),
         ({"corpus__source": "web"}, ["corpus.source", "docstrings"]),
+        ({"corpus": "table"}, ["corpus is 'table'", "corpus.NAME=VALUE"]),
+        ({"popri": 3}, ["popri is 3", "popri.NAME=VALUE"]),
+        ({"privacy": 3}, ["privacy is 3"]),
+        ({"privacy__noise_seed": "abc"}, ["privacy.noise_seed is 'abc'", "integer"]),
+        ({"compare": 3}, ["compare is 3"]),
+        ({"compare__algorithms": "popri pe"}, ["compare.algorithms names pe", "private_evolution"]),
+        ({"compare__seeds": "one"}, ["compare.seeds.0 is 'one'", "integer"]),
         ({"corpus__source": "snapshot"}, ["corpus.snapshot=2025.1,corpus.config=congress"]),
         (
             {"corpus__source": "snapshot", "corpus__snapshot": "/nowhere/2025.1", "corpus__config": "congress"},

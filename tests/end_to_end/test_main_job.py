@@ -51,7 +51,7 @@ def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> 
     ]
     table = tmp_path / "mine.csv"
     pd.DataFrame({"text": canaries, "client_id": [f"person-{i}" for i in range(60)]}).to_csv(table, index=False)
-    root, store = tmp_path / "data", tmp_path / "mlflow.db"
+    root = tmp_path / "data"
     done = kedro(
         "run",
         "--env",
@@ -59,10 +59,11 @@ def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> 
         "--params",
         params(data_root=root, corpus__source="table", corpus__path=table, privacy__delta=1e-3),
         FEDTEXT_TRACKING="on",
-        MLFLOW_TRACKING_URI=f"sqlite:///{store}",
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert "zyxwquokka" not in done.stdout + done.stderr
+    assert b"popri.rounds" in (root / "mlflow.db").read_bytes(), "MLflow recorded nothing that could have leaked"
+    assert {"scorecard.json", "privacy_report.json"} <= {path.name for path in (root / "mlartifacts").rglob("*.json")}
     leaked = [
         path
         for path in tmp_path.rglob("*")

@@ -31,19 +31,29 @@ PARAMETERS = {
     "partition": {"seed": 0},
     "privacy": {"noise_seed": None},
     "corpus": {"source": "docstrings"},
+    "largefedbench": {"out_dir": "/benchmark"},
 }
+SNAPSHOTS = {"largefedbench": {"out_dir": "/benchmark"}}
 ENTRIES = ("popri", "rank_7")
 RANK_7 = Entry(algorithm="popri", params={"popri": {"rejected_rank": 7}})
 
 
 def planned(root: Path, name: str = "popri", entry: Entry | None = None, **changed: Any) -> children.Child:
-    given: dict[str, Any] = {"root": root, "project": root, "env": "tiny", "given": {}, "parameters": PARAMETERS}
+    given: dict[str, Any] = {
+        "root": root,
+        "project": root,
+        "conf": "/conf",
+        "env": "tiny",
+        "given": {},
+        "parameters": PARAMETERS,
+    }
     return children.planned(name, entry or Entry(algorithm="popri"), 3, **{**given, **changed})
 
 
 def test_every_seed_but_the_partition_s_is_the_run_s_own(tmp_path: Path) -> None:
     params = planned(tmp_path).params
-    assert params == {"popri": {"seed": 3}, "evaluation": {"seed": 3}, "data_root": str(tmp_path / "seed_3")}
+    own = {"popri": {"seed": 3}, "evaluation": {"seed": 3}, "data_root": str(tmp_path / "seed_3")}
+    assert params == {**own, **SNAPSHOTS}
 
 
 def test_a_simulation_has_another_noise_seed_for_every_seed(tmp_path: Path) -> None:
@@ -59,6 +69,13 @@ def test_given_parameters_go_to_every_run_and_the_entry_s_own_win(tmp_path: Path
     assert "compare" not in child.params
     assert child.params["data_root"] == str(tmp_path / "seed_3_rank_7")
     assert given["popri"] == {"rounds": 5, "rejected_rank": 2}, "what was given is not changed"
+
+
+def test_snapshots_are_the_comparison_s_and_not_below_the_run_s_data_root(tmp_path: Path) -> None:
+    given = {"corpus": {"source": "snapshot", "snapshot": "mine"}, "largefedbench": {"processes": 2}}
+    params = planned(tmp_path, given=given).params
+    assert params["largefedbench"] == {"processes": 2, "out_dir": "/benchmark"}
+    assert params["corpus"] == given["corpus"]
 
 
 def test_entries_with_parameters_of_their_own_start_from_the_shared_files(tmp_path: Path) -> None:
@@ -107,7 +124,7 @@ def test_a_run_hands_over_its_reports_and_seconds_by_side(tmp_path: Path, comman
     result, seconds, asked = asking(planned(tmp_path))(True)
     assert asked
     assert commands[0][:6] == [sys.executable, "-m", "kedro", "run", "--pipelines", "popri"]
-    assert commands[0][-2:] == ["--env", "tiny"]
+    assert commands[0][-4:] == ["--conf-source", "/conf", "--env", "tiny"]
     assert (result["card"], result["privacy"], result["sets_map"]) == (
         {"algorithm": "POPri"},
         {"releases": [{"name": "other.mean"}]},

@@ -16,6 +16,7 @@ os.environ["FEDTEXT_TRACKING"] = "off"  # before the settings are imported
 
 from kedro.framework.project import settings
 from kedro.framework.startup import bootstrap_project
+from kedro.runner import AbstractRunner
 
 from fedtext import source_digest
 from fedtext.config import ProjectConfigLoader
@@ -30,10 +31,17 @@ class ToyProject:
         self.path = path
         self.data = path / "data"
 
-    def run(self, pipeline: str | None = None, *, env: str | None = None, **params: Any) -> dict[str, Any]:
-        """One session, as `kedro run --pipelines PIPELINE --env ENV --params ...` makes it."""
+    def run(
+        self,
+        pipeline: str | None = None,
+        *,
+        env: str | None = None,
+        runner: AbstractRunner | None = None,
+        **params: Any,
+    ) -> dict[str, Any]:
+        """One session, as `kedro run --pipelines PIPELINE --env ENV --runner RUNNER --params ...` makes it."""
         with settings.SESSION_CLASS.create(project_path=self.path, env=env, runtime_params=params) as session:
-            return session.run(pipeline_names=[pipeline] if pipeline else None)
+            return session.run(pipeline_names=[pipeline] if pipeline else None, runner=runner)
 
     def files(self, root: Path | None = None) -> dict[str, str]:
         """SHA-256 of every result by its relative path; the records of the runs left out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 from kedro.framework.project import pipelines
 
-from fedtext.config import ProjectConfigLoader, active_data_root, active_parameters, privacy_class
+from fedtext.config import ProjectConfigLoader, active_data_root, active_group, active_parameters, privacy_class
+from fedtext.refusal import RunRefusedError
 from tests.wiring.conftest import ToyProject
 
 
@@ -57,6 +59,24 @@ def test_the_data_root_is_absolute_and_follows_params(toy: ToyProject, tmp_path:
     assert active_data_root() == tmp_path / "far"
     filepath = ProjectConfigLoader.active["catalog"]["private_records"]["filepath"]  # type: ignore[index]
     assert filepath == str(tmp_path / "far/01_raw/records.parquet")
+
+
+def test_a_given_data_root_is_not_empty(toy: ToyProject) -> None:
+    for empty in (None, ""):  # `--params data_root=$UNSET`
+        with pytest.raises(RunRefusedError, match="data_root is empty"):
+            toy.run(data_root=empty)
+    assert not toy.data.exists()
+
+
+def test_a_relative_data_root_starts_at_the_project_wherever_conf_is(toy: ToyProject, tmp_path: Path) -> None:
+    shutil.copytree(toy.path / "conf", tmp_path / "other" / "conf")
+    assert loader(tmp_path / "other").data_root == toy.data
+
+
+def test_a_group_of_parameters_is_not_one_value(toy: ToyProject) -> None:
+    loader(toy.path, toy=3)
+    with pytest.raises(ValueError, match=r"toy is 3, but .*toy\.NAME=VALUE"):
+        active_group("toy")
 
 
 def test_a_run_writes_below_its_data_root_only(toy: ToyProject, tmp_path: Path) -> None:

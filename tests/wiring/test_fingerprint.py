@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
-from fedtext.fingerprint import MISSING, FileDigests, canonical, local_paths, stat_key
+from fedtext.fingerprint import MISSING, FileDigests, canonical, library_digest, local_paths, stat_key
 from fedtext.source_digest import SourceTree
 
 
@@ -52,6 +53,54 @@ def test_paths_among_parameters_are_found(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "mine.csv").write_text("text")
     value = {"path": "mine.csv", "deep": [{"other": str(tmp_path / "mine.csv")}], "not": ["/", "..", "a/b", "words"]}
     assert local_paths(value) == [Path("mine.csv"), tmp_path / "mine.csv"]
+
+
+def test_a_plain_word_is_a_path_where_the_parameter_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw").mkdir()
+    assert local_paths({"path": "raw", "raw_dir": ["raw"], "source": "raw", "public_path": None}) == [Path("raw")] * 2
+    assert local_paths("raw", "params:largefedbench.raw_dir") == [Path("raw")]
+    assert local_paths({"path": "", "raw_dir": "gone"}) == []
+
+
+def install(root: Path, name: str, version: str, *requires: str) -> None:
+    """Puts `name` of that version below `root`, in place of any other."""
+    for old in root.glob(f"{name}-*.dist-info"):
+        shutil.rmtree(old)
+    (root / f"{name}-{version}.dist-info").mkdir()
+    lines = [
+        "Metadata-Version: 2.1",
+        f"Name: {name}",
+        f"Version: {version}",
+        *(f"Requires-Dist: {r}" for r in requires),
+    ]
+    (root / f"{name}-{version}.dist-info" / "METADATA").write_text("\n".join(lines) + "\n")
+
+
+def test_all_libraries_count_but_not_the_tools_for_development(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    needs = (
+        "made_up_lib>=1",
+        "made-up-l6-v2==0.1.0 ; extra == 'offline'",
+        "made_up_tool ; extra == 'dev'",
+        "absent-lib",
+    )
+    install(tmp_path, "made_up_package", "1.0", *needs)
+
+    def digest(**versions: str) -> str:
+        for name, version in {
+            "made_up_lib": "1.0",
+            "made_up_l6_v2": "0.1.0",
+            "made_up_tool": "1.0",
+            **versions,
+        }.items():
+            install(tmp_path, name, version)
+        return library_digest.__wrapped__("made-up-package")
+
+    before = digest()
+    assert digest(made_up_tool="2.0") == before
+    assert digest(made_up_lib="2.0") != before
+    assert digest(made_up_l6_v2="0.2.0") != before
 
 
 @pytest.fixture

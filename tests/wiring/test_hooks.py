@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,10 +13,12 @@ from typing import Any
 
 import pytest
 from kedro.framework.project import pipelines, settings
+from omegaconf import OmegaConf
 from pydantic import BaseModel
 
 from fedtext.config import TRACKING_ROOT, ProjectConfigLoader
 from fedtext.hooks import check_pipeline, check_registered_pipelines
+from fedtext.hooks.command import repeating_command
 from fedtext.hooks.nested_runs import PARENT_RUN, NestedRuns
 from fedtext.hooks.preflight import check_data_root
 from fedtext.hooks.tracking import flat_parameters, numbers
@@ -110,6 +113,17 @@ def test_parameters_are_flat_and_long_values_split() -> None:
     assert "long" not in flat
 
 
+def test_the_command_to_repeat_a_run_is_one() -> None:
+    given = {"compare": {"seeds": "1 2"}, "popri": {"patience": None, "labels": ["tea", "rum"]}, "snapshot": "2025.10"}
+    chosen = {"pipeline_names": ["popri"], "tags": (), "to_outputs": ["a", "b"], "from_nodes": ["n"], "env": "tiny"}
+    words = shlex.split(repeating_command({**chosen, "runtime_params": {**given, "data_root": "/some where"}}))
+    options = "--pipelines popri --from-nodes n --to-outputs a,b --env tiny --params"
+    assert " ".join(words[:-1]) == f"kedro run {options}"
+    read = OmegaConf.to_container(OmegaConf.from_dotlist(words[-1].split(",")))  # as Kedro reads them
+    assert read == {**given, "popri": {"patience": None, "labels": "tea rum"}, "data_root": "/some where"}
+    assert repeating_command({}) == "kedro run"
+
+
 @pytest.fixture
 def tracked(toy: ToyProject) -> Any:
     """The toy project with kedro-mlflow's hooks on."""
@@ -144,6 +158,30 @@ def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text
     runs = client.search_runs([experiment.experiment_id])
     newest = next(found for found in runs if found.info.run_id != run.info.run_id)
     assert [m.step for m in client.get_metric_history(newest.info.run_id, "toy.loss")] == [1, 2]
+
+
+def test_records_of_a_moved_data_root_lie_where_it_is(tracked: ToyProject) -> None:
+    from mlflow.tracking import MlflowClient
+
+    tracked.run()
+    moved = tracked.path / "else#where"
+    tracked.data.rename(moved)
+    tracked.run(data_root=moved.name)
+    assert not tracked.data.exists()
+    assert not (tracked.path / "else").exists(), "a number sign is part of a name"
+    client = MlflowClient(f"sqlite:///{moved}/mlflow.db")
+    runs = client.search_runs([client.get_experiment_by_name("fedtext").experiment_id])
+    assert len(runs) == 2
+    for run in runs:
+        assert [file.path for file in client.list_artifacts(run.info.run_id, "08_reporting")] == [
+            "08_reporting/toy.json"
+        ]
+
+
+def test_a_data_root_that_cannot_be_is_refused_before_mlflow_opens_it(tracked: ToyProject) -> None:
+    (tracked.path / "file").write_text("")
+    with pytest.raises(RunRefusedError, match=r"file/x cannot be made.*data_root=DIR"):
+        tracked.run(data_root="file/x")
 
 
 def test_runs_started_by_a_run_are_nested_below_it(tracked: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kedro.runner import SequentialRunner, ThreadRunner
 from safetensors.numpy import save_file
 
 from fedtext.provenance import Store, release_history
@@ -174,6 +175,47 @@ def test_outputs_that_nobody_saves_are_made_when_asked_for(toy: ToyProject, capl
     ran(caplog)
     toy.run("unsaved")
     assert ran(caplog) == ["start"]
+
+
+def test_the_key_survives_new_names_and_another_catalog_entry(
+    toy: ToyProject, caplog: pytest.LogCaptureFixture
+) -> None:
+    toy.run(privacy={"noise_seed": None})
+    key = (toy.data / "01_raw/key.json").read_bytes()
+    for file in ("nodes.py", "pipeline_registry.py"):
+        source = toy.path / "src/toy" / file
+        source.write_text(source.read_text().replace("create_noise_key", "make_noise_key"))
+    catalog = toy.path / "conf/base/catalog.yml"
+    place = 'filepath: "${data_root:}/01_raw/key.json"'
+    catalog.write_text(catalog.read_text().replace(place, f"save_args: {{indent: 2}}\n  {place}"))
+    assert "indent" in catalog.read_text()
+    forget()
+    ran(caplog)
+    toy.run(privacy={"noise_seed": None})
+    assert "create_key" not in ran(caplog)
+    assert (toy.data / "01_raw/key.json").read_bytes() == key
+    assert len(release_history(toy.data)) == 1
+
+
+def test_the_key_changes_with_its_seed(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run()
+    ran(caplog)
+    toy.run(privacy={"noise_seed": 8})
+    assert "create_key" in ran(caplog)
+
+
+def test_another_runner_does_not_release(toy: ToyProject) -> None:
+    with pytest.raises(RunRefusedError, match=r"ThreadRunner keeps no history.*release_mean.*leave --runner out"):
+        toy.run(runner=ThreadRunner())
+    assert not (toy.data / "02_released").exists()
+    assert toy.run("unsaved", runner=ThreadRunner())["nobody_saves"].load() == {"round": 0, "loss": 1.0}
+
+
+def test_async_is_kept(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run("unsaved")
+    assert "Asynchronous mode is enabled" not in caplog.text
+    toy.run("unsaved", runner=SequentialRunner(is_async=True))
+    assert "Asynchronous mode is enabled" in caplog.text
 
 
 def test_two_runs_do_not_share_a_data_root(toy: ToyProject) -> None:

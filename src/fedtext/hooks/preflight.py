@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from kedro.framework.hooks import hook_impl
-from kedro.framework.project import pipelines
+from kedro.framework.project import pipelines, settings
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
 from fedtext.config import active_data_root, active_loader, active_parameters
 from fedtext.refusal import RunRefusedError
+from fedtext.resume import RELEASE
+from fedtext.runners import ResumableRunner
 
 SMALLEST_FREE = 200 * 2**20
 COMFORTABLE_FREE = 2 * 2**30
@@ -26,8 +28,16 @@ class PreflightHook:
     """Runs after the privacy flow check and before MLflow opens a run."""
 
     @hook_impl(tryfirst=True)
+    def after_context_created(self) -> None:
+        """Raises RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next."""
+        data_root = active_data_root()
+        if "kedro_mlflow" not in settings.DISABLE_HOOKS_FOR_PLUGINS:
+            make_data_root(data_root)
+
+    @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Raises RunRefusedError naming what is missing and the remedy."""
+        check_runner(str(run_params.get("runner")), pipeline)
         check_names(run_params.get("runtime_params") or {})
         check_inputs(pipeline, catalog)
         check_data_root(active_data_root())
@@ -36,8 +46,23 @@ class PreflightHook:
             LOG.warning("privacy.noise_seed is %s: this run is a simulation, its noise protects nobody", seed)
 
 
-def check_data_root(data_root: Path) -> None:
-    """The data root is a directory (made if need be) that can be written to, on a disk with some room.
+def check_runner(runner: str, pipeline: Pipeline) -> None:
+    """Private data are released by the runner that remembers it, and by no other; `runner` is its representation.
+
+    Raises:
+        RunRefusedError: another runner was asked for.
+    """
+    name = runner.partition(" ")[0].rpartition(".")[2]
+    releases = [node.name for node in pipeline.nodes if RELEASE in node.tags]
+    if releases and name != ResumableRunner.__name__:
+        raise RunRefusedError(
+            f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: leave "
+            "--runner out"
+        )
+
+
+def make_data_root(data_root: Path) -> None:
+    """The data root is a directory (made if need be) that can be written to.
 
     Raises:
         RunRefusedError: it is not.
@@ -52,6 +77,15 @@ def check_data_root(data_root: Path) -> None:
         raise RunRefusedError(
             f"data_root {data_root} cannot be written to: change its rights or --params data_root=DIR"
         )
+
+
+def check_data_root(data_root: Path) -> None:
+    """The data root is a directory (made if need be) that can be written to, on a disk with some room.
+
+    Raises:
+        RunRefusedError: it is not.
+    """
+    make_data_root(data_root)
     free = shutil.disk_usage(data_root).free
     if free < SMALLEST_FREE:
         raise RunRefusedError(

@@ -20,11 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from kedro.framework.hooks import hook_impl
+from kedro.framework.project import settings
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from pydantic import BaseModel
 
-from fedtext.config import active_data_root, active_parameters
+from fedtext.config import active_data_root, active_loader, active_parameters
+from fedtext.hooks import moved_records
+from fedtext.hooks.command import leaves, repeating_command
 from fedtext.hooks.nested_runs import NestedRuns
 from fedtext.hooks.privacy_flow import dataset_classes, entry
 
@@ -44,6 +47,13 @@ class TrackingHook:
         self._catalog: DataCatalog | None = None
         self._logged: set[str] = set()
         self._nested = NestedRuns()
+
+    @hook_impl(trylast=True)
+    def after_context_created(self) -> None:
+        """kedro-mlflow has opened its records: those of a data root that was moved are told where they lie now."""
+        if "kedro_mlflow" not in settings.DISABLE_HOOKS_FOR_PLUGINS:
+            loader = active_loader()
+            moved_records.follow(loader.tracking_root, loader["mlflow"])
 
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -107,14 +117,10 @@ def numbers(value: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
         yield re.sub(r"[^\w.\-/ ]", "_", prefix), float(value)
 
 
-def flat_parameters(parameters: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+def flat_parameters(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Leaves by dotted names as MLflow takes them; a value over 6000 characters is split: `name/0`, `name/1`..."""
     flat: dict[str, str] = {}
-    for key, value in parameters.items():
-        name = f"{prefix}.{key}" if prefix else str(key)
-        if isinstance(value, Mapping) and value:
-            flat |= flat_parameters(value, name)
-            continue
+    for name, value in leaves(parameters):
         text = str(value)
         pieces = [text[i : i + LONGEST_VALUE] for i in range(0, len(text), LONGEST_VALUE)] or [""]
         flat |= {name: text} if len(pieces) == 1 else {f"{name}/{i}": piece for i, piece in enumerate(pieces)}
@@ -155,13 +161,12 @@ def _environment() -> dict[str, str]:
 
 
 def _command(run_params: dict[str, Any]) -> dict[str, str]:
-    """The command to repeat the run, `--params` and `--env` included, which kedro-mlflow's own tag leaves out."""
-    given = flat_parameters(run_params.get("runtime_params") or {})
-    words = ["kedro run"]
-    words += [f"--pipelines {','.join(run_params['pipeline_names'])}"] if run_params.get("pipeline_names") else []
-    words += [f"--env {run_params['env']}"] if run_params.get("env") else []
-    words += ["--params " + ",".join(f"{key}={value}" for key, value in given.items())] if given else []
-    return {"command": " ".join(words), "runtime_params": json.dumps(given), "data_root": str(active_data_root())}
+    given = run_params.get("runtime_params") or {}
+    return {
+        "command": repeating_command(run_params),
+        "runtime_params": json.dumps(flat_parameters(given)),
+        "data_root": str(active_data_root()),
+    }
 
 
 def _tracked(config: dict[str, Any]) -> bool:

@@ -12,5 +12,8 @@ class Parameters(BaseModel):
 
 
 def words(value: object) -> object:
-    """A list as the command line can give it, which takes none with commas: words with spaces between them."""
-    return tuple(value.split()) if isinstance(value, str) else value
+    """A list as the command line can give it, which takes none with commas: words with spaces between them.
+
+    A single word of digits arrives as a number.
+    """
+    return tuple(str(value).split()) if isinstance(value, str | int) else value

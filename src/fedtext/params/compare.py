@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters
+from fedtext.params import Parameters, words
 
 CONDITIONS = ("eps0", "public_control", "untuned_control", "matched_control", "private")  # scored beside an entry
 WITH_DISTANCE = ("public_control",)  # of which the FID is taken too
@@ -71,12 +71,7 @@ class Compare(Parameters):
     seeds: tuple[int, ...] = Field(min_length=1)
     entries: dict[str, Entry]
 
-    @field_validator("algorithms", "seeds", mode="before")
-    @classmethod
-    def _words_as_list(cls, value: object) -> object:
-        if isinstance(value, int):
-            return (value,)  # one seed, which the command line reads as a number
-        return tuple(value.split()) if isinstance(value, str) else value
+    _words = field_validator("algorithms", "seeds", mode="before")(words)
 
     @field_validator("algorithms", "seeds")
     @classmethod

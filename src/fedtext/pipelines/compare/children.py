@@ -38,12 +38,13 @@ class Child:
     data_root: Path
     start_from: Path | None
     project: Path
+    conf: str
     env: str | None
 
 
 def planned(
-    name: str, entry: Entry, seed: int, *, root: Path, project: Path, env: str | None, given: Mapping[str, Any],
-    parameters: Mapping[str, Any], start_from: str | None = None,
+    name: str, entry: Entry, seed: int, *, root: Path, project: Path, conf: str, env: str | None,
+    given: Mapping[str, Any], parameters: Mapping[str, Any], start_from: str | None = None,
 ) -> Child:  # fmt: skip
     """The run of one entry with one seed, below `root` (the comparison's own directory).
 
@@ -52,7 +53,8 @@ def planned(
         entry: Algorithm and own parameters.
         seed: Replaces every seed but the partition's; the noise of a simulation gets one of its own.
         root: Directory of all runs of the comparison.
-        project: Directory that holds `conf`.
+        project: Directory of the Kedro project.
+        conf: Directory of its configuration.
         env: Configuration environment of the comparison.
         given: Parameters given to the comparison on its command line; they go to every run.
         parameters: All parameters of the comparison.
@@ -62,10 +64,11 @@ def planned(
     noise_seed = (parameters.get("privacy") or {}).get("noise_seed")
     simulated = {} if noise_seed is None else {"privacy": {"noise_seed": noise_seed + seed}}
     passed_on = {group: values for group, values in given.items() if group not in ("compare", "data_root")}
+    snapshots = {"largefedbench": {"out_dir": parameters["largefedbench"]["out_dir"]}}  # not below the run's data root
     place = data_root(root, seed, name if entry.params else None)
-    params = merged(passed_on, seeds, simulated, entry.params, {"data_root": str(place)})
+    params = merged(passed_on, snapshots, seeds, simulated, entry.params, {"data_root": str(place)})
     source = data_root(root, seed, start_from) if start_from != name else None
-    return Child(name, entry, seed, params, place, source if source != place else None, project, env)
+    return Child(name, entry, seed, params, place, source if source != place else None, project, conf, env)
 
 
 def data_root(root: Path, seed: int, variant: str | None) -> Path:
@@ -99,7 +102,7 @@ def run(child: Child) -> None:
     settings = child.data_root / f"run_{child.name}.yml"
     write_text(settings, yaml.safe_dump({"run": {"params": child.params}}, sort_keys=True))
     command = [sys.executable, "-m", "kedro", "run", "--pipelines", child.entry.algorithm, "--config", str(settings)]
-    command += ["--env", child.env] if child.env else []
+    command += ["--conf-source", child.conf, *(["--env", child.env] if child.env else [])]
     done = subprocess.run(command, cwd=child.project, check=False)
     if done.returncode:
         raise RunRefusedError(

@@ -6,21 +6,33 @@ what is left to do; what it hands over is saved, so that everything after it is 
 
 from collections.abc import Collection
 from functools import partial
+from pathlib import Path
 
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.config import active_loader, active_parameters
 from fedtext.params.compare import Compare
+from fedtext.params.largefedbench import LargeFedBench
+from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import nodes
 from fedtext.pipelines.compare.children import Child, planned
+from fedtext.refusal import parameter_faults, parameters_refused
 
 FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure6", "figure8", "epsilon")
+PLANNED_FROM = {"compare": Compare, "privacy": Privacy, "largefedbench": LargeFedBench}
 compare_node = partial(node, namespace="compare")
 
 
 def create_pipeline(algorithms: Collection[str]) -> Pipeline:
-    """The comparison that `compare` asks for; `algorithms` are the names that can be run."""
-    compare = Compare.model_validate(active_parameters()["compare"])
+    """The comparison that `compare` asks for; `algorithms` are the names that can be run.
+
+    Raises:
+        RunRefusedError: a group of parameters is wrong that the runs are planned from, before Kedro has checked any.
+    """
+    parameters = active_parameters()
+    if faults := parameter_faults(parameters, PLANNED_FROM):
+        raise parameters_refused(faults)
+    compare = Compare.model_validate(parameters["compare"])
     children = [child for seed in compare.seeds for child in _children(compare, seed)]
     results = [_dataset(child, "result") for child in children]
     seconds = [_dataset(child, "seconds") for child in children]
@@ -64,6 +76,7 @@ def _children(compare: Compare, seed: int) -> list[Child]:
             seed,
             root=loader.data_root / "compare",
             project=loader.project_path,
+            conf=str(Path(loader.conf_source).resolve()),
             env=loader.env,
             given=loader.runtime_params or {},
             parameters=active_parameters(),

@@ -20,6 +20,7 @@ def create_pipeline() -> Pipeline:
                 ["params:corpus", "params:pretrain"],
                 ["pretraining_text", "held_out_text"],
                 name="read_pretraining_text",
+                tags="reads_installed_packages",
             ),
             node(
                 train_bundled_tokenizer,
