@@ -64,7 +64,6 @@ def test_the_private_table_is_no_public_table(tmp_path: Path) -> None:
     link.symlink_to(path)
     with pytest.raises(ValueError, match=r"corpus\.public_path .*link\.csv is the private table, corpus\.path"):
         public.public_records(Corpus(source="table", path=str(path), public_path=str(link)))
-    assert len(public.public_records(Corpus(source="docstrings", path=str(path), public_path=str(path)))) == 2
 
 
 def test_a_missing_public_table_is_named_by_its_own_parameter() -> None:

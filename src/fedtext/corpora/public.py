@@ -46,10 +46,8 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
 
 
 def _refuse_private_table(corpus: Corpus, public: Path) -> None:
-    if corpus.source != "table" or corpus.path is None or not public.exists():
-        return
-    private = Path(corpus.path)
-    if private.exists() and private.samefile(public):
+    private = Path(corpus.path or "")
+    if corpus.path and private.exists() and public.exists() and private.samefile(public):
         raise ValueError(
             f"corpus.public_path {public} is the private table, corpus.path: all its texts would be public. Name a "
             "file of public texts, or leave it unset"
