@@ -75,7 +75,7 @@ def _children(compare: Compare, seed: int) -> list[Child]:
             seed,
             root=loader.data_root / "compare",
             project=loader.project_path,
-            conf=loader.conf_source,
+            conf=str(loader.conf_source),
             env=loader.env,
             given=loader.runtime_params or {},
             parameters=active_parameters(),
