@@ -6,7 +6,6 @@ what is left to do; what it hands over is saved, so that everything after it is 
 
 from collections.abc import Collection
 from functools import partial
-from pathlib import Path
 
 from kedro.pipeline import Node, Pipeline, node
 
@@ -76,7 +75,7 @@ def _children(compare: Compare, seed: int) -> list[Child]:
             seed,
             root=loader.data_root / "compare",
             project=loader.project_path,
-            conf=str(Path(loader.conf_source).resolve()),
+            conf=str(loader.conf_source),
             env=loader.env,
             given=loader.runtime_params or {},
             parameters=active_parameters(),
