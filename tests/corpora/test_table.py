@@ -86,7 +86,7 @@ def test_whole_numbers_are_the_same_name_however_they_are_written(tmp_path):
     assert read_table(raw(tmp_path / "a.jsonl", lines))["client_id"].tolist() == ["1", "1", "1.5"]
     table = pd.DataFrame({"text": ["one", "two"], "label": pd.array([1, None], dtype="Int64")})
     table.to_parquet(tmp_path / "a.parquet")
-    assert read_table(Corpus(path=str(tmp_path / "a.parquet")))["label"].tolist() == ["1", None]
+    assert read_table(Corpus(source="table", path=str(tmp_path / "a.parquet")))["label"].tolist() == ["1", None]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
@@ -98,7 +98,7 @@ def test_what_reads_as_a_time_becomes_its_iso_date(tmp_path, suffix):
 
 def test_timestamps_become_iso_dates(tmp_path):
     pd.DataFrame({"text": ["a", "b"], "date": pd.to_datetime(["2024-01-02", None])}).to_parquet(tmp_path / "a.parquet")
-    assert read_table(Corpus(path=str(tmp_path / "a.parquet")))["date"].tolist() == ["2024-01-02", None]
+    assert read_table(Corpus(source="table", path=str(tmp_path / "a.parquet")))["date"].tolist() == ["2024-01-02", None]
 
 
 def test_a_pandas_index_is_a_column(tmp_path):
@@ -186,9 +186,9 @@ def test_a_parquet_column_that_is_there_twice(tmp_path):
 
     columns = [pyarrow.array(["one", "two"])] * 3
     pyarrow.parquet.write_table(pyarrow.table(columns, ["text", "other", "other"]), tmp_path / "a.parquet")
-    assert read_table(Corpus(path=str(tmp_path / "a.parquet")))["text"].tolist() == ["one", "two"]
+    assert read_table(Corpus(source="table", path=str(tmp_path / "a.parquet")))["text"].tolist() == ["one", "two"]
     pyarrow.parquet.write_table(pyarrow.table(columns, ["text", "other", "text"]), tmp_path / "b.parquet")
-    refused(Corpus(path=str(tmp_path / "b.parquet")), "b.parquet has 2 columns 'text'")
+    refused(Corpus(source="table", path=str(tmp_path / "b.parquet")), "b.parquet has 2 columns 'text'")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
