@@ -48,6 +48,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """As Kedro's, with the previews of private catalog entries switched off."""
+        if key != "globals":
+            _ = self.data_root  # what is read may ask for it, and Kedro cannot resolve the globals in the midst of that
         config = super().__getitem__(key)
         return _without_private_previews(config) if key == "catalog" else config
 
@@ -69,7 +71,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
         Raises:
             RunRefusedError: it was given, and is empty.
         """
-        chosen = (self.runtime_params or {}).get("data_root", self["globals"].get("data_root", DEFAULT_DATA_ROOT))
+        given = self.runtime_params or {}
+        chosen = given["data_root"] if "data_root" in given else self["globals"].get("data_root", DEFAULT_DATA_ROOT)
         if not chosen:
             raise RunRefusedError("data_root is empty, perhaps an unset variable: name a directory, or leave it out")
         return self.project_path / Path(str(chosen)).expanduser()

@@ -52,6 +52,12 @@ def test_params_win_over_an_environment_that_keeps_the_other_keys(toy: ToyProjec
     assert loader(toy.path, "paper", toy={"rounds": 1})["parameters"]["toy"]["rounds"] == 1
 
 
+def test_a_catalog_that_is_read_before_anything_else_finds_its_data_root() -> None:
+    """As `kedro viz run` reads it, which asks for no parameter first."""
+    catalog = loader(Path(__file__).parents[2])["catalog"]
+    assert catalog["private_noise_key"]["filepath"].startswith("/")
+
+
 def test_the_data_root_is_absolute_and_follows_params(toy: ToyProject, tmp_path: Path) -> None:
     assert loader(toy.path).data_root == toy.path / "data"
     assert loader(toy.path, data_root="other").data_root == toy.path / "other"
