@@ -40,8 +40,8 @@ def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
     for name, (text, side) in LEVELS.items():
         if name in comparison["conditions"]:
             level = 100 * comparison["conditions"][name]["top_1"]["mean"]
-            line = {"color": MUTED, "dash": "dot"}
-            figure.add_vline(x=level, line=line, annotation_text=text, annotation_position=f"top {side}")
+            named = {"text": text, "xanchor": "right" if side == "left" else "left", "yanchor": "bottom"}
+            figure.add_vline(x=level, line={"color": MUTED, "dash": "dot"}, annotation=named)
     figure.update_xaxes(title_text="next-token accuracy on held-out text, %")
     return styled(figure, "Figure 1: accuracy of every run", height=160 + 34 * len(entries))
 

@@ -27,7 +27,7 @@ th, td {{ padding: 0.5rem 0.6rem; border-bottom: 1px solid {RULE}; text-align: r
 th:first-child, .words td, .words th {{ text-align: left; }}
 .words td {{ white-space: normal; }}
 thead th {{ color: {MUTED}; font-weight: 600; vertical-align: bottom; white-space: normal; }}
-tbody th {{ font-weight: 400; }}
+tbody th {{ font-weight: 400; white-space: normal; }}
 td {{ font-variant-numeric: tabular-nums; }}
 tr.strong > * {{ font-weight: 650; background: #eef5fc; }}
 .scroll + .scroll, .scroll + p {{ margin-top: 1.5rem; }}
