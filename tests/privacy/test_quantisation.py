@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.privacy.clipping import clip_rows
-from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, nearest_on_grid, randomly_rounded
+from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, randomly_rounded
 
 
 @given(clip_norm=st.floats(1e-6, 1e6), dim=st.integers(1, 200_000))
@@ -72,7 +72,3 @@ def test_blocks_do_not_change_the_result() -> None:
     rng = np.random.default_rng(5)
     parts = [randomly_rounded(part, 0.5, rng) for part in np.split(rows, [1, 20, 33])]
     assert np.array_equal(np.concatenate(parts), whole)
-
-
-def test_nearest() -> None:
-    assert np.array_equal(nearest_on_grid(np.array([0.24, -0.26, 1.0]), 0.25), [1, -1, 4])
