@@ -163,7 +163,7 @@ def _label_codes(labels: Column, method: str) -> Int[np.ndarray, " record"]:
             f"partition.method '{method}' needs labels, but {len(missing)} records have none, first record "
             f"{missing[0]}: name the column by corpus.label_column, label them, or choose 'iid'"
         )
-    codes: np.ndarray = np.unique(np.array(labels, dtype=str), return_inverse=True)[1]
+    codes: np.ndarray = np.unique(np.array(labels, dtype=object), return_inverse=True)[1]
     return codes
 
 
