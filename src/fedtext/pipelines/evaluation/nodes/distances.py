@@ -60,7 +60,7 @@ def draw_embedding_maps(
     clients, _ = pd.factorize(held_out["client_id"], sort=True)
     shown = np.unique(np.linspace(0, len(round_embeddings) - 1, PANELS).astype(np.int64))
     names = list(round_embeddings)
-    rounds = {f"after round {t}" if t else "before training": round_embeddings[names[t]] for t in shown}
+    rounds = {f"after round {t}" if t else "at the start": round_embeddings[names[t]] for t in shown}
     sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
     plane = fit_pca(private_test_embeddings)
     return (
