@@ -9,8 +9,10 @@
 | f_f | the sum over the public expected number qW | the fixed-denominator estimator |
 | z | noise multiplier | the deviation of the sum is z S (sigma = z S / qW of the mean) |
 
-What differs from the paper: noise is an exact discrete Gaussian on a grid, calibrated exactly under the declared
-adjacency and not by the moments accountant; the server may keep a momentum or Adam's moments, which is post-processing.
+What differs from the paper: a client's update is clipped once, at its end, where UserUpdate clips after every batch
+(the sensitivity is the same, the local path is not); noise is an exact discrete Gaussian on a grid, calibrated exactly
+under the declared adjacency and not by the moments accountant; the server may keep a momentum or Adam's moments, which
+is post-processing.
 A client's training loss and the share of clipped updates would be private: neither is computed.
 """
 
