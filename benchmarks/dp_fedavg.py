@@ -79,7 +79,7 @@ def side_by_side(model: Any, tokens: np.ndarray, client: np.ndarray, at_once: in
     total, _ = private_sum(
         client_updates(model, tokens, client, local, seed=SEED),
         dim=sum(p.numel() for p in model.parameters()),
-        asked=int(client.max()) + 1,
+        asked=np.unique(client),
         clip_norm=CLIP_NORM,
         noise_multiplier=MULTIPLIER,
         name="benchmark",

@@ -39,7 +39,13 @@ def summed(
     key: NoiseKey = KEY,
     **other: Any,
 ) -> np.ndarray:
-    arguments = {"clip_norm": 1.0, "name": "scores", "round": 1, "asked": len(rows), "input_digest": digest(rows)}
+    arguments = {
+        "clip_norm": 1.0,
+        "name": "scores",
+        "round": 1,
+        "asked": np.arange(len(rows)),
+        "input_digest": digest(rows),
+    }
     arguments |= other
     parts = np.array_split(rows, blocks) if len(rows) else iter(())
     total, _ = private_sum(parts, dim=rows.shape[1], noise_multiplier=multiplier, ledger=opened, key=key, **arguments)
@@ -143,7 +149,7 @@ def test_the_ledger_is_charged_what_was_planned() -> None:
     _, charged = private_sum(
         [rows],
         dim=16,
-        asked=10,
+        asked=np.arange(10),
         clip_norm=1.0,
         noise_multiplier=MULTIPLIER,
         name="scores",
@@ -164,6 +170,13 @@ def untouched() -> Iterator[np.ndarray]:
     yield
 
 
+def unread(**other: Any) -> None:
+    """A sum whose call is refused before any block is read."""
+    call: dict[str, Any] = {"dim": 4, "asked": np.arange(3), "clip_norm": 1.0, "noise_multiplier": MULTIPLIER}
+    call |= {"name": "scores", "round": 1, "ledger": ledger(), "key": KEY, "input_digest": ""}
+    private_sum(untouched(), **(call | other))
+
+
 @pytest.mark.parametrize(
     ("error", "arguments"),
     [
@@ -176,11 +189,8 @@ def untouched() -> Iterator[np.ndarray]:
 def test_overdraft_and_bad_plans_are_refused_before_any_block_is_read(
     error: type[Exception], arguments: dict[str, Any]
 ) -> None:
-    call: dict[str, Any] = {"clip_norm": 1.0, "noise_multiplier": MULTIPLIER, **arguments}
     with pytest.raises(error):
-        private_sum(
-            untouched(), dim=4, asked=3, name="scores", round=1, ledger=ledger(), key=KEY, input_digest="", **call
-        )
+        unread(**arguments)
 
 
 @pytest.mark.parametrize("adjacency", ["zero_out", "add_remove", "replace_one"])
@@ -189,7 +199,7 @@ def test_a_calibrated_multiplier_pays_for_its_rounds_and_no_more(adjacency: Adja
     declared = ledger(epsilon=1.0, delta=3e-6, adjacency=adjacency, honest_fraction=honest_fraction)
     multiplier = noise_multiplier(epsilon=1.0, delta=3e-6, rounds=5, adjacency=adjacency)
     rows = unit_rows(10, 16)
-    call: dict[str, Any] = {"dim": 16, "asked": 10, "clip_norm": 1.0, "noise_multiplier": multiplier}
+    call: dict[str, Any] = {"dim": 16, "asked": np.arange(10), "clip_norm": 1.0, "noise_multiplier": multiplier}
     call |= {"name": "scores", "key": KEY}
     charged = declared
     for round in range(5):
@@ -237,7 +247,7 @@ def test_blocks_of_another_width_and_too_many_clients_are_refused() -> None:
         private_sum(
             [np.zeros((2, 5))],
             dim=4,
-            asked=2,
+            asked=np.arange(2),
             clip_norm=1.0,
             noise_multiplier=MULTIPLIER,
             name="scores",
@@ -251,35 +261,24 @@ def test_blocks_of_another_width_and_too_many_clients_are_refused() -> None:
     with pytest.raises(ValueError, match="11 clients are asked, 10 were accounted for"):
         summed(np.zeros((11, 4)), ledger(30, sampling="fixed_size", clients_per_round=10))
     with pytest.raises(ValueError, match="more clients contribute than the 9 that were asked"):
-        summed(np.zeros((10, 4)), ledger(30), asked=9)
+        summed(np.zeros((10, 4)), ledger(30), asked=np.arange(9))
 
 
 def test_who_is_silent_does_not_show_under_local_noise() -> None:
     """Every client asked adds its noise, also one that holds nothing: the server must not see the noise of fewer."""
     rows, opened = np.zeros((3, 5000)), ledger(aggregation="local")
-    spread = np.std(summed(rows, opened, asked=12))
+    spread = np.std(summed(rows, opened, asked=np.arange(12)))
     assert spread == pytest.approx(MULTIPLIER * math.sqrt(12), rel=0.05)
     assert spread == pytest.approx(np.std(summed(np.zeros((12, 5000)), opened)), rel=0.05)
     assert np.array_equal(
-        summed(rows, opened, asked=12), summed(np.zeros((12, 5000)), opened, input_digest=digest(rows))
+        summed(rows, opened, asked=np.arange(12)), summed(np.zeros((12, 5000)), opened, input_digest=digest(rows))
     )
 
 
 def test_a_key_of_another_source_than_declared_is_refused_before_any_block_is_read() -> None:
     for opened, key in ((ledger(noise_seed=None), KEY), (ledger(), new_noise_key())):
         with pytest.raises(ValueError, match=r"noise key comes from the .*remove the data root's private_noise_key"):
-            private_sum(
-                untouched(),
-                dim=4,
-                asked=3,
-                clip_norm=1.0,
-                noise_multiplier=MULTIPLIER,
-                name="scores",
-                round=1,
-                ledger=opened,
-                key=key,
-                input_digest="",
-            )
+            unread(ledger=opened, key=key)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -42,7 +42,7 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     total, _ = private_sum(
         blocks(),
         dim=CANARIES,
-        asked=CANARIES,
+        asked=np.arange(CANARIES),
         clip_norm=CLIP_NORM,
         noise_multiplier=MULTIPLIER,
         name="audit",

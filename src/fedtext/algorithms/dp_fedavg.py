@@ -87,21 +87,16 @@ def released_update(
     total, charged = private_sum(
         updates,
         dim=weights.size,
-        asked=len(asked),
+        asked=asked,
         clip_norm=params.clip_norm,
         noise_multiplier=plan.planned_multiplier(ledger.declaration, ledger.population, params.rounds),
         name=RELEASE,
         round=round_number,
         ledger=ledger,
         key=key,
-        input_digest=inputs + digest(asked),
+        input_digest=inputs,
     )
-    return total / expected_units(ledger), charged
-
-
-def expected_units(ledger: Ledger) -> float:
-    """QW of the paper: how many units a round is expected to hear of."""
-    return ledger.population * plan.sampling_rate(ledger.declaration, ledger.population)
+    return total / plan.expected_units(ledger), charged
 
 
 def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledger: Ledger) -> dict[str, Any]:
@@ -109,7 +104,7 @@ def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledg
 
     `noise_norm` is what is expected of pure noise: `update_norm` near it says that little else was heard.
     """
-    per_coordinate = summed_stddev(ledger) / expected_units(ledger)
+    per_coordinate = summed_stddev(ledger) / plan.expected_units(ledger)
     return {
         "round": state["round"] + 1,
         "update_norm": float(np.linalg.norm(update)),

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int, Int64
 
-from fedtext.federation.mechanism import PlannedSum, planned_sum
+from fedtext.federation.mechanism import PlannedSum, noise_widening, planned_sum
 from fedtext.federation.participation import scheduled
 from fedtext.federation.secure_sum import client_messages, digest
 from fedtext.params.privacy import Privacy
@@ -110,8 +110,8 @@ def planned_run(
             "mechanism": f"{plain.release.mechanism}; {_described(factorisation)}",
         }
     )
-    widening = 1 / math.sqrt(declaration.honest_fraction) if declaration.aggregation == "secure" else 1.0
-    stddev = covering_stddev(release.noise_stddev / (plain.step * factorisation.weight_step) * widening)
+    step = plain.step * factorisation.weight_step
+    stddev = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
     refuse_inexact(stddev)
     run = PlannedRun(factorisation, replace(plain, contributors=scheduled_at_most), release, stddev)
     if run.sum_bits > 64:

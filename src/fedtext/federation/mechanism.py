@@ -72,7 +72,7 @@ def planned_sum(
     local = declaration.aggregation == "local"
     sampling = "full" if local else declaration.sampling
     per_round = population if declaration.sampling == "full" else declaration.clients_per_round or population
-    widening = 1 / math.sqrt(declaration.honest_fraction) if declaration.aggregation == "secure" else 1.0
+    widening = noise_widening(declaration)
     step = grid_step(clip_norm, dim)
     sensitivity = adjusted_sensitivity(clip_norm, step, dim)
     release = Release(
@@ -97,6 +97,11 @@ def planned_sum(
     )
 
 
+def noise_widening(declaration: Privacy) -> float:
+    """How much wider noise is drawn than it is priced: under `secure`, for the shares that may be missing."""
+    return 1 / math.sqrt(declaration.honest_fraction) if declaration.aggregation == "secure" else 1.0
+
+
 def summed_stddev(ledger: Ledger) -> float:
     """Standard deviation of the noise in each coordinate of the sum that was released last.
 
@@ -107,9 +112,7 @@ def summed_stddev(ledger: Ledger) -> float:
     if declaration.aggregation == "local":
         asked = declaration.clients_per_round if declaration.sampling != "full" else None
         return release.noise_stddev * math.sqrt(asked or ledger.population)
-    if declaration.aggregation == "secure":
-        return release.noise_stddev / math.sqrt(declaration.honest_fraction)
-    return release.noise_stddev
+    return release.noise_stddev * noise_widening(declaration)
 
 
 def _described(declaration: Privacy, step: float, widening: float) -> str:

@@ -19,7 +19,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from jaxtyping import Float, Int64, Shaped
+from jaxtyping import Float, Int, Int64, Shaped
 
 from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.privacy.clipping import clip_rows
@@ -43,7 +43,7 @@ def private_sum(
     blocks: Iterable[Float[np.ndarray, "_ dim"]],
     *,
     dim: int,
-    asked: int,
+    asked: Int[np.ndarray, " unit"],
     clip_norm: float,
     noise_multiplier: float,
     name: str,
@@ -58,9 +58,9 @@ def private_sum(
     A block has the rows of some clients, as many as it likes; memory holds one block and `dim` integers. Plan and
     budget are checked before the first block is read. The same call gives the same bytes, however the clients are cut
     into blocks; other inputs, or the same name with other parameters, give independent noise. Every value returned is a
-    multiple of the grid's step. Of `asked` clients those that have nothing to say need no row: they send zeros, and
-    under `local` their noise, for who is silent must not show. Nobody asked (an empty Poisson draw) gives pure noise,
-    or zeros under `local`, where nobody is there to add any.
+    multiple of the grid's step. Of the clients `asked` (their numbers) those that have nothing to say need no row: they
+    send zeros, and under `local` their noise, for who is silent must not show. Nobody asked (an empty Poisson draw)
+    gives pure noise, or zeros under `local`, where nobody is there to add any.
 
     Raises:
         BudgetExceeded: the ledger cannot pay; nothing has been read.
@@ -79,10 +79,10 @@ def private_sum(
     )
     plan.refuse_wrap(modulus_bits)
     key.refuse_undeclared(ledger.declaration.noise_seed)
-    if asked > plan.contributors:
-        raise ValueError(f"{name}: {asked} clients are asked, {plan.contributors} were accounted for")
+    if len(asked) > plan.contributors:
+        raise ValueError(f"{name}: {len(asked)} clients are asked, {plan.contributors} were accounted for")
     charged = ledger.charge(plan.release)
-    stream = _stream(plan, input_digest)
+    stream = _stream(plan, input_digest + digest(asked))
     local = ledger.declaration.aggregation == "local"
     total, clients = np.zeros(dim, dtype=np.int64), 0
     for message in client_messages(blocks, plan, clip_norm, key, stream):
@@ -90,11 +90,11 @@ def private_sum(
             message += _client_noise(message, clients, plan, key, stream)
         total += message.sum(axis=0)  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
         clients += message.shape[0]
-        if clients > asked:
-            raise ValueError(f"{name}: more clients contribute than the {asked} that were asked")
+        if clients > len(asked):
+            raise ValueError(f"{name}: more clients contribute than the {len(asked)} that were asked")
     if local:
         silent = np.zeros((1, dim), dtype=np.int64)
-        for client in range(clients, asked):
+        for client in range(clients, len(asked)):
             total += _client_noise(silent, client, plan, key, stream)[0]
     else:
         total += _noise(plan, key, (*stream, digest(total)))

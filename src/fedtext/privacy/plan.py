@@ -23,6 +23,11 @@ def sampling_rate(privacy: Privacy, population: int) -> float:
     return privacy.clients_per_round / population
 
 
+def expected_units(ledger: Ledger) -> float:
+    """How many units a release is expected to hear of, which is public."""
+    return ledger.population * sampling_rate(ledger.declaration, ledger.population)
+
+
 def expected_exchanges(privacy: Privacy, population: int, releases: int) -> float:
     """How often a unit is asked in a run of `releases` releases, a mean over the draws."""
     return releases * sampling_rate(privacy, population)

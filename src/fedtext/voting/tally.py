@@ -53,14 +53,14 @@ def noised_tally(
     return private_sum(
         joint_ballots(samples.of_units(asked), candidate_embeddings, candidate_label, cast, voted_on),
         dim=len(candidate_embeddings),
-        asked=len(asked),
+        asked=asked,
         clip_norm=clip_norm,
         noise_multiplier=noise_multiplier,
         name=name,
         round=round,
         ledger=ledger,
         key=key,
-        input_digest=inputs + digest(asked),
+        input_digest=inputs,
     )
 
 

@@ -16,7 +16,7 @@ from fedtext.federation.secure_sum import digest, private_sum
 from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
-from fedtext.privacy.plan import sampling_rate
+from fedtext.privacy.plan import expected_units
 from fedtext.voting.ballots import client_mean_blocks
 
 RELEASE = "popri.mean_features"
@@ -39,18 +39,18 @@ def release_private_mean(
     total, charged = private_sum(
         _sent_blocks(samples.of_units(asked), popri, asked),
         dim=classes * dim,
-        asked=len(asked),
+        asked=asked,
         clip_norm=CLIP_NORM,
         noise_multiplier=noise,
         name=RELEASE,
         round=0,
         ledger=ledger,
         key=key,
-        input_digest=inputs + digest(asked),
+        input_digest=inputs,
     )
     sums = total.reshape(classes, dim)
     if not popri.labels:
-        return sums / (ledger.population * sampling_rate(ledger.declaration, ledger.population)), charged
+        return sums / expected_units(ledger), charged
     floor = summed_stddev(charged)  # a class lost in the noise is not divided by next to nothing, or less
     return sums[:, :-1] / np.maximum(sums[:, -1:], floor), charged
 

@@ -50,11 +50,12 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
     if not digests:
         looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
         raise ValueError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
-    identity = build_identity(params, tokenizer, digests)
+    made_by = code_and_libraries()
+    identity = build_identity(params, tokenizer, digests, made_by)
     working = target.with_name(f".{target.name}.building")
     if target.exists():
         return _existing(target, working, identity["inputs_sha256"])
-    shards = _write_shards(params, tokenizer, digests, working / "shards", run)
+    shards = _write_shards(params, tokenizer, digests, made_by, working / "shards", run)
     _merge(shards, working / "snapshot", params, tokenizer, identity, digests, run)
     os.rename(working / "snapshot", target)
     shutil.rmtree(working)
@@ -62,10 +63,9 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
 
 
 def build_identity(
-    params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]]
+    params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]], made_by: dict[str, str]
 ) -> dict[str, str]:
-    """Hash of everything that goes in, and what it is made by."""
-    made_by = code_and_libraries()
+    """Hash of everything that goes in, and what it is made by (`code_and_libraries`)."""
     pages = [(page.name, page.superseded, digest) for group in digests.values() for page, digest, _ in group]
     facts = [made_by, tokenizer.sha256, params.bytes_matter(), pages]
     total = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
@@ -107,15 +107,15 @@ def _write_shards(
     params: LargeFedBench,
     tokenizer: ChunkTokenizer,
     digests: dict[str, list[PageDigest]],
+    made_by: dict[str, str],
     directory: Path,
     run: Run,
 ) -> list[tuple[str, Path]]:
     """All shards, written or found, as (source, path), in source and page order; shards of other builds are removed."""
-    made_by = json.dumps(code_and_libraries())
     tasks = [
         task
         for name, pages in digests.items()
-        for task in plan_shards(name, pages, params, tokenizer, made_by, directory)
+        for task in plan_shards(name, pages, params, tokenizer, json.dumps(made_by), directory)
     ]
     wanted = {task.path for task in tasks}
     for stale in directory.rglob("*") if directory.exists() else ():
