@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import huggingface_hub
 import pytest
 
-from fedtext.model_source import Place, find_model, unreadable
+from fedtext import model_source
+from fedtext.model_source import Place, find_model, model_identity, unreadable
+
+COMMIT, CACHED = "c0ffee", "cac4ed"
 
 
 class Hub:
@@ -14,22 +18,26 @@ class Hub:
 
     error: Exception | None = None
 
-    def model_info(self, source: str, timeout: float) -> None:
+    def model_info(self, source: str, revision: str, timeout: float) -> SimpleNamespace:
         assert timeout <= 30
         if self.error is not None:
             raise self.error
+        return SimpleNamespace(sha=COMMIT if revision == "main" else revision)
 
 
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
     """The hub answers, and its cache holds the configuration of `owner/cached`."""
-    config = tmp_path / "config.json"
+    config = tmp_path / CACHED / "config.json"
+    config.parent.mkdir()
     config.write_text(json.dumps({}))
     held = {"owner/cached": str(config)}
     monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda source, name: held.get(source))
+    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda source, name, revision: held.get(source))
     monkeypatch.setattr(Hub, "error", None)
-    return Hub
+    model_source._on_hub.cache_clear()
+    yield Hub
+    model_source._on_hub.cache_clear()
 
 
 def find(source: str) -> Place:
@@ -49,12 +57,20 @@ def test_a_home_directory_is_expanded(tmp_path, hub, monkeypatch):
 
 
 def test_a_model_on_the_hub_is_read_from_there(hub):
-    assert find("owner/name") == Place("owner/name", local=False)
+    assert find("owner/name") == Place("owner/name", local=False, commit=COMMIT)
+    assert find("owner/name@v1") == Place("owner/name", local=False, revision="v1", commit="v1")
+    assert model_identity("owner/name", "encoder", "'offline'") == f"owner/name@{COMMIT}"
+
+
+def test_the_hub_is_asked_once(hub):
+    found = find("owner/name")
+    hub.error = AssertionError("asked twice")
+    assert find("owner/name") == found
 
 
 def test_without_a_network_the_cache_is_read_and_nothing_else(hub):
     hub.error = ConnectionError("Name or service not known")
-    assert find("owner/cached") == Place("owner/cached", local=True)
+    assert find("owner/cached") == Place("owner/cached", local=True, commit=CACHED)
     with pytest.raises(
         OSError, match=r"encoder 'owner/name' cannot be read: Name or service.*network, or give 'offline'"
     ):
@@ -68,6 +84,15 @@ def test_a_name_the_hub_does_not_know_is_refused_even_when_cached(hub):
     Exception.__init__(hub.error, "404 Client Error. Repository Not Found")
     with pytest.raises(OSError, match="404 Client Error"):
         find("owner/cached")
+
+
+def test_a_revision_the_hub_does_not_know_is_refused_even_when_cached(hub):
+    from huggingface_hub.errors import RevisionNotFoundError
+
+    hub.error = RevisionNotFoundError.__new__(RevisionNotFoundError)
+    Exception.__init__(hub.error, "404 Client Error. Revision Not Found")
+    with pytest.raises(OSError, match="404 Client Error"):
+        find("owner/cached@v9")
 
 
 def test_a_malformed_name_is_refused(monkeypatch):

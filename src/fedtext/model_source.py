@@ -1,10 +1,12 @@
 """Where a public model is read from: a local directory, the Hugging Face hub, or the hub's local cache.
 
-Asked before anything is read, with one request, because the hub's own client retries for minutes without a network.
+Asked before anything is read, with one request a process, because the hub's own client retries for minutes without a
+network. The answer names a commit, which results depend on: other weights under an old name are another model.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,17 +14,29 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 PATIENCE = 10.0  # seconds for the hub's answer
+MAIN = "main"
 
 
 class Place(NamedTuple):
-    """A directory or a Hugging Face id, and whether it is read without the network."""
+    """A directory or a Hugging Face id.
+
+    Attributes:
+        name: The directory, or `owner/name`.
+        local: Whether it is read without the network.
+        revision: Branch, tag or commit on the hub.
+        commit: The commit that `revision` stands for, None for a directory.
+    """
 
     name: str
     local: bool
+    revision: str = MAIN
+    commit: str | None = None
 
 
 def find_model(source: str, kind: str, shipped: str) -> Place:
     """Place of the `kind` of model (for messages) at `source`; `shipped` names what to use instead.
+
+    An id may name its branch, tag or commit: `owner/name@revision`.
 
     Raises:
         OSError: It is neither a directory here, nor on the hub, nor in the hub's cache.
@@ -35,7 +49,17 @@ def find_model(source: str, kind: str, shipped: str) -> Place:
             f"{kind} '{source}' is not a directory here: give an existing one, a Hugging Face id (owner/name), "
             f"or {shipped}"
         )
-    return Place(source, local=not _is_on_hub(source, kind, shipped))
+    try:
+        name, _, revision = source.partition("@")
+        return _on_hub(name, revision or MAIN)
+    except OSError as error:
+        raise unreadable(source, kind, shipped, error) from error
+
+
+def model_identity(source: str, kind: str, shipped: str) -> Path | str:
+    """What a result depends on: the directory's content, or the id and its commit; raises as `find_model` does."""
+    place = find_model(source, kind, shipped)
+    return Path(place.name) if place.commit is None else f"{place.name}@{place.commit}"
 
 
 def check_model_files(source: str, kind: str, shipped: str) -> None:
@@ -70,17 +94,19 @@ def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSErro
     )
 
 
-def _is_on_hub(source: str, kind: str, shipped: str) -> bool:
-    """Whether the hub answers for `source`; False if it does not answer but its cache has the model."""
+@cache
+def _on_hub(name: str, revision: str) -> Place:
+    """The model at the commit that the hub names, or at the one in its cache if the hub does not answer."""
     from huggingface_hub import HfApi, try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError
+    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
 
     try:
-        HfApi().model_info(source, timeout=PATIENCE)
-    except (RepositoryNotFoundError, HFValidationError) as error:
-        raise unreadable(source, kind, shipped, error) from error
+        commit = HfApi().model_info(name, revision=revision, timeout=PATIENCE).sha
+    except (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError) as error:
+        raise OSError(str(error)) from error
     except Exception as error:  # no network, offline mode, the hub is down: its client raises many types
-        if not isinstance(try_to_load_from_cache(source, "config.json"), str):
-            raise unreadable(source, kind, shipped, error) from error
-        return False
-    return True
+        cached = try_to_load_from_cache(name, "config.json", revision=revision)
+        if not isinstance(cached, str):
+            raise OSError(str(error)) from error
+        return Place(name, local=True, revision=revision, commit=Path(cached).parent.name)  # snapshots/<commit>/
+    return Place(name, local=False, revision=revision, commit=commit)

@@ -27,22 +27,22 @@ def test_a_local_language_model_is_a_handle_that_counts_by_content(tmp_path: Pat
     assert FileDigests().of(identity) not in {before, MISSING}
 
 
-def test_a_hugging_face_id_stands_for_itself_and_is_asked_for_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hugging_face_id_is_asked_for_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def answer(source: str, *_: str) -> bool:
-        asked.append(source)
-        if source == "owner/unknown":
-            raise OSError(f"'{source}' cannot be read")
-        return True
+    def answer(name: str, revision: str) -> model_source.Place:
+        asked.append(name)
+        if name == "owner/unknown":
+            raise OSError("404")
+        return model_source.Place(name, local=False, revision=revision, commit="c0ffee")
 
-    monkeypatch.setattr(model_source, "_is_on_hub", answer)
+    monkeypatch.setattr(model_source, "_on_hub", answer)
     for kind in (LanguageModelDataset, EncoderDataset):
         assert kind(source="owner/name").exists()
-        assert kind(source="owner/name").identity() == "owner/name"
-        with pytest.raises(DatasetError, match="'owner/unknown' cannot be read"):
+        assert kind(source="owner/name").identity() == "owner/name@c0ffee"
+        with pytest.raises(DatasetError, match="'owner/unknown' cannot be read: 404"):
             kind(source="owner/unknown").exists()
-    assert asked == ["owner/name", "owner/unknown"] * 2
+    assert asked == ["owner/name", "owner/name", "owner/unknown"] * 2
 
 
 @pytest.mark.parametrize("source", ["/no/such/model", "./no-such-model", "~/no-such-model"])

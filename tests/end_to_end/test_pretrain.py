@@ -18,7 +18,7 @@ SMALL = {
     "pretrain__generator__shape__hidden_size": 48,
     "pretrain__generator__shape__layers": 1,
     "pretrain__generator__tokens": 60_000,
-    "pretrain__generator__training__compile": "false",
+    "pretrain__generator__compiled": "false",
     "pretrain__on_device__tokens": 20_000,
 }
 

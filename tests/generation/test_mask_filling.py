@@ -85,6 +85,11 @@ def test_a_text_is_cut_to_the_length_and_an_empty_one_stays_empty(masked: Masked
     assert filled(masked, []) == []
 
 
+def test_more_than_the_model_reads_at_once_is_refused(masked: MaskedModel) -> None:
+    with pytest.raises(ValueError, match=r"chunking.length 79 and 2 special tokens, .*reads 80 at once"):
+        filled(masked, length=79)
+
+
 def test_a_cold_draw_is_the_most_probable_token_and_masks_see_what_was_filled_before(masked: MaskedModel) -> None:
     """With one mask a pass at temperature near zero the answer can be computed by hand."""
     import torch

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -71,7 +73,7 @@ def test_the_loss_of_padded_rows_is_the_models_own(llama, gpt2, rows):
         known = model(
             input_ids=ids.clamp(min=0), attention_mask=(ids >= 0).long(), labels=ids.masked_fill(ids < 0, -100)
         )
-        assert _loss(model, model, ids, -1).item() == pytest.approx(known.loss.item(), rel=1e-5)
+        assert _loss(model, ids, -1).item() == pytest.approx(known.loss.item(), rel=1e-5)
 
 
 def test_the_head_meets_what_is_scored_and_nothing_else(llama, rows):
@@ -166,6 +168,19 @@ def test_a_text_longer_than_the_model_reads_is_refused(llama):
     model, _ = llama.load()
     with pytest.raises(ValueError, match=r"a text has 257 tokens.*the model reads 256 at once"):
         train_causal_lm(model, np.zeros((2, 257), dtype=np.int64), CausalTraining(), seed=0, label="on-device")
+
+
+def test_padded_rows_are_not_compiled_for(llama, rows):
+    with pytest.raises(ValueError, match="padded rows are not compiled for"):
+        train_causal_lm(llama, rows, CausalTraining(), seed=0, pad_token_id=-1, compiled=True)
+
+
+@pytest.mark.slow
+def test_compiled_training_is_the_same(llama, rows):
+    plain = copy.deepcopy(llama)
+    params = CausalTraining(batch_size=4)
+    histories = [train_causal_lm(m, rows, params, seed=0, compiled=m is llama) for m in (plain, llama)]
+    assert histories[1][-1]["loss"] == pytest.approx(histories[0][-1]["loss"], abs=1e-4)
 
 
 def test_a_diverging_loss_is_an_error(llama, rows):

@@ -13,15 +13,19 @@ from typing import Any
 
 import pytest
 from kedro.framework.project import pipelines, settings
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.pipeline import Node, Pipeline
 from omegaconf import OmegaConf
 from pydantic import BaseModel
 
 from fedtext.config import TRACKING_ROOT, ProjectConfigLoader
+from fedtext.datasets.models import LanguageModelDataset
+from fedtext.generation.language_model import bundled
 from fedtext.hooks import check_pipeline, check_registered_pipelines
 from fedtext.hooks.command import repeating_command
 from fedtext.hooks.nested_runs import PARENT_RUN, NestedRuns
 from fedtext.hooks.preflight import check_data_root
-from fedtext.hooks.tracking import flat_parameters, numbers
+from fedtext.hooks.tracking import _models, flat_parameters, numbers
 from fedtext.refusal import RunRefusedError
 from tests.wiring.conftest import ToyProject
 
@@ -158,6 +162,12 @@ def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text
     runs = client.search_runs([experiment.experiment_id])
     newest = next(found for found in runs if found.info.run_id != run.info.run_id)
     assert [m.step for m in client.get_metric_history(newest.info.run_id, "toy.loss")] == [1, 2]
+
+
+def test_mlflow_is_told_which_models_a_run_reads() -> None:
+    catalog = DataCatalog({"generator": LanguageModelDataset(source="bundled:generator"), "table": MemoryDataset(1)})
+    reads = Pipeline([Node(lambda a, b: a, ["generator", "table"], "made", name="reads")])
+    assert _models(reads, catalog) == {"model.generator": bundled("generator")}
 
 
 def test_records_of_a_moved_data_root_lie_where_it_is(tracked: ToyProject) -> None:

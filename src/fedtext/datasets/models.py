@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from kedro.io import AbstractDataset, DatasetError
 
-from fedtext.model_source import check_model_files
+from fedtext.model_source import check_model_files, model_identity
 
 if TYPE_CHECKING:
     from fedtext.embedding.encoder import Encoder
@@ -18,13 +18,45 @@ if TYPE_CHECKING:
 BUNDLED, OFFLINE, NO_MODEL = "bundled:", "offline", "none"
 
 
-class LanguageModelDataset(AbstractDataset[Any, Any]):
+class PublicModelDataset(AbstractDataset[Any, Any]):
+    """What all of them share: they are told apart by content or commit, asked for before a run, and never saved."""
+
+    kind: ClassVar[str]
+    instead: ClassVar[str]  # what an error offers
+    _source: str
+
+    def save(self, data: Any) -> NoReturn:
+        """Refused: what is trained here is saved as a ModelDirectoryDataset."""
+        raise DatasetError(f"{self.kind} '{self._source}' is public and read only: save to a ModelDirectoryDataset")
+
+    def identity(self) -> Path | str:
+        """What a result depends on: a directory's content, or a Hugging Face id with the commit it stands for today."""
+        return model_identity(self._place, self.kind, self.instead)
+
+    @cached_property
+    def _place(self) -> str:
+        """The source, or the directory of what comes with a package."""
+        return self._source
+
+    def _exists(self) -> bool:
+        """Always true: what is missing is named by the error that this raises."""
+        check_model_files(self._place, self.kind, self.instead)
+        return True
+
+    def _describe(self) -> dict[str, Any]:
+        return {"source": self._source}
+
+
+class LanguageModelDataset(PublicModelDataset):
     """A public language model by its source; loading returns a light handle, not the weights.
 
     Args:
-        source: `bundled:<name>` (shipped with the package), a local directory, or a Hugging Face id.
+        source: `bundled:<name>` (shipped with the package), a local directory, or a Hugging Face id
+            (`owner/name`, or `owner/name@revision`).
         metadata: Ignored by Kedro.
     """
+
+    kind, instead = "language model", f"{BUNDLED}generator"
 
     def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
         self._source = source
@@ -36,29 +68,16 @@ class LanguageModelDataset(AbstractDataset[Any, Any]):
 
         return LanguageModel(self._source)
 
-    def save(self, data: Any) -> NoReturn:
-        """Refused: trained adapters and models are saved as a ModelDirectoryDataset."""
-        raise DatasetError(f"language model '{self._source}' is public and read only: save to a ModelDirectoryDataset")
+    @cached_property
+    def _place(self) -> str:
+        if not self._source.startswith(BUNDLED):
+            return self._source
+        from fedtext.generation.language_model import bundled
 
-    def identity(self) -> Path | str:
-        """What a result depends on: the local directory's content, or a Hugging Face id."""
-        if self._source.startswith(BUNDLED):
-            from fedtext.generation.language_model import bundled
-
-            return Path(bundled(self._source.removeprefix(BUNDLED)))
-        path = Path(self._source).expanduser()
-        return path if path.is_dir() else self._source
-
-    def _exists(self) -> bool:
-        """Always true: what is missing is named by the error that this raises."""
-        check_model_files(str(self.identity()), "language model", f"{BUNDLED}generator")
-        return True
-
-    def _describe(self) -> dict[str, Any]:
-        return {"source": self._source}
+        return bundled(self._source.removeprefix(BUNDLED))
 
 
-class MaskedModelDataset(LanguageModelDataset):
+class MaskedModelDataset(PublicModelDataset):
     """A public masked language model by its source, for variation by mask filling; loading returns a light handle.
 
     Args:
@@ -66,37 +85,41 @@ class MaskedModelDataset(LanguageModelDataset):
         metadata: Ignored by Kedro.
     """
 
-    def load(self) -> MaskedModel:  # type: ignore[override]
+    kind, instead = "masked language model", "none, with pe.variation few_shot"
+
+    def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
+        self._source = source
+        self.metadata = metadata
+
+    def load(self) -> MaskedModel:
         """The handle; weights are read where they are used."""
         from fedtext.generation.masked_model import MaskedModel
 
-        self._refuse_none()
-        return MaskedModel(self._source)
+        return MaskedModel(self._place)
 
-    def _exists(self) -> bool:
-        """Always true: what is missing is named by the error that this raises."""
-        self._refuse_none()
-        check_model_files(str(self.identity()), "masked language model", "none, with pe.variation few_shot")
-        return True
-
-    def _refuse_none(self) -> None:
+    @cached_property
+    def _place(self) -> str:
         if self._source == NO_MODEL:
             raise DatasetError(
                 "mask filling needs a masked language model and models.masked is none: name a local directory or a "
                 "Hugging Face id (--params models.masked=roberta-large, or --env hub), or set "
                 "pe.variation to few_shot"
             )
+        return self._source
 
 
-class EncoderDataset(AbstractDataset[Any, Any]):
+class EncoderDataset(PublicModelDataset):
     """A public sentence encoder, loaded once a run and handed to every node that embeds.
 
     Args:
-        source: `offline` (the files of an installed package), a local directory, or a Hugging Face id.
+        source: `offline` (the files of an installed package, whose SHA-256 is checked), a local directory, or a
+            Hugging Face id (`owner/name`, or `owner/name@revision`).
         device: `auto`, `cpu`, `cuda`, ...
         batch_size: Texts a batch; by default what suits the device.
         metadata: Ignored by Kedro.
     """
+
+    kind, instead = "encoder", f"'{OFFLINE}'"
 
     def __init__(
         self,
@@ -118,27 +141,13 @@ class EncoderDataset(AbstractDataset[Any, Any]):
             self._encoder = load_encoder(self._source, device=self._device, batch_size=self._batch_size)
         return self._encoder
 
-    def save(self, data: Any) -> NoReturn:
-        """Refused: encoders are public and read only."""
-        raise DatasetError(f"encoder '{self._source}' is public and read only")
-
     @cached_property
-    def _place(self) -> Path | str:
-        if self._source == OFFLINE:
-            from fedtext.embedding.offline_encoder import offline_encoder_files
+    def _place(self) -> str:
+        if self._source != OFFLINE:
+            return self._source
+        from fedtext.embedding.offline_encoder import offline_encoder_files
 
-            return offline_encoder_files()
-        path = Path(self._source).expanduser()
-        return path if path.is_dir() else self._source
-
-    def identity(self) -> Path | str:
-        """What a result depends on: a directory's content (the offline one's SHA-256 is checked), or an id."""
-        return self._place
-
-    def _exists(self) -> bool:
-        """Always true: what is missing is named by the error that this raises."""
-        check_model_files(str(self.identity()), "encoder", f"'{OFFLINE}'")
-        return True
+        return str(offline_encoder_files())
 
     def _release(self) -> None:
         self._encoder = None

@@ -119,7 +119,11 @@ def _read(source: str, device: str) -> SentenceTransformer:
     try:
         with without_library_bars():
             return SentenceTransformer(
-                place.name, device=device, local_files_only=place.local, model_kwargs={"use_safetensors": True}
+                place.name,
+                device=device,
+                revision=place.revision,
+                local_files_only=place.local,
+                model_kwargs={"use_safetensors": True},
             )
     except (OSError, ValueError) as error:
         raise unreadable(source, "encoder", f"'{OFFLINE}'", error) from error

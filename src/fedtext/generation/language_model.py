@@ -65,7 +65,9 @@ class LanguageModel:
 
         place = _place(self.source)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(place.name, padding_side="left", local_files_only=place.local)
+            tokenizer = AutoTokenizer.from_pretrained(
+                place.name, padding_side="left", revision=place.revision, local_files_only=place.local
+            )
         except (OSError, ValueError) as error:
             raise unreadable(self.source, "tokenizer of language model", SHIPPED, error) from error
         if tokenizer.pad_token is None:
@@ -112,7 +114,12 @@ def _read_weights(source: str) -> PreTrainedModel:
     try:
         with without_library_bars():
             model, loading = AutoModelForCausalLM.from_pretrained(
-                place.name, dtype=dtype, use_safetensors=True, output_loading_info=True, local_files_only=place.local
+                place.name,
+                dtype=dtype,
+                use_safetensors=True,
+                output_loading_info=True,
+                revision=place.revision,
+                local_files_only=place.local,
             )
     except (OSError, ValueError) as error:
         raise unreadable(source, "language model", SHIPPED, error) from error

@@ -13,6 +13,7 @@ import numpy as np
 
 from fedtext.generation.cleaning import UNPRINTABLE
 from fedtext.generation.decoding import draw_tokens
+from fedtext.generation.language_model import context_length
 from fedtext.params.generation import MaskFilling
 from fedtext.progress import progress
 from fedtext.seeding import stream
@@ -35,7 +36,11 @@ def fill_masks(
     """One variation of every text: `params.share` of its tokens (at least one) replaced, in each of `params.passes`.
 
     A text is cut to `length` of this model's tokens. One without any token stays empty.
+
+    Raises:
+        ValueError: The model does not read `length` tokens at once.
     """
+    _refuse_long(model, tokenizer, length)
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     batches = [order[first : first + params.batch_size] for first in range(0, len(order), params.batch_size)]
     filled = [""] * len(texts)
@@ -45,6 +50,16 @@ def fill_masks(
         for i, text in zip(batch, written, strict=True):
             filled[i] = text
     return filled
+
+
+def _refuse_long(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
+    around = tokenizer.num_special_tokens_to_add()
+    limit = min(tokenizer.model_max_length, context_length(model) or tokenizer.model_max_length)
+    if length + around > limit:
+        raise ValueError(
+            f"mask filling: texts of chunking.length {length} and {around} special tokens, where the masked language "
+            f"model reads {limit} at once: lower chunking.length or choose another models.masked"
+        )
 
 
 def _filled(

@@ -32,12 +32,12 @@ class MaskedModel:
 
         place = find_model(self.source, "masked language model", NONE_SHIPPED)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(place.name, local_files_only=place.local)
+            tokenizer = AutoTokenizer.from_pretrained(place.name, revision=place.revision, local_files_only=place.local)
             if tokenizer.mask_token_id is None:
                 raise ValueError("its tokenizer has no mask token")
             with without_library_bars():
                 model = AutoModelForMaskedLM.from_pretrained(
-                    place.name, use_safetensors=True, local_files_only=place.local
+                    place.name, use_safetensors=True, revision=place.revision, local_files_only=place.local
                 )
         except (OSError, ValueError) as error:
             raise unreadable(self.source, "masked language model", NONE_SHIPPED, error) from error

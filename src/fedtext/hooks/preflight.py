@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from kedro.framework.hooks import hook_impl
-from kedro.framework.project import pipelines, settings
+from kedro.framework.project import pipelines
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
 from fedtext.config import active_data_root, active_loader, active_parameters
+from fedtext.hooks.tracking import tracking_is_on
 from fedtext.refusal import RunRefusedError
 from fedtext.resume import RELEASE
 from fedtext.runners import ResumableRunner
@@ -31,7 +32,7 @@ class PreflightHook:
     def after_context_created(self) -> None:
         """Raises RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next."""
         data_root = active_data_root()
-        if "kedro_mlflow" not in settings.DISABLE_HOOKS_FOR_PLUGINS:
+        if tracking_is_on():
             make_data_root(data_root)
 
     @hook_impl(tryfirst=True)

@@ -1,4 +1,4 @@
-"""What MLflow is told beyond kedro-mlflow: flat parameters, revision, environment, metrics by round, reports.
+"""What MLflow is told beyond kedro-mlflow: parameters, revision, environment, models, metrics by round, reports.
 
 kedro-mlflow opens and closes the run (conf/base/mlflow.yml); this hook does nothing where it opened none. The switch
 for all of it is the environment variable FEDTEXT_TRACKING=off (settings.py). Only datasets that the catalog calls
@@ -26,6 +26,7 @@ from kedro.pipeline import Pipeline
 from pydantic import BaseModel
 
 from fedtext.config import active_data_root, active_loader, active_parameters
+from fedtext.datasets.models import PublicModelDataset
 from fedtext.hooks import moved_records
 from fedtext.hooks.command import leaves, repeating_command
 from fedtext.hooks.nested_runs import NestedRuns
@@ -51,13 +52,13 @@ class TrackingHook:
     @hook_impl(trylast=True)
     def after_context_created(self) -> None:
         """kedro-mlflow has opened its records: those of a data root that was moved are told where they lie now."""
-        if "kedro_mlflow" not in settings.DISABLE_HOOKS_FOR_PLUGINS:
+        if tracking_is_on():
             loader = active_loader()
             moved_records.follow(loader.tracking_root, loader["mlflow"])
 
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Parameters of the run's nodes, revision, environment, the whole command."""
+        """Parameters of the run's nodes, revision, environment, models, the whole command."""
         self._pipeline, self._catalog, self._logged = pipeline, catalog, set()
         classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
         self._shown = {name for name, privacy in classes.items() if privacy in {"released", "public"}}
@@ -66,6 +67,7 @@ class TrackingHook:
         import mlflow
 
         mlflow.set_tags({**_revision(Path(run_params["project_path"])), **_environment(), **_command(run_params)})
+        mlflow.set_tags(_models(pipeline, catalog))
         self._nested.adopt_or_join(mlflow.active_run().info.run_id, run_params)
         values = list(flat_parameters(_used_parameters(pipeline)).items())
         for start in range(0, len(values), BATCH):
@@ -102,6 +104,11 @@ class TrackingHook:
         values = {f"{found['algorithm']}.{key}": value for key, value in numbers(state)}
         mlflow.log_metrics(values, step=int(found["round"]))
         self._logged.add(name)
+
+
+def tracking_is_on() -> bool:
+    """Whether kedro-mlflow takes part: FEDTEXT_TRACKING=off leaves it out (settings.py)."""
+    return "kedro_mlflow" not in settings.DISABLE_HOOKS_FOR_PLUGINS
 
 
 def numbers(value: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
@@ -158,6 +165,12 @@ def _environment() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return {f"environment.{name}": version for name, version in versions.items()}
+
+
+def _models(pipeline: Pipeline, catalog: DataCatalog) -> dict[str, str]:
+    """What the run's public models are: a directory, or a Hugging Face id with its commit."""
+    read = {name: catalog.get(name) for name in sorted(pipeline.inputs()) if name in catalog}
+    return {f"model.{name}": str(d.identity()) for name, d in read.items() if isinstance(d, PublicModelDataset)}
 
 
 def _command(run_params: dict[str, Any]) -> dict[str, str]:

@@ -27,7 +27,6 @@ class CausalTraining(Parameters):
     learning_rate: float = Field(1e-3, gt=0)
     warmup_share: float = Field(0.05, ge=0, lt=1)
     weight_decay: float = Field(0.01, ge=0)
-    compile: bool = False
 
 
 class Lora(Parameters):
@@ -67,13 +66,17 @@ class PreferenceTraining(Parameters):
 
 
 class Recipe(Parameters):
-    """How one bundled language model is trained: `tokens` of rows, some of them few-shot lists, the rest documents."""
+    """How one bundled language model is trained: `tokens` of rows, some of them few-shot lists, the rest documents.
+
+    `compiled` has torch compile the model first: two minutes, worth their while for a long training.
+    """
 
     shape: LlamaShape
     tokens: int = Field(gt=0)
     row_length: int = Field(gt=0)
     few_shot_share: float = Field(ge=0, le=1)
     training: CausalTraining
+    compiled: bool = False
     seed: int
     data_seed: int
 

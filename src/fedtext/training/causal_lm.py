@@ -6,8 +6,8 @@ The models trained here are mostly so small that a general trainer's bookkeeping
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -34,28 +34,34 @@ def train_causal_lm(
     *,
     seed: int,
     pad_token_id: int | None = None,
+    compiled: bool = False,
     label: str = "training",
 ) -> list[dict[str, float]]:
     """Train `model` in place on `rows`; positions that hold `pad_token_id` are neither attended to nor scored.
 
     `pad_token_id` may be a number that is no token, such as -1: a real token used as padding would hide itself.
+    `compiled` has torch compile the model, for rows without padding: padded batches, each with a mask of its own, would
+    be compiled again and again.
 
     AdamW on float32 weights (matrices decay, vectors do not), learning rate by `peak_share`, gradients clipped to
     norm 1. Every epoch is a fresh shuffle; its last, incomplete batch is left out unless it is the only one. The
     model ends on the training device, in evaluation mode.
 
     Returns the training history: one `{"step", "loss"}` per 25 steps and one for the last (loss in nats per token,
-    mean over the steps since the entry before). Raises `ValueError` when there are no rows or the loss is not finite.
+    mean over the steps since the entry before). Raises `ValueError` when there are no rows, padded rows are to be
+    compiled, or the loss is not finite.
     """
     import torch
     from torch.optim.lr_scheduler import LambdaLR
 
     if len(rows) == 0:
         raise ValueError(f"{label}: no training rows; give it more text or shorter rows")
+    if compiled and pad_token_id is not None:
+        raise ValueError(f"{label}: padded rows are not compiled for: leave out compiled, or pad_token_id")
     refuse_long(rows, model, label)
     device = compute_device()
     model.to(device).float().train()
-    forward = torch.compile(model) if params.compile else model
+    forward = torch.compile(model) if compiled else model
     batches = list(_batches(len(rows), params, seed))
     optimizer = _optimizer(model, params)
     schedule = LambdaLR(optimizer, lambda done: peak_share(done + 1, len(batches), params.warmup_share))
@@ -65,7 +71,7 @@ def train_causal_lm(
     for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
         ids = torch.from_numpy(rows[picked]).to(device)
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device)):
-            loss = _loss(forward, model, ids, pad_token_id)
+            loss = forward(input_ids=ids, labels=ids).loss if pad_token_id is None else _loss(model, ids, pad_token_id)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
         optimizer.step()
@@ -121,25 +127,19 @@ def _optimizer(model: PreTrainedModel, params: CausalTraining) -> Optimizer:
     return torch.optim.AdamW(groups, lr=params.learning_rate, fused=True)
 
 
-def _loss(forward: Callable[..., Any], model: PreTrainedModel, ids: Tensor, pad_token_id: int | None) -> Tensor:
+def _loss(model: PreTrainedModel, ids: Tensor, pad_token_id: int) -> Tensor:
     """Mean cross-entropy of the real tokens, each given those before it."""
     from torch.nn.functional import cross_entropy
 
-    if pad_token_id is None:
-        loss: Tensor = forward(input_ids=ids, labels=ids).loss
-        return loss
     real = ids != pad_token_id
-    logits = logits_of_real(model, ids, real, forward)
+    logits = logits_of_real(model, ids, real)
     return cross_entropy(logits.float(), ids[:, 1:][real[:, 1:]])
 
 
 def logits_of_real(
-    model: PreTrainedModel,
-    ids: Int[Tensor, "row length"],
-    real: Bool[Tensor, "row length"],
-    forward: Callable[..., Any] | None = None,
+    model: PreTrainedModel, ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"]
 ) -> Float[Tensor, "label token"]:
-    """Logits that predict the real tokens `ids[:, 1:][real[:, 1:]]`, in that order; `forward` is `model` if not given.
+    """Logits that predict the real tokens `ids[:, 1:][real[:, 1:]]`, in that order.
 
     The head, more than half of a small model's work, is spared what is not scored: it is handed the positions before
     real tokens only, by a hook, so that whatever a model does to its logits (scaling, capping) still happens.
@@ -147,7 +147,7 @@ def logits_of_real(
     scored = real[:, 1:]
     hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][:, :-1][scored],))
     try:
-        output = (forward or model)(
+        output = model(
             input_ids=ids.masked_fill(~real, 0),  # any token: it is masked and not scored
             attention_mask=real.long(),
             use_cache=False,

@@ -63,7 +63,9 @@ def _train(
     samples = sample_records(text, tokenizer, chunking)
     rows = recipe_rows(samples["text"].tolist(), samples["label"].tolist(), text["text"].tolist(), tokenizer, recipe)
     model = new_llama(recipe.shape, tokenizer, recipe.seed)
-    history = train_causal_lm(model, rows, recipe.training, seed=recipe.seed, label=f"pretraining the {name}")
+    history = train_causal_lm(
+        model, rows, recipe.training, seed=recipe.seed, compiled=recipe.compiled, label=f"pretraining the {name}"
+    )
     held_out_samples = sample_records(held_out, tokenizer, chunking)["text"].tolist()
     card = model_card(name, model, tokenizer, recipe, rows.size, history, held_out_samples, chunking.length)
     return ModelBundle(model, tokenizer, card)

@@ -1,0 +1,84 @@
+"""Models of a hub that answers over HTTP, read by the hub's own client in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file, save_file
+
+from fedtext.embedding.offline_encoder import offline_encoder_files
+from fedtext.generation.language_model import bundled
+from tests.model_hub import Hub, serving
+
+ASKED = """
+import json, sys
+from fedtext.datasets.models import EncoderDataset, LanguageModelDataset
+
+def told(dataset, show):
+    try:
+        assert dataset.exists()
+        return [str(dataset.identity()), show(dataset.load())]
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+
+def first_weight(model):
+    return float(next(model.load()[0].parameters())[0, 0])
+
+def first_entry(encoder):
+    return float(encoder.encode(["a text"])[0, 0])
+
+kinds = {"model": (LanguageModelDataset, first_weight), "encoder": (EncoderDataset, first_entry)}
+asked = [line.split() for line in sys.argv[1:]]
+print(json.dumps([told(kinds[kind][0](source=source), kinds[kind][1]) for kind, source in asked]))
+"""
+
+
+def ask(hub: Hub, home: Path, *asked: str) -> list[Any]:
+    """Identity, and a number that the weights decide, of every `kind source`; or the error's type and words."""
+    settings = {**os.environ, "HF_ENDPOINT": hub.endpoint, "HF_HOME": str(home), "HF_HUB_DISABLE_TELEMETRY": "1"}
+    command = [sys.executable, "-c", ASKED, *asked]
+    done = subprocess.run(command, check=False, env=settings, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    answers: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    return answers
+
+
+def retrained(directory: Path, where: Path) -> Path:
+    """The model in `directory` with its weights halved."""
+    where.mkdir()
+    for path in directory.iterdir():
+        (where / path.name).write_bytes(path.read_bytes())
+    weights = load_file(directory / "model.safetensors")
+    save_file({k: v / 2 for k, v in weights.items()}, where / "model.safetensors", {"format": "pt"})
+    return where
+
+
+def test_a_model_is_its_commit_whatever_the_hub_does_next(tmp_path: Path) -> None:
+    here, home, hub = Path(bundled("on_device")), tmp_path / "home", Hub()
+    first, encoder = hub.upload("owner/model", here), hub.upload("owner/encoder", offline_encoder_files())
+    with serving(hub):
+        (model_name, weight), (encoder_name, entry), own_model, own_encoder = ask(
+            hub, home, "model owner/model", "encoder owner/encoder", f"model {here}", "encoder offline"
+        )
+        assert (model_name, encoder_name) == (f"owner/model@{first}", f"owner/encoder@{encoder}")
+        assert (weight, entry) == (own_model[1], own_encoder[1])
+
+        second = hub.upload("owner/model", retrained(here, tmp_path / "second"))
+        now, pinned, unknown, nobody = ask(
+            hub, home, "model owner/model", f"model owner/model@{first}", "model owner/model@v9", "encoder owner/none"
+        )
+        assert now == [f"owner/model@{second}", weight / 2]
+        assert pinned == [model_name, weight]
+        assert unknown[0] == nobody[0] == "DatasetError"
+        assert "language model 'owner/model@v9' cannot be read" in unknown[1]
+        assert "encoder 'owner/none' cannot be read" in nobody[1]
+    assert ask(hub, home, "model owner/model", f"model owner/model@{first}", "encoder owner/encoder") == [
+        now,
+        pinned,
+        [encoder_name, entry],
+    ]
