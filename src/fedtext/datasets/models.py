@@ -23,7 +23,10 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
 
     kind: ClassVar[str]
     instead: ClassVar[str]  # what an error offers
-    _source: str
+
+    def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
+        self._source = source
+        self.metadata = metadata
 
     def save(self, data: Any) -> NoReturn:
         """Refused: what is trained here is saved as a ModelDirectoryDataset."""
@@ -58,10 +61,6 @@ class LanguageModelDataset(PublicModelDataset):
 
     kind, instead = "language model", f"{BUNDLED}generator"
 
-    def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
-        self._source = source
-        self.metadata = metadata
-
     def load(self) -> LanguageModel:
         """The handle; weights are read where they are used."""
         from fedtext.generation.language_model import LanguageModel
@@ -86,10 +85,6 @@ class MaskedModelDataset(PublicModelDataset):
     """
 
     kind, instead = "masked language model", "none, with pe.variation few_shot"
-
-    def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
-        self._source = source
-        self.metadata = metadata
 
     def load(self) -> MaskedModel:
         """The handle; weights are read where they are used."""
@@ -129,8 +124,8 @@ class EncoderDataset(PublicModelDataset):
         batch_size: int | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        self._source, self._device, self._batch_size = source, device, batch_size
-        self.metadata = metadata
+        super().__init__(source=source, metadata=metadata)
+        self._device, self._batch_size = device, batch_size
         self._encoder: Encoder | None = None
 
     def load(self) -> Encoder:
