@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +18,7 @@ from fedtext.corpora.chunking import chunk_texts
 from fedtext.corpora.largefedbench.tokens import ChunkTokenizer, load_tokenizer
 from fedtext.generation.language_model import bundled
 from fedtext.params.corpus import Chunking
+from tests.model_hub import Hub, serving
 
 TEXTS = ["one two three", "", "a " * 100, "Été—naïve “quotes” " * 40, "x", "w " * 64, "w " * 65, "w " * 72]
 
@@ -81,3 +86,46 @@ def test_truncation_and_padding_of_the_file_are_off(words: ChunkTokenizer) -> No
     assert tokenizer.chunks(["a b c d e f"], Chunking(length=4, min_tokens=1)) == words.chunks(
         ["a b c d e f"], Chunking(length=4, min_tokens=1)
     )
+
+
+ASKED = """
+import sys
+from fedtext.corpora.largefedbench.tokens import load_tokenizer
+
+for source in sys.argv[1:]:
+    try:
+        print(load_tokenizer(source).sha256)
+    except OSError as error:
+        print(error)
+"""
+
+
+def written(tokenizer: ChunkTokenizer, where: Path) -> Path:
+    where.mkdir()
+    (where / "config.json").write_text('{"model_type": "llama"}', "utf-8")
+    (where / "tokenizer.json").write_text(tokenizer.definition, "utf-8")
+    return where
+
+
+def test_a_tokenizer_of_a_hub_may_be_kept_to_a_commit(words: ChunkTokenizer, tmp_path: Path) -> None:
+    with serving(Hub()) as hub:
+        old = hub.upload("someone/tokens", written(words, tmp_path / "old"))
+        hub.upload("someone/tokens", written(byte_level(), tmp_path / "new"))
+        settings = {**os.environ, "HF_ENDPOINT": hub.endpoint, "HF_HOME": str(tmp_path / "home")}
+        asked = ["someone/tokens", f"someone/tokens@{old}", "someone/tokens@unknown", "./nowhere"]
+        command = [sys.executable, "-c", ASKED, *asked]
+        done = subprocess.run(command, check=True, env=settings, capture_output=True, text=True)
+    newest, kept, unknown, nowhere = done.stdout.splitlines()
+    assert (newest, kept) == (byte_level().sha256, words.sha256)
+    assert unknown.startswith("tokenizer 'someone/tokens@unknown' cannot be read")
+    assert nowhere.startswith("tokenizer './nowhere' is not a directory here")
+
+
+def test_older_files_are_converted(tmp_path: Path) -> None:
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {letter: number for number, letter in enumerate([*alphabet, "<|endoftext|>"])}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocabulary), "utf-8")
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n", "utf-8")
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}', "utf-8")
+    chunking = Chunking(length=5, min_tokens=1)
+    assert load_tokenizer(str(tmp_path)).chunks(TEXTS, chunking) == byte_level().chunks(TEXTS, chunking)

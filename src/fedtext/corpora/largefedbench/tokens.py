@@ -15,7 +15,11 @@ from typing import Any
 
 from fedtext.corpora.chunking import Chunk
 from fedtext.corpora.largefedbench.word_tokens import WordTokens, word_tokens
+from fedtext.model_source import Place, find_model, unreadable
 from fedtext.params.corpus import Chunking
+
+DEFINITION = "tokenizer.json"
+SHIPPED = "bundled:generator"
 
 
 @dataclass(frozen=True)
@@ -80,20 +84,47 @@ def load_tokenizer(source: str, *, name: str | None = None) -> ChunkTokenizer:
     """The tokenizer in directory or file `source` (a tokenizer.json), else the Hugging Face tokenizer of that id.
 
     Raises:
-        ValueError: the tokenizer's file is not UTF-8, or it has no fast implementation and so no character offsets.
+        OSError: It is neither here, nor on the hub, nor in the hub's cache.
+        ValueError: Its file is not UTF-8, or it has no fast implementation and so no character offsets.
     """
-    path = Path(source)
-    file = path / "tokenizer.json" if path.is_dir() else path
-    if file.is_file():
-        try:
-            return ChunkTokenizer(name or source, file.read_text("utf-8"))
-        except UnicodeDecodeError:
-            raise ValueError(f"tokenizer {file} is not UTF-8 text: give a tokenizer.json") from None
+    path = Path(source).expanduser()
+    if path.is_file():
+        return _read_definition(path, name or source)
+    place = find_model(source, "tokenizer", SHIPPED)
+    try:
+        file = _definition_file(place)
+        return _read_definition(file, name or source) if file else _converted(place, name or source)
+    except OSError as error:
+        raise unreadable(source, "tokenizer", SHIPPED, error) from error
+
+
+def _definition_file(place: Place) -> Path | None:
+    """The model's own tokenizer.json, which is the same bytes from the hub and from a directory."""
+    if Path(place.name).is_dir():
+        file = Path(place.name) / DEFINITION
+        return file if file.is_file() else None
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    try:
+        return Path(hf_hub_download(place.name, DEFINITION, revision=place.revision, local_files_only=place.local))
+    except EntryNotFoundError:
+        return None
+
+
+def _read_definition(file: Path, name: str) -> ChunkTokenizer:
+    try:
+        return ChunkTokenizer(name, file.read_text("utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError(f"tokenizer {file} is not UTF-8 text: give a tokenizer.json") from None
+
+
+def _converted(place: Place, name: str) -> ChunkTokenizer:
+    """The definition that the library makes of older files (SentencePiece, vocabulary and merges)."""
     from transformers import AutoTokenizer
 
-    backend = getattr(AutoTokenizer.from_pretrained(source), "backend_tokenizer", None)
+    tokenizer = AutoTokenizer.from_pretrained(place.name, revision=place.revision, local_files_only=place.local)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        raise ValueError(
-            f"tokenizer {source} has no fast implementation: chunks need character offsets; choose another"
-        )
-    return ChunkTokenizer(name or source, backend.to_str())
+        raise ValueError(f"tokenizer {name} has no fast implementation: chunks need character offsets; choose another")
+    return ChunkTokenizer(name, backend.to_str())
