@@ -131,14 +131,14 @@ def test_median_distance_is_measured_from_the_medoid():
 def test_one_size_makes_sets_of_any_size_comparable():
     """The full FID of a larger set is smaller by bias alone; at one size the same text reads the same."""
     rng = np.random.default_rng(8)
-    held_out = HeldOut.of(unit(rng, 600, 64), smallest_set=250)
-    assert held_out.size == 250
+    held_out = HeldOut.of(unit(rng, 600, 64), smallest_set=200)
+    assert held_out.size == 200
     text = unit(rng, 4000, 64, shift=4.0)
     small, large = held_out.compare(text[:300]), held_out.compare(text)
     assert small["fid"] == pytest.approx(large["fid"], rel=0.05)
     assert frechet_distance(text, held_out.embeddings) < 0.9 * frechet_distance(text[:300], held_out.embeddings)
     floor = held_out.floor()
-    assert floor.size == 250
+    assert floor.size == 200
     assert held_out.compare(unit(rng, 500, 64))["fid"] == pytest.approx(floor.mean, rel=0.05)
     assert large["fid"] > floor.mean + 5 * floor.stddev
     assert set(large) == {"fid", "mean_gap", "mmd_squared", "median_distance", "texts"}
@@ -147,7 +147,7 @@ def test_one_size_makes_sets_of_any_size_comparable():
 
 def test_reports_with_many_texts_share_one_size():
     embeddings = unit(np.random.default_rng(0), 3000, 4)
-    assert {HeldOut.of(embeddings, smallest_set=count).size for count in (256, 288, 800, 2000)} == {FID_TEXTS}
+    assert {HeldOut.of(embeddings, smallest_set=count).size for count in (250, 288, 800, 2000)} == {FID_TEXTS}
 
 
 def test_size_is_bounded_by_half_of_the_held_out_texts():
