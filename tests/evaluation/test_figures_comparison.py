@@ -42,6 +42,15 @@ def test_accuracies_stand_between_the_public_model_and_the_private_text() -> Non
     assert {shape.x0 for shape in figure.layout.shapes} == {9.0, 20.0}
 
 
+@pytest.mark.parametrize("public", [0.08, 0.1])
+def test_names_of_levels_that_lie_close_together_stand_apart(public: float) -> None:
+    found = comparison(popri=entry("popri", 0.13))
+    found["conditions"]["public_control"] = {"top_1": {"mean": public, "low": public, "high": public}}
+    names = sorted(figures.accuracy_by_entry(found).layout.annotations, key=lambda name: name.x)
+    assert [name.xanchor for name in names] == ["right", "left", "right"]
+    assert [name.x for name in names] == pytest.approx(sorted([9.0, 100 * public, 20.0]))
+
+
 def test_a_sweep_takes_entries_that_differ_in_that_alone_and_the_plain_one() -> None:
     found = comparison(
         popri=entry("popri", 0.13),

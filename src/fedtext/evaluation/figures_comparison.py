@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 COLOURS = (SYNTHETIC, WARNING, "#2e8b57", "#7b3fa0", CONTROL, PRIVATE, "#b8860b", "#008b8b")
-# the first two lie close together: their names stand on either side of their lines
-LEVELS = {"eps0": ("ε = 0", "left"), "public_control": ("public texts", "right"), "private": ("ε = ∞", "left")}
+LEVELS = {"eps0": "ε = 0", "public_control": "public texts", "private": "ε = ∞"}
 SCORING, RANK = ("popri", "scoring"), ("popri", "rejected_rank")
 CLIENTS, EPSILON = ("privacy", "clients_per_round"), ("privacy", "epsilon")
 
@@ -37,11 +36,14 @@ def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
             error_x=_whiskers(found),
         )
     )
-    for name, (text, side) in LEVELS.items():
-        if name in comparison["conditions"]:
-            level = 100 * comparison["conditions"][name]["top_1"]["mean"]
-            named = {"text": text, "xanchor": "right" if side == "left" else "left", "yanchor": "bottom"}
-            figure.add_vline(x=level, line={"color": MUTED, "dash": "dot"}, annotation=named)
+    conditions = comparison["conditions"]
+    levels = sorted(
+        (100 * conditions[name]["top_1"]["mean"], text) for name, text in LEVELS.items() if name in conditions
+    )
+    for place, (level, text) in enumerate(levels):
+        # the lower two lie close together: their names stand on either side of their lines
+        named = {"text": text, "xanchor": "left" if place == 1 else "right", "yanchor": "bottom"}
+        figure.add_vline(x=level, line={"color": MUTED, "dash": "dot"}, annotation=named)
     figure.update_xaxes(title_text="next-token accuracy on held-out text, %")
     return styled(figure, "Figure 1: accuracy of every run", height=160 + 34 * len(entries))
 
