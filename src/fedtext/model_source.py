@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 10.0  # seconds for the hub's answer
 MAIN = "main"
+BUNDLED = "bundled:"  # before the name of a language model that ships with the package
+SHIPPED = f"{BUNDLED}generator"
 
 
 class Place(NamedTuple):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from kedro.io import AbstractDataset, DatasetError
 
-from fedtext.model_source import check_model_files, model_identity
+from fedtext.model_source import BUNDLED, SHIPPED, check_model_files, model_identity
 
 if TYPE_CHECKING:
     from fedtext.embedding.encoder import Encoder
     from fedtext.generation.language_model import LanguageModel
     from fedtext.generation.masked_model import MaskedModel
 
-BUNDLED, OFFLINE, NO_MODEL = "bundled:", "offline", "none"
+OFFLINE, NO_MODEL = "offline", "none"
 
 
 class PublicModelDataset(AbstractDataset[Any, Any]):
@@ -59,7 +59,7 @@ class LanguageModelDataset(PublicModelDataset):
         metadata: Ignored by Kedro.
     """
 
-    kind, instead = "language model", f"{BUNDLED}generator"
+    kind, instead = "language model", SHIPPED
 
     def load(self) -> LanguageModel:
         """The handle; weights are read where they are used."""

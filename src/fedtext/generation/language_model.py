@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from fedtext.generation.precision import round_to_bfloat16
 from fedtext.hardware import bfloat16_pays, compute_device
-from fedtext.model_source import Place, check_weights, find_model, unreadable
+from fedtext.model_source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
 from fedtext.progress import without_library_bars
 
 if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-BUNDLED = "bundled:"
-SHIPPED = "bundled:generator"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 
 

@@ -15,11 +15,10 @@ from typing import Any
 
 from fedtext.corpora.chunking import Chunk
 from fedtext.corpora.largefedbench.word_tokens import WordTokens, word_tokens
-from fedtext.model_source import Place, find_model, unreadable
+from fedtext.model_source import SHIPPED, Place, find_model, unreadable
 from fedtext.params.corpus import Chunking
 
 DEFINITION = "tokenizer.json"
-SHIPPED = "bundled:generator"
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def load_tokenizer(source: str, *, name: str | None = None) -> ChunkTokenizer:
 
 def _definition_file(place: Place) -> Path | None:
     """The model's own tokenizer.json, which is the same bytes from the hub and from a directory."""
-    if Path(place.name).is_dir():
+    if place.commit is None:  # a directory
         file = Path(place.name) / DEFINITION
         return file if file.is_file() else None
     from huggingface_hub import hf_hub_download

@@ -7,7 +7,8 @@ from plotly.graph_objects import Figure
 
 from fedtext.embedding.encoder import Encoder
 from fedtext.evaluation.figures_benchmark import speech_map, tokens_per_client_by_config
-from fedtext.generation.language_model import BUNDLED, bundled
+from fedtext.generation.language_model import bundled
+from fedtext.model_source import BUNDLED
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.refusal import RunRefusedError
 
