@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -18,6 +18,9 @@ from typing import Any
 
 from packaging.requirements import Requirement
 from pydantic import BaseModel
+
+from fedtext.params import Parameters
+from fedtext.params.reading import EVERYTHING
 
 MISSING = "missing"
 DEVELOPMENT = 'extra == "dev"'
@@ -31,6 +34,24 @@ def canonical(value: Any) -> str:
 def text_digest(*parts: str) -> str:
     """SHA-256 of the parts, each set off from the next."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def narrowed(value: Any, read: Collection[str]) -> Any:
+    """A parameter's value without the fields that are not in `read` (fedtext.params.reading).
+
+    Whose model a value is stays, for another model would have been read otherwise; what is no `Parameters` stays whole.
+    """
+    if isinstance(value, Parameters):
+        name = type(value).__qualname__
+        if f"{name}.{EVERYTHING}" in read:
+            return value
+        fields = [field for field in type(value).model_fields if f"{name}.{field}" in read]
+        return {"": name} | {field: narrowed(getattr(value, field), read) for field in fields}
+    if isinstance(value, Mapping):
+        return {key: narrowed(inner, read) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [narrowed(inner, read) for inner in value]
+    return value
 
 
 class FileDigests:

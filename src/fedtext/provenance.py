@@ -33,9 +33,10 @@ class NodeRecord(BaseModel):
     """How a node's outputs came to be.
 
     `parts` are the digests of all that they depend on, by name; `outputs` the digests of what was saved; `files` what
-    the file system says of the saved files, so that they need not be read again. `seconds` is the wall time of the
-    run that made them, kept here and not among the results, which must come out the same however long they take; None
-    if outputs that were found were taken over.
+    the file system says of the saved files, so that they need not be read again. `read` names the fields of parameters
+    that the node read, on which alone their parts stand; None if on all. `seconds` is the wall time of the run that
+    made them, kept here and not among the results, which must come out the same however long they take; None if
+    outputs that were found were taken over.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -43,6 +44,7 @@ class NodeRecord(BaseModel):
     parts: dict[str, str]
     outputs: dict[str, str]
     files: dict[str, str]
+    read: tuple[str, ...] | None = None
     seconds: float | None = None
 
 

@@ -2,8 +2,9 @@
 
 A node is up to date if all its saved outputs hold exactly the bytes that its record names, and the record's parts -
 parameter values, input contents, code, library versions, catalog settings - are today's. Inputs count by content: a
-rebuilt input that came out the same rebuilds nothing further, a changed one rebuilds all that read it. So a run is
-never a mixture of old and new, whatever was killed, changed or deleted in between.
+rebuilt input that came out the same rebuilds nothing further, a changed one rebuilds all that read it. Of parameters
+the fields count that the node read when it ran (fedtext.params.reading). So a run is never a mixture of old and new,
+whatever was killed, changed or deleted in between.
 
 Two node tags change this. `keep`: however code, libraries and catalog change, the node runs only where its output is
 missing or altered or its parameters or inputs changed, and an output without a record is taken over (a secret key must
@@ -15,7 +16,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from kedro.pipeline.node import Node
 from fedtext import fingerprint
 from fedtext.dataset_content import content, settings
 from fedtext.fingerprint import FileDigests, canonical, text_digest
+from fedtext.params.reading import watched
 from fedtext.provenance import NodeRecord, ReleaseEntry, Store
 from fedtext.source_digest import source_tree
 
@@ -52,6 +55,7 @@ class Resumption:
         known = {key: digest for record in self._records.values() if record for key, digest in record.files.items()}
         self._digests = FileDigests(known)
         self._recipes: dict[str, dict[str, str]] = {}
+        self._read: dict[str, set[str]] = {}
 
     def reason_to_run(self, node: Node) -> str | None:
         """Why `node` must run, in words; None if it is up to date or its unsaved outputs are not asked for yet."""
@@ -60,7 +64,8 @@ class Resumption:
             return "its output is not saved"
         if not saved:
             return None
-        record, parts = self._records[node.name], self.parts(node)
+        record = self._records[node.name]
+        parts = self.parts(node, record.read if record else None)
         missing = [name for name in saved if not self._dataset(name).exists()]
         if record is None and KEEP in node.tags and not missing:
             self.commit(node)
@@ -79,15 +84,15 @@ class Resumption:
                 return f"{name} is not what was saved"
         return None
 
-    def parts(self, node: Node) -> dict[str, str]:
-        """Digests of all that the node's outputs depend on, by name."""
+    def parts(self, node: Node, read: Collection[str] | None = None) -> dict[str, str]:
+        """Digests of all that the node's outputs depend on, by name; of parameters the fields in `read`, or all."""
         parts = {"wiring": text_digest(_function_name(node), canonical([node._inputs, node._outputs, _bound(node)]))}
         parts["code"] = self._code_digest(node)
         parts["libraries"] = fingerprint.library_digest("fedtext")
         if READS_PACKAGES in node.tags:
             parts["installed packages"] = fingerprint.installed_packages_digest()
         for name in node.inputs:
-            parts[name] = self._parameter_digest(name) if _is_parameter(name) else self._input_digest(name)
+            parts[name] = self._input_digest(name, read)
         for name in self._saved([*node.inputs, *node.outputs]):
             parts[f"catalog entry {name}"] = text_digest(canonical(settings(self._dataset(name))))
         return parts
@@ -98,26 +103,53 @@ class Resumption:
         if RELEASE in node.tags:
             self._store.note_release(self._release(node, result=None))
 
+    @contextmanager
+    def watching(self, node: Node) -> Iterator[Node]:
+        """`node`, with a note of the fields it reads, from its function's first line until its results are saved."""
+        read = self._read[node.name] = set[str]()
+        with ExitStack() as stack:
+
+            @functools.wraps(node.func)
+            def function(*args: Any, **kwargs: Any) -> Any:
+                stack.enter_context(watched(read))
+                return node.func(*args, **kwargs)
+
+            yield node._copy(func=function)
+
     def commit(self, node: Node, seconds: float | None = None) -> list[ReleaseEntry]:
         """Records `node` as done, after its last output was saved; returns earlier, different releases of the node."""
-        parts = self._recipes.get(node.name) or self.parts(node)
+        read, parts = self._fields_read(node), self._recipes.get(node.name) or self.parts(node)
+        for name in [] if read is None else set(node.inputs) - set(self._saved(node.inputs)):
+            if parts[name] == self._input_digest(name):  # if not, a file that it names was changed meanwhile
+                parts = parts | {name: self._input_digest(name, read)}
         outputs = {name: self._content_digest(name) for name in self._saved(node.outputs)}
         files: dict[str, str] = {}
         for name in outputs:
             if isinstance(place := content(self._dataset(name)), Path):
                 files |= self._digests.remembered(place)
         earlier = self._note_result(node, text_digest(canonical(outputs))) if RELEASE in node.tags else []
-        self._records[node.name] = record = NodeRecord(parts=parts, outputs=outputs, files=files, seconds=seconds)
+        self._records[node.name] = record = NodeRecord(
+            parts=parts,
+            outputs=outputs,
+            files=files,
+            read=None if read is None else tuple(sorted(read)),
+            seconds=seconds,
+        )
         if outputs:
             self._store.commit(node.name, record)
         return earlier
 
     def unsaved_inputs(self, node: Node) -> list[Node]:
         """Nodes of this pipeline that must run again because `node` reads what they made and nobody saved."""
-        lacking = [
-            n for n in node.inputs if n in self._makers and not self._saved([n]) and not self._dataset(n).exists()
-        ]
-        return [self._makers[name] for name in lacking]
+        return [self._makers[name] for name in self._unsaved(node) if not self._dataset(name).exists()]
+
+    def _unsaved(self, node: Node) -> list[str]:
+        return [name for name in node.inputs if name in self._makers and not self._saved([name])]
+
+    def _fields_read(self, node: Node) -> set[str] | None:
+        """What `node`, and the makers of what it was given unsaved, have read; None if one of them was not watched."""
+        found = [self._read.get(node.name), *(self._fields_read(self._makers[name]) for name in self._unsaved(node))]
+        return None if None in found else set[str]().union(*(read for read in found if read is not None))
 
     def _saved(self, names: Iterable[str]) -> list[str]:
         return [n for n in names if not _is_parameter(n) and not getattr(self._dataset(n), "_EPHEMERAL", False)]
@@ -127,11 +159,14 @@ class Resumption:
         assert dataset is not None  # the runtime pattern answers for every name
         return dataset
 
-    def _input_digest(self, name: str) -> str:
+    def _input_digest(self, name: str, read: Collection[str] | None = None) -> str:
+        if _is_parameter(name):
+            return self._parameter_digest(name, read)
         if self._saved([name]):
             return self._content_digest(name)
-        maker = self._makers.get(name)
-        return UNIDENTIFIED if maker is None else text_digest("made by", maker.name, name, canonical(self.parts(maker)))
+        if (maker := self._makers.get(name)) is None:
+            return UNIDENTIFIED
+        return text_digest("made by", maker.name, name, canonical(self.parts(maker, read)))
 
     def _content_digest(self, name: str) -> str:
         place = content(self._dataset(name))
@@ -139,8 +174,10 @@ class Resumption:
             return self._digests.of(place)
         return UNIDENTIFIED if place is None else text_digest("named", place)
 
-    def _parameter_digest(self, name: str) -> str:
+    def _parameter_digest(self, name: str, read: Collection[str] | None) -> str:
         value = self._dataset(name).load()
+        if read is not None:
+            value = fingerprint.narrowed(value, read)
         return text_digest(canonical(value), *map(self._digests.of, fingerprint.local_paths(value, name)))
 
     def _code_digest(self, node: Node) -> str:

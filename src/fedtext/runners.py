@@ -58,7 +58,8 @@ class ResumableRunner(SequentialRunner):
                 execute(maker)
             resumption.begin(node)
             began = time.perf_counter()
-            Task(node, catalog, self._is_async, hook_manager, run_id).execute()
+            with resumption.watching(node) as watched:
+                Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             ran.add(node.name)
             if earlier := resumption.commit(node, seconds=time.perf_counter() - began):
                 self._warn_of_second_release(node, len(earlier))

@@ -52,5 +52,5 @@ def test_final_prompts_show_the_best_samples_or_public_ones() -> None:
     best = table("abcdef", [1.0] * 6)
     assert set.union(*map(shown, final_prompts(best, PUBLIC, pe_sft())["prompt"])) <= set("abcdef")
     public = final_prompts(best, PUBLIC, pe_sft(shots="public", final_responses=4))
-    assert len(public) == 2
+    assert len(public) == 3
     assert set.union(*map(shown, public["prompt"])) <= set(PUBLIC["text"])

@@ -17,7 +17,7 @@ from fedtext.evaluation.comparison import (
     price_sentence,
     verdict,
 )
-from fedtext.evaluation.comparison_text import render_markdown, render_page, table1_csv, table2_csv
+from fedtext.evaluation.comparison_text import claim_rows, render_markdown, render_page, table1_csv, table2_csv
 from fedtext.evaluation.intervals import Interval
 from fedtext.params.compare import Claim, Claims, Compare
 from tests.evaluation.examples import accuracy, card, protection
@@ -39,13 +39,8 @@ CLAIMS = Claims.model_validate(
             "wrong": {"says": "PE > POPri", "better": "private_evolution", "worse": "popri"},
             "alike": {"says": "DP-FL at the start", "better": "dp_fedavg", "worse": "eps0", "relation": "alike"},
             "unlike": {"says": "POPri at the start", "better": "popri", "worse": "eps0", "relation": "alike"},
-            "distance": {"says": "lower FID", "better": "popri", "worse": "private_evolution", "metric": "fid"},
-            "nearer": {
-                "says": "nearer than public text",
-                "better": "popri",
-                "worse": "public_control",
-                "metric": "fid",
-            },
+            "public": {"says": "POPri > public text", "better": "popri", "worse": "public_control"},
+            "model": {"says": "POPri > DP-FedAvg", "better": "popri", "worse": "dp_fedavg"},
             "control": {"says": "public text is better", "better": "public_control", "worse": "popri"},
             "not_run": {"says": "nothing", "better": "popri", "worse": "absent"},
         },
@@ -91,24 +86,42 @@ def test_a_model_has_no_distances_and_an_infinite_epsilon_stays_infinite() -> No
 def test_claims_are_judged_by_paired_differences() -> None:
     claims = compare_runs(RUNS, CLAIMS)["claims"]
     assert "not_run" not in claims
-    verdicts = {name: claim["verdict"] for name, claim in claims.items()}
-    assert verdicts == {
-        "more": REPRODUCED,
-        "wrong": REFUTED,
-        "alike": REPRODUCED,
-        "unlike": REFUTED,
-        "distance": REPRODUCED,
-        "nearer": REPRODUCED,
-        "control": REFUTED,
+    verdicts = {
+        name: (claim["accuracy"]["verdict"], claim["fid"] and claim["fid"]["verdict"]) for name, claim in claims.items()
     }
-    assert claims["nearer"]["difference"]["mean"] == pytest.approx(0.5 - 0.31)
-    assert claims["more"]["difference"]["mean"] == pytest.approx((0.01 + 0.018 + 0.011) / 3)
+    assert verdicts == {
+        "more": (REPRODUCED, REPRODUCED),
+        "wrong": (REFUTED, REFUTED),
+        "alike": (REPRODUCED, None),
+        "unlike": (REFUTED, None),
+        "public": (REPRODUCED, REPRODUCED),
+        "model": (REPRODUCED, None),
+        "control": (REFUTED, REFUTED),
+    }
+    assert claims["public"]["fid"]["mean"] == pytest.approx(0.5 - 0.31)
+    assert claims["more"]["accuracy"]["mean"] == pytest.approx((0.01 + 0.018 + 0.011) / 3)
     assert claims["alike"]["tolerance"] == pytest.approx(0.013)
+
+
+def test_a_claim_s_row_says_where_accuracy_and_distance_disagree() -> None:
+    runs = [one._replace(card=json.loads(json.dumps(one.card))) for one in RUNS]
+    for one in runs:
+        if one.entry == "popri":
+            one.card["distribution"]["sets"]["synthetic"]["fid"] += 0.5
+    rows = {row[0]: row[1:] for row in claim_rows(compare_runs(runs, CLAIMS))}
+    measured, said = rows["POPri > PE"]
+    assert measured.startswith("popri against private_evolution: 1.30 (")
+    assert "; FID lower by -0.457 (" in measured
+    assert said == f"accuracy: {REPRODUCED}; FID: {REFUTED}"
+    measured, said = rows["DP-FL at the start"]
+    assert measured.endswith("; alike within 1.30")
+    assert said == REPRODUCED
 
 
 def test_one_seed_decides_nothing() -> None:
     claims = compare_runs([run(entry, 1) for entry in LEVELS], CLAIMS)["claims"]
-    assert {claim["verdict"] for claim in claims.values()} == {UNDECIDED}
+    assert {claim["accuracy"]["verdict"] for claim in claims.values()} == {UNDECIDED}
+    assert {claim["fid"]["verdict"] for claim in claims.values() if claim["fid"]} == {UNDECIDED}
 
 
 @pytest.mark.parametrize(
@@ -134,17 +147,9 @@ def test_where_training_on_the_private_text_gains_nothing_nothing_is_called_alik
     assert verdict(claim, Interval(0.0, -1e-4, 1e-4, 3), tolerance=-1e-3) == UNDECIDED
 
 
-@pytest.mark.parametrize(
-    ("claim", "message"),
-    [
-        ({"better": "eps0", "worse": "private"}, "two conditions"),
-        ({"better": "popri", "worse": "eps0", "metric": "fid"}, "of eps0 no FID is taken"),
-        ({"better": "popri", "worse": "pe", "metric": "fid", "relation": "alike"}, "use metric top_1"),
-    ],
-)
-def test_a_claim_that_cannot_be_judged_is_refused(claim: dict[str, str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Claim.model_validate({"says": "x", **claim})
+def test_a_claim_about_two_conditions_is_refused() -> None:
+    with pytest.raises(ValueError, match="two conditions"):
+        Claim(says="x", better="eps0", worse="private")
 
 
 def test_costs_carry_measured_seconds_above_the_published_rows() -> None:
@@ -190,7 +195,7 @@ def test_fids_of_different_sizes_are_not_compared() -> None:
     assert mixed["fid_sizes"] == [size, size + 1]
     assert mixed["entries"]["popri"]["fid"] is None
     assert all(found["fid"] is None for found in mixed["conditions"].values())
-    assert "distance" not in mixed["claims"]
+    assert all(claim["fid"] is None for claim in mixed["claims"].values())
     assert f"FIDs are of {size:,}, {size + 1:,} texts a side" in render_markdown({**mixed, "prices": []})
 
 

@@ -205,7 +205,7 @@ def test_tables_figures_and_page_come_out_of_what_the_runs_handed_over(tmp_path:
         dataset.save(figure)
         loaded.append(dataset.load())
     page = nodes.write_page(comparison, costs, *loaded)
-    assert comparison["claims"]["rank"]["verdict"] == "not reproduced"
+    assert comparison["claims"]["rank"]["accuracy"]["verdict"] == "not reproduced"
     assert "all runs of seed 1" in text
     assert "4 different sets of releases" in text
     assert table1.count("\n") == 1 + 2 + 5

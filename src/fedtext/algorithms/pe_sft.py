@@ -11,6 +11,7 @@ import pandas as pd
 
 from fedtext.generation.few_shot import prompts_by_class
 from fedtext.generation.prompts import LISTED, sample_list
+from fedtext.params.generation import prompts_for
 from fedtext.params.pe_sft import PeSft
 from fedtext.seeding import stream
 
@@ -53,7 +54,7 @@ def final_prompts(best: pd.DataFrame, public: pd.DataFrame, pe_sft: PeSft) -> pd
     return prompts_by_class(
         pd.concat(shown),
         public,
-        count=-(-pe_sft.synthetic_texts // pe_sft.final_responses),
+        count=prompts_for(pe_sft.synthetic_texts, pe_sft.final_responses),
         classes=classes,
         rng=stream(pe_sft.seed, "prompts", "final"),
     )

@@ -7,7 +7,7 @@ that is in each run's own report. Claims are judged one by one, without a correc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fedtext.evaluation.conditions import CONDITIONS, MATCHED, PRIVATE, PUBLIC, SYNTHETIC
@@ -32,6 +32,9 @@ class Run(NamedTuple):
     card: dict[str, Any]
     privacy: dict[str, Any]
     released: list[str]
+
+
+Measure = Callable[[Run, str | None], float | None]
 
 
 def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
@@ -60,23 +63,24 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
 
 
 def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[str, dict[str, Any]]:
-    """Each claim both of whose sides were run: the difference in favour of `better`, paired by seed, and a verdict."""
+    """Each claim both of whose sides were run: differences paired by seed, and what they say of it.
+
+    Returns:
+        By name, the claim; `accuracy` (of `better` minus of `worse`) and, of what is to be `more` and has texts on both
+        sides, `fid` (of `worse` minus of `better`), intervals with a `verdict`; `tolerance` of what is to be `alike`.
+    """
     found = {}
     for name, claim in claims.judged.items():
-        sides = [_side(side, claim, entries) for side in (claim.better, claim.worse)]
-        seeds = sorted(sides[0].keys() & sides[1].keys())
-        if not seeds:
+        accuracy = _difference(claim.better, claim.worse, _accuracy, claim, entries)
+        if accuracy is None:
             continue
-        better, worse = ([side[seed] for seed in seeds] for side in sides)
-        if claim.metric == "fid":
-            better, worse = worse, better  # the smaller distance is the better one
-        difference = paired_difference(better, worse)
-        gap = mean_interval([_gap(run) for run in entries[claim.entry]]).mean
+        nearer = _difference(claim.worse, claim.better, _fid, claim, entries) if claim.relation == "more" else None
+        tolerance = claims.margin * mean_interval([_gap(run) for run in entries[claim.entry]]).mean
         found[name] = {
             **claim.model_dump(),
-            "difference": difference._asdict(),
-            "tolerance": claims.margin * gap if claim.relation == "alike" else None,
-            "verdict": verdict(claim, difference, claims.margin * gap),
+            "tolerance": tolerance if claim.relation == "alike" else None,
+            "accuracy": {**accuracy._asdict(), "verdict": verdict(claim, accuracy, tolerance)},
+            "fid": nearer and {**nearer._asdict(), "verdict": verdict(claim, nearer, tolerance)},
         }
     return found
 
@@ -171,10 +175,18 @@ def _curves(runs: Sequence[Run]) -> dict[str, list[list[Any]]]:
     return {name: [[row.get(name) for row in own] for own in rounds] for name in CURVES}
 
 
-def _side(side: str, claim: Claim, entries: Mapping[str, Sequence[Run]]) -> BySeed:
-    """A claim's quantity by seed, of an entry or of a condition beside the entry that the claim is about."""
+def _difference(
+    a: str, b: str, measure: Measure, claim: Claim, entries: Mapping[str, Sequence[Run]]
+) -> Interval | None:
+    """Interval of a - b over the seeds that both sides have; None if there is no such seed."""
+    first, second = (_side(side, measure, claim, entries) for side in (a, b))
+    seeds = sorted(first.keys() & second.keys())
+    return paired_difference([first[s] for s in seeds], [second[s] for s in seeds]) if seeds else None
+
+
+def _side(side: str, measure: Measure, claim: Claim, entries: Mapping[str, Sequence[Run]]) -> BySeed:
+    """`measure` by seed, of an entry or of a condition beside the entry that the claim is about."""
     condition = side if side in CONDITIONS else None
-    measure = _fid if claim.metric == "fid" else _accuracy
     found = {run.seed: measure(run, condition) for run in entries.get(claim.entry if condition else side, ())}
     return {seed: value for seed, value in found.items() if value is not None}
 

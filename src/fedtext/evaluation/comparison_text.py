@@ -60,11 +60,15 @@ def claim_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
     """A row for each claim that could be judged: what is said, the difference, the verdict."""
     rows = []
     for claim in comparison["claims"].values():
-        scale, unit = (100, "points") if claim["metric"] == "top_1" else (1, "FID")
-        difference = interval(claim["difference"], scale, 2 if scale == 100 else 3)
-        within = f"; alike within {100 * claim['tolerance']:.2f}" if claim["tolerance"] is not None else ""
-        measured = f"{claim['better']} against {claim['worse']}: {difference} {unit}{within}"
-        rows.append([claim["says"], measured, claim["verdict"]])
+        accuracy, fid = claim["accuracy"], claim["fid"]
+        measured = f"{claim['better']} against {claim['worse']}: {interval(accuracy, 100, 2)} points"
+        verdict = accuracy["verdict"]
+        if claim["tolerance"] is not None:
+            measured += f"; alike within {100 * claim['tolerance']:.2f}"
+        if fid is not None:
+            measured += f"; FID lower by {interval(fid, 1, 3)}"
+            verdict = verdict if fid["verdict"] == verdict else f"accuracy: {verdict}; FID: {fid['verdict']}"
+        rows.append([claim["says"], measured, verdict])
     return rows
 
 

@@ -10,7 +10,6 @@ from pydantic import Field, field_validator, model_validator
 from fedtext.params import Parameters, words
 
 CONDITIONS = ("eps0", "public_control", "untuned_control", "matched_control", "private")  # scored beside an entry
-WITH_DISTANCE = ("public_control",)  # of which the FID is taken too
 
 
 class Entry(Parameters):
@@ -23,15 +22,15 @@ class Entry(Parameters):
 class Claim(Parameters):
     """A sentence of the paper about two entries (or an entry and a condition such as `eps0`).
 
-    `more`: `better` exceeds `worse`. `alike`: they differ by no more than `Claims.margin` of the gap between the
-    public model and training on the private text. `metric` is what is compared: accuracy, or FID, where less is better.
+    `more`: `better` exceeds `worse` in accuracy and, where both have texts, is below it in FID, each judged by itself.
+    `alike`: their accuracies differ by no more than `Claims.margin` of the gap between the public model and training on
+    the private text.
     """
 
     says: str
     better: str
     worse: str
     relation: Literal["more", "alike"] = "more"
-    metric: Literal["top_1", "fid"] = "top_1"
 
     @property
     def entry(self) -> str:
@@ -43,10 +42,6 @@ class Claim(Parameters):
         conditions = [side for side in (self.better, self.worse) if side in CONDITIONS]
         if len(conditions) == 2:
             raise ValueError(f"the claim {self.says!r} is about two conditions: name an entry on one side")
-        if self.metric == "fid" and self.relation == "alike":
-            raise ValueError(f"the claim {self.says!r}: alike is measured in the gap of accuracies; use metric top_1")
-        if self.metric == "fid" and set(conditions) - set(WITH_DISTANCE):
-            raise ValueError(f"the claim {self.says!r}: of {conditions[0]} no FID is taken; use metric top_1")
         return self
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from pydantic import Field
 
 from fedtext.params import Parameters
+
+SPARE = 0.02
 
 
 class Sampler(Parameters):
@@ -30,3 +34,11 @@ class MaskFilling(Parameters):
     temperature: float = Field(1.0, gt=0)
     top_p: float = Field(1.0, gt=0, le=1)
     batch_size: int = Field(256, ge=1)
+
+
+def prompts_for(texts: int, responses: int, oversample: float = 1.0) -> int:
+    """How many prompts of `responses` texts each make `oversample` times `texts`, and always a few more than `texts`.
+
+    Now and then a text comes out empty, where the model ends the list instead of writing its next sample.
+    """
+    return math.ceil(texts * max(oversample, 1 + SPARE) / responses)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, words
-from fedtext.params.generation import Sampler
+from fedtext.params.generation import Sampler, prompts_for
 from fedtext.params.training import PreferenceTraining
 
 Scoring = Literal[
@@ -93,7 +92,7 @@ class Popri(Parameters):
 
     @model_validator(mode="after")
     def _every_class_has_a_prompt(self) -> Self:
-        final = math.ceil(self.synthetic_texts * self.oversample / self.final_responses)
+        final = prompts_for(self.synthetic_texts, self.final_responses, self.oversample)
         if len(self.classes) > min(self.prompts, final):
             raise ValueError(
                 f"popri.labels has {len(self.labels)} classes, but a round has {self.prompts} prompts (popri.prompts) "

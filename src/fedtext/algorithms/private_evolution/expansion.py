@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fedtext.generation.few_shot import prompts_by_class
+from fedtext.params.generation import prompts_for
 from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.seeding import stream
 
@@ -22,7 +23,7 @@ def seed_prompts(public: pd.DataFrame, survivors: Sequence[pd.DataFrame], evolut
     return prompts_by_class(
         pd.concat([table[["text", "label"]] for table in survivors], ignore_index=True),
         public,
-        count=-(-evolution.synthetic_texts // evolution.final_responses),
+        count=prompts_for(evolution.synthetic_texts, evolution.final_responses),
         classes=evolution.classes,
         rng=stream(evolution.seed, "prompts", "final"),
     )

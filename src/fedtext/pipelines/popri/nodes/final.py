@@ -12,6 +12,7 @@ from fedtext.embedding.encoder import Encoder
 from fedtext.evaluation.distribution import frechet_distance
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
+from fedtext.params.generation import prompts_for
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.popri.nodes.sampling import sampled_texts
@@ -51,7 +52,7 @@ def choose_checkpoint_unaccounted(
 
 def draw_final_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, popri: Popri) -> pd.DataFrame:
     """Prompts of the final set: as many as the oversampled set needs, at `final_responses` each."""
-    count = int(np.ceil(popri.synthetic_texts * popri.oversample / popri.final_responses))
+    count = prompts_for(popri.synthetic_texts, popri.final_responses, popri.oversample)
     return algorithm.draw_prompts(public_samples, prompt_pool, popri, "final", count)
 
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+
+from fedtext.params import Parameters
 
 
-class Toy(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class Toy(Parameters):
     rounds: int
     draws: int
     seconds: float
