@@ -14,6 +14,7 @@ import pytest
 
 os.environ["FEDTEXT_TRACKING"] = "off"  # before the settings are imported
 
+from kedro.framework import project
 from kedro.framework.project import settings
 from kedro.framework.startup import bootstrap_project
 from kedro.runner import AbstractRunner
@@ -61,6 +62,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyProject]
     monkeypatch.chdir(path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not entry.endswith("project/src")])
     monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setattr(project, "PACKAGE_NAME", project.PACKAGE_NAME)  # bootstrapping sets it for the whole process
     forget()
     bootstrap_project(path)
     yield ToyProject(path)
