@@ -101,6 +101,6 @@ def test_the_untuned_control_is_prompted_with_public_samples_only() -> None:
     untuned = UntunedControl(responses=4, sampler=Sampler(max_new_tokens=16))
     asked = evaluation.model_copy(update={"texts": 10, "untuned": untuned})
     texts = nodes.generate_untuned_texts(LanguageModel("bundled:generator"), NOISE.head(20), chunking, asked)
-    assert 0 < len(texts) <= 12
-    assert set(texts["prompt_id"]) <= {0, 1, 2}
+    assert len(texts) == 10  # the first that are not empty of the 12 that three prompts give
+    assert set(texts["prompt_id"]) == {0, 1, 2}
     assert (texts["text"] != "").all()

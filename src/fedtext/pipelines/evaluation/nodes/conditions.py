@@ -14,10 +14,11 @@ import pandas as pd
 
 from fedtext.corpora.samples import spread_samples
 from fedtext.evaluation.conditions import CONDITIONS, compare_scored, held_out_sample, score_condition
-from fedtext.generation.few_shot import draw_prompts, sampled_texts
+from fedtext.generation.few_shot import draw_prompts, first_written, sampled_texts
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation
+from fedtext.params.generation import prompts_for
 from fedtext.seeding import derived_seed, stream
 
 Counts = dict[str, np.ndarray]
@@ -48,7 +49,7 @@ def generate_untuned_texts(
     prompts = draw_prompts(
         public_samples,
         np.arange(len(public_samples)),
-        count=-(-evaluation.texts // evaluation.untuned.responses),
+        count=prompts_for(evaluation.texts, evaluation.untuned.responses),
         classes=(None,),
         rng=stream(evaluation.seed, "prompts", "untuned"),
     )
@@ -61,7 +62,7 @@ def generate_untuned_texts(
         seed=derived_seed(evaluation.seed, "responses", "untuned"),
         label="texts of the untuned generator",
     )
-    return texts[texts["text"] != ""].reset_index(drop=True)
+    return texts.iloc[first_written(texts, evaluation.texts)].reset_index(drop=True)
 
 
 def score_public_model(
