@@ -80,7 +80,7 @@ def client_updates(
     rows = np.argsort(client, kind="stable")
     numbers, first = np.unique(client[rows], return_index=True)
     batches = [_batches(own, local, seed, int(c)) for c, own in zip(numbers, np.split(rows, first[1:]), strict=False)]
-    batches.sort(key=lambda own: (len(own), lengths[own].max()), reverse=True)
+    batches.sort(key=lambda own: (len(own), (own >= 0).sum(), lengths[own[own >= 0]].max()), reverse=True)
     starts = range(0, len(batches), local.clients_at_once)
     groups = (batches[start : start + local.clients_at_once] for start in starts)
     yield from over_cores(
@@ -136,9 +136,10 @@ def _by_name(vectors: Tensor, common: Weights) -> Weights:
 def _step_tokens(
     tokens: Int[np.ndarray, "row position"], lengths: Int[np.ndarray, " row"], rows: list[Int[np.ndarray, " place"]]
 ) -> Int[np.ndarray, "client place position"]:
-    """Tokens of one step of several clients, as narrow as their longest row."""
-    width = max(map(len, rows))
-    places = np.stack([np.pad(own, (0, width - len(own)), constant_values=NO_TOKEN) for own in rows])
+    """Tokens of one step of several clients: as many places as their largest batch, as narrow as their longest row."""
+    real = [own[own >= 0] for own in rows]
+    width = max(map(len, real))
+    places = np.stack([np.pad(own, (0, width - len(own)), constant_values=NO_TOKEN) for own in real])
     longest = max(int(lengths[places[places >= 0]].max(initial=0)), 2)
     found = np.asarray(tokens[places, :longest], dtype=np.int64)
     found[places < 0] = NO_TOKEN
@@ -212,5 +213,6 @@ def _error(logits: Tensor, ids: Tensor) -> Tensor:
 
     labels = ids[:, 1:, None]
     real = (labels >= 0).to(logits.dtype)
-    hit = torch.zeros_like(logits).scatter(-1, labels.clamp(min=0), 1.0)
-    return (logits.softmax(-1) - hit) * (real / real.sum().clamp(min=1.0))
+    error = logits.softmax(-1)  # as large as all that is done to it: in place
+    error.scatter_add_(-1, labels.clamp(min=0), -torch.ones_like(real))
+    return error.mul_(real / real.sum().clamp(min=1.0))
