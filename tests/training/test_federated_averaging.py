@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,6 +113,25 @@ def test_a_model_that_vmap_cannot_take_is_trained_client_by_client(
     found = np.concatenate(list(client_updates(model, tokens, client, LOCAL, seed=4)))
     assert calls
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_clients_of_like_size_go_together_and_nothing_is_computed_for_padding(
+    llama: InMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, _ = llama.load()
+    client = np.repeat(np.arange(6), [3, 4, 3, 4, 3, 4])
+    tokens = np.random.default_rng(0).integers(3, 40, size=(len(client), 6))
+    computed: list[int] = []
+    step_tokens = federated_averaging._step_tokens
+
+    def counted(*args: Any) -> np.ndarray:
+        found = step_tokens(*args)
+        computed.append(found.size)
+        return found
+
+    monkeypatch.setattr(federated_averaging, "_step_tokens", counted)
+    list(client_updates(model, tokens, client, LOCAL.model_copy(update={"epochs": 1}), seed=0))
+    assert sum(computed) == tokens.size
 
 
 def test_no_client_gives_no_block(llama: InMemory) -> None:
