@@ -95,8 +95,8 @@ def outcome(root: Path, made: Pipeline | Callable[..., Any], chosen: Chosen) -> 
 
 
 @pytest.fixture(autouse=True)
-def told() -> None:
-    logging.getLogger("fedtext.runners").setLevel(logging.INFO)
+def told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="fedtext.runners")
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def client_updates(
     rows = np.argsort(client, kind="stable")
     numbers, first = np.unique(client[rows], return_index=True)
     batches = [_batches(own, local, seed, int(c)) for c, own in zip(numbers, np.split(rows, first[1:]), strict=False)]
-    batches.sort(key=lambda own: (len(own), (own >= 0).sum(), lengths[own[own >= 0]].max()), reverse=True)
+    batches.sort(key=lambda own: (len(own), sum(map(len, own)), lengths[np.concatenate(own)].max()), reverse=True)
     starts = range(0, len(batches), local.clients_at_once)
     groups = (batches[start : start + local.clients_at_once] for start in starts)
     yield from over_cores(
@@ -93,15 +93,12 @@ def client_updates(
 
 def _batches(
     rows: Int[np.ndarray, " row"], local: LocalTraining, seed: int, client: int
-) -> Int[np.ndarray, "step place"]:
-    """Row numbers of each step of one client; a last, smaller batch of an epoch is filled up with `NO_TOKEN`."""
+) -> list[Int[np.ndarray, " place"]]:
+    """Row numbers of each step of one client; the last step of an epoch may have fewer."""
     drawn = stream(seed, "local training", client)
-    steps = -(-len(rows) // local.batch_size)
-    table = np.full((local.epochs, steps * local.batch_size), NO_TOKEN)
-    for epoch in table:
-        epoch[: len(rows)] = drawn.permutation(rows)
-    width = min(local.batch_size, len(rows))
-    return table.reshape(-1, local.batch_size)[:, :width]
+    orders = [drawn.permutation(rows) for _ in range(local.epochs)]
+    starts = range(0, len(rows), local.batch_size)
+    return [order[start : start + local.batch_size] for order in orders for start in starts]
 
 
 def _trained(
@@ -109,7 +106,7 @@ def _trained(
     gradients: Gradients,
     tokens: Int[np.ndarray, "row position"],
     lengths: Int[np.ndarray, " row"],
-    batches: list[Int[np.ndarray, "step place"]],
+    batches: list[list[Int[np.ndarray, " place"]]],
     learning_rate: float,
 ) -> Float32[np.ndarray, "client dim"]:
     """Updates of some clients, sorted by falling numbers of steps: those that are done step aside."""
@@ -137,9 +134,8 @@ def _step_tokens(
     tokens: Int[np.ndarray, "row position"], lengths: Int[np.ndarray, " row"], rows: list[Int[np.ndarray, " place"]]
 ) -> Int[np.ndarray, "client place position"]:
     """Tokens of one step of several clients: as many places as their largest batch, as narrow as their longest row."""
-    real = [own[own >= 0] for own in rows]
-    width = max(map(len, real))
-    places = np.stack([np.pad(own, (0, width - len(own)), constant_values=NO_TOKEN) for own in real])
+    width = max(map(len, rows))
+    places = np.stack([np.pad(own, (0, width - len(own)), constant_values=NO_TOKEN) for own in rows])
     longest = max(int(lengths[places[places >= 0]].max(initial=0)), 2)
     found = np.asarray(tokens[places, :longest], dtype=np.int64)
     found[places < 0] = NO_TOKEN
