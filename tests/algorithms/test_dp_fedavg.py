@@ -105,7 +105,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("silent")
-@pytest.mark.parametrize("learning_rate", [0.5, 50.0])
+@pytest.mark.parametrize("learning_rate", [0.5, 5.0])
 def test_no_client_moves_the_sum_further_than_the_sensitivity(
     monkeypatch: pytest.MonkeyPatch, learning_rate: float
 ) -> None:

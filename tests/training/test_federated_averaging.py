@@ -19,6 +19,12 @@ from tests.training.conftest import InMemory
 LOCAL = LocalTraining(epochs=2, batch_size=2, learning_rate=0.5, clients_at_once=3)
 
 
+@pytest.fixture(autouse=True)
+def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values are compared as closely as float32 allows, whatever pays on this machine."""
+    monkeypatch.setattr(federated_averaging, "bfloat16_pays", lambda device: False)
+
+
 def token_rows(vocabulary: int) -> tuple[np.ndarray, np.ndarray]:
     """Eleven ragged rows of five clients (numbers 0, 2, 3, 7, 9), one row a bare start token."""
     rng = np.random.default_rng(0)
@@ -70,6 +76,20 @@ def test_updates_are_those_of_plain_sgd(family: str, vectorised: bool, request: 
     assert np.abs(expected).max() > 0.01
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert not found[3].any()  # client 7 has nothing to predict
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_where_bfloat16_pays_updates_are_float32_and_err_by_its_rounding(
+    family: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, tokenizer = request.getfixturevalue(family).load()
+    tokens, client = token_rows(len(tokenizer))
+    local = LOCAL.model_copy(update={"learning_rate": 0.05})  # rounding does not grow in few steps as small as these
+    expected = plain_sgd(model, tokens, client, local)
+    monkeypatch.setattr(federated_averaging, "bfloat16_pays", lambda device: True)
+    found = by_client(model, tokens, client, local, vectorised=True)
+    assert found.dtype == np.float32
+    assert 1e-4 < np.linalg.norm(found - expected) / np.linalg.norm(expected) < 2e-2
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])

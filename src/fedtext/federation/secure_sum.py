@@ -115,7 +115,7 @@ def client_messages(
 ) -> Iterator[Int64[np.ndarray, "_ dim"]]:
     """What the clients of each block would send: clipped and rounded to the grid. Stands for their own coin tosses."""
     seed = int.from_bytes(keyed_bytes(key, 16, ("rounding", *stream)), "big")
-    rng = np.random.Generator(np.random.PCG64(seed))
+    rng = np.random.Generator(np.random.SFC64(seed))
     for block in blocks:
         if block.ndim != 2 or block.shape[1] != plan.dim:
             raise ValueError(f"{plan.release.name}: a block of shape {block.shape}, (clients, {plan.dim}) was declared")

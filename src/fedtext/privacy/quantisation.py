@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 INFLATION = 2.0**-10
-_PIECE = 2**15  # coordinates at a time, which stay in the cache through all steps
+_COIN_BITS = 32
 
 
 def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float:
@@ -42,12 +42,13 @@ def randomly_rounded(
     """The quotient x / step rounded up or down at random with expectation x / step; a zero stays a zero.
 
     The randomness carries no privacy claim (the sensitivity holds for every outcome of it), so any generator will do.
-    It uses one double a coordinate in row order: how clients are cut into blocks does not change the result.
+    Coins have 32 bits, so the expectation is kept to 2^-32 of a step; every row takes whole draws of 64 bits, so how
+    clients are cut into blocks does not change the result. |x| / step has to stay below 2^31.
     """
-    flat, rounded = x.reshape(-1), np.empty(x.size, dtype=np.int64)
-    for first in range(0, x.size, _PIECE):
-        piece = slice(first, first + _PIECE)
-        scaled = rng.random(flat[piece].size)
-        scaled += flat[piece] * (1.0 / step)
-        rounded[piece] = np.floor(scaled, out=scaled)
-    return rounded.reshape(x.shape)
+    rows, dim = x.shape
+    draws = rng.integers(0, 2**64, size=(rows, -(-dim * _COIN_BITS // 64)), dtype=np.uint64)
+    rounded = np.empty(x.shape, dtype=np.int64)
+    np.multiply(x, 2.0**_COIN_BITS / step, out=rounded, casting="unsafe")  # cut off towards zero: no value grows
+    rounded += draws.view(np.uint32)[:, :dim]
+    rounded >>= _COIN_BITS
+    return rounded
