@@ -92,6 +92,19 @@ def test_where_bfloat16_pays_updates_are_float32_and_err_by_its_rounding(
     assert 1e-4 < np.linalg.norm(found - expected) / np.linalg.norm(expected) < 2e-2
 
 
+@pytest.mark.parametrize("vectorised", [True, False])
+def test_a_client_that_diverges_sends_zeros_and_its_company_what_it_learnt(llama: InMemory, vectorised: bool) -> None:
+    model, tokenizer = llama.load()
+    client = np.array([0, 1, 1, 1, 2])  # at this rate a first step stays within float32 and a second does not
+    tokens = np.random.default_rng(0).integers(3, len(tokenizer), size=(len(client), 14))
+    wild = LOCAL.model_copy(update={"learning_rate": 1e30, "epochs": 1, "batch_size": 1})
+    alone = by_client(model, tokens, client, wild, vectorised=vectorised)
+    assert [own.any() for own in alone] == [True, False, True]
+    together = np.concatenate(list(client_updates(model, tokens, client, wild, seed=4, vectorised=vectorised)))
+    assert np.isfinite(together).all()
+    assert sorted(np.count_nonzero(together, axis=1)) == sorted(np.count_nonzero(alone, axis=1))
+
+
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 def test_company_does_not_matter(llama: InMemory, at_once: int) -> None:
     model, tokenizer = llama.load()

@@ -111,7 +111,10 @@ def _trained(
     batches: list[list[Int[np.ndarray, " place"]]],
     learning_rate: float,
 ) -> Float32[np.ndarray, "client dim"]:
-    """Updates of some clients, sorted by falling numbers of steps: those that are done step aside."""
+    """Updates of some clients, sorted by falling numbers of steps: those that are done step aside.
+
+    A client whose training diverges, to infinities or NaN, has zeros: whether a run ends must not be one client's say.
+    """
     import torch
 
     device = next(iter(common.values())).device
@@ -123,6 +126,7 @@ def _trained(
         weights = common if step == 0 else {n: common[n] + moved[n][:active] for n in common}
         for name, gradient in gradients(weights, ids, step == 0).items():
             moved[name][:active].sub_(gradient, alpha=learning_rate)
+    updates[~updates.sum(dim=1).isfinite()] = 0.0
     return np.asarray(updates.cpu().numpy())
 
 
