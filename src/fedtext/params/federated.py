@@ -19,7 +19,7 @@ class LocalTraining(Parameters):
     epochs: int = Field(1, ge=1)
     batch_size: int = Field(2, ge=1)
     learning_rate: float = Field(gt=0)
-    clients_at_once: int = Field(8, ge=1)
+    clients_at_once: int = Field(16, ge=1)
 
 
 class ServerOptimizer(Parameters):
