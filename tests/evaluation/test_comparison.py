@@ -17,7 +17,14 @@ from fedtext.evaluation.comparison import (
     price_sentence,
     verdict,
 )
-from fedtext.evaluation.comparison_text import claim_rows, render_markdown, render_page, table1_csv, table2_csv
+from fedtext.evaluation.comparison_text import (
+    claim_rows,
+    interval,
+    render_markdown,
+    render_page,
+    table1_csv,
+    table2_csv,
+)
 from fedtext.evaluation.intervals import Interval
 from fedtext.params.compare import Claim, Claims, Compare
 from tests.evaluation.examples import accuracy, card, protection
@@ -81,6 +88,10 @@ def test_a_model_has_no_distances_and_an_infinite_epsilon_stays_infinite() -> No
     assert entries["dp_fedavg"]["fid"] is None
     assert entries["dp_fedavg"]["curves"]["fid"] == []
     assert entries["popri"]["epsilon"] == pytest.approx(0.9987)
+
+
+def test_nothing_is_less_than_nothing() -> None:
+    assert interval({"mean": -0.0001, "low": -0.0002, "high": 0.001}, 100, 1) == "0.0 (0.0 to 0.1)"
 
 
 def test_claims_are_judged_by_paired_differences() -> None:

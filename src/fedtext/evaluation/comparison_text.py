@@ -77,8 +77,8 @@ def interval(found: Mapping[str, Any] | None, scale: float, decimals: int) -> st
     if found is None:
         return "–"
     mean, low, high = (found[key] for key in ("mean", "low", "high"))
-    shown = f"{scale * mean:.{decimals}f}"
-    return shown if low is None else f"{shown} ({scale * low:.{decimals}f} to {scale * high:.{decimals}f})"
+    shown = f"{scale * mean:z.{decimals}f}"
+    return shown if low is None else f"{shown} ({scale * low:z.{decimals}f} to {scale * high:z.{decimals}f})"
 
 
 def table1_csv(comparison: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from fedtext.evaluation.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, styled
@@ -91,7 +92,7 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
     title = "Figure 2: synthetic and held-out text"
     if not maps:
         return absent(title, "no entry made synthetic text.")
-    names = [html.escape(name) for name in maps]
+    names = [_wrapped(name.replace("_", " ")) for name in maps]
     figure = make_subplots(
         rows=1, cols=len(maps) + 1, subplot_titles=[*names, "held-out text"], horizontal_spacing=0.03
     )
@@ -102,6 +103,11 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
     figure.update_xaxes(showticklabels=False, range=_common_range(maps.values(), "xaxis"))
     figure.update_yaxes(showticklabels=False, range=_common_range(maps.values(), "yaxis"))
     return styled(figure, title, height=400)
+
+
+def _wrapped(words: str) -> str:
+    """Short lines, so that the titles of panels side by side stay apart."""
+    return "<br>".join(html.escape(line) for line in wrap(words, width=16, break_long_words=False))
 
 
 def absent(title: str, reason: str) -> Figure:
@@ -168,7 +174,7 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], quantities: Seq
                 row=1, col=column,
             )  # fmt: skip
     figure.update_xaxes(title_text="round")
-    return styled(figure, title, legend=True)
+    return styled(figure, title, legend=True).update_layout(legend={"y": -0.25, "yanchor": "top"})  # titles are above
 
 
 def _varying(comparison: Mapping[str, Any], path: tuple[str, str]) -> list[str]:

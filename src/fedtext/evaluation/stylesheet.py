@@ -23,7 +23,7 @@ figcaption {{ color: {MUTED}; font-size: 0.875rem; }}
 table {{ border-collapse: collapse; width: 100%; font-size: 0.875rem; line-height: 1.4; }}
 caption {{ text-align: left; color: {MUTED}; padding: 0 0 0.5rem; }}
 caption span {{ display: block; max-width: calc(100vw - 6rem); }}
-th, td {{ padding: 0.5rem 0.6rem; border-bottom: 1px solid {RULE}; text-align: right; white-space: nowrap; }}
+th, td {{ padding: 0.5rem 0.45rem; border-bottom: 1px solid {RULE}; text-align: right; white-space: nowrap; }}
 th:first-child, .words td, .words th {{ text-align: left; }}
 .words td {{ white-space: normal; }}
 thead th {{ color: {MUTED}; font-weight: 600; vertical-align: bottom; white-space: normal; }}
