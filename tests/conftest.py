@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from beartype import BeartypeConf, beartype
 from jaxtyping import install_import_hook
 
@@ -24,3 +25,9 @@ def _modules() -> list[str]:
 
 
 install_import_hook(_modules(), "tests.conftest.tower")
+
+
+@pytest.fixture
+def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Training as exact as float32 is, whatever pays on this machine."""
+    monkeypatch.setattr("fedtext.hardware.bfloat16_pays", lambda device: False)

@@ -24,3 +24,10 @@ def bfloat16_pays(device: torch.device) -> bool:
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
+
+
+def bfloat16_where_it_pays(device: torch.device) -> torch.autocast:
+    """A context in which `device` multiplies matrices in bfloat16 where `bfloat16_pays`, and as ever elsewhere."""
+    import torch
+
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device))

@@ -98,6 +98,14 @@ def test_every_environment_builds_and_validates(env: str | None) -> None:
     assert len(rounds) == popri.rounds
 
 
+@pytest.mark.parametrize("env", ["hub", "paper"])
+def test_a_model_of_the_hub_trains_one_client_at_a_time(env: str) -> None:
+    registered(env)  # 1.4 GB a client and core; the bundled model's clients are trained many at once
+    loader = ProjectConfigLoader.active
+    assert loader is not None
+    assert [loader["parameters"][name]["local"]["clients_at_once"] for name in ("dp_fedavg", "dp_ftrl")] == [1, 1]
+
+
 @pytest.mark.parametrize("scoring", SCORINGS)
 def test_ballots_are_charged_every_round_and_single_releases_once(scoring: str) -> None:
     overrides = {"scoring": scoring, "rounds": 3, "prompt_pool": "random", "oversample": 1.0}

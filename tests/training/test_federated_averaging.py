@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import PreTrainedModel
 
+from fedtext import hardware
 from fedtext.params.federated import LocalTraining
 from fedtext.seeding import stream
 from fedtext.training import federated_averaging
@@ -19,10 +20,7 @@ from tests.training.conftest import InMemory
 LOCAL = LocalTraining(epochs=2, batch_size=2, learning_rate=0.5, clients_at_once=3)
 
 
-@pytest.fixture(autouse=True)
-def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values are compared as closely as float32 allows, whatever pays on this machine."""
-    monkeypatch.setattr(federated_averaging, "bfloat16_pays", lambda device: False)
+pytestmark = pytest.mark.usefixtures("in_float32")
 
 
 def token_rows(vocabulary: int) -> tuple[np.ndarray, np.ndarray]:
@@ -86,7 +84,7 @@ def test_where_bfloat16_pays_updates_are_float32_and_err_by_its_rounding(
     tokens, client = token_rows(len(tokenizer))
     local = LOCAL.model_copy(update={"learning_rate": 0.05})  # rounding does not grow in few steps as small as these
     expected = plain_sgd(model, tokens, client, local)
-    monkeypatch.setattr(federated_averaging, "bfloat16_pays", lambda device: True)
+    monkeypatch.setattr(hardware, "bfloat16_pays", lambda device: True)
     found = by_client(model, tokens, client, local, vectorised=True)
     assert found.dtype == np.float32
     assert 1e-4 < np.linalg.norm(found - expected) / np.linalg.norm(expected) < 2e-2

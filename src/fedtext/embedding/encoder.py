@@ -16,7 +16,7 @@ from jaxtyping import Float32
 
 from fedtext.cores import over_cores
 from fedtext.embedding.offline_encoder import offline_encoder_files
-from fedtext.hardware import bfloat16_pays, compute_device
+from fedtext.hardware import bfloat16_pays, bfloat16_where_it_pays, compute_device
 from fedtext.model_source import Place, find_model, unreadable
 from fedtext.progress import progress, without_library_bars
 
@@ -85,7 +85,7 @@ class Encoder:
         from sentence_transformers.util import batch_to_device
 
         device = self.model.device
-        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bfloat16_pays(device)):
+        with torch.inference_mode(), bfloat16_where_it_pays(device):
             vectors = self.model(batch_to_device(features, device))["sentence_embedding"]
         return np.asarray(vectors[:, : self.dim].float().cpu().numpy(), dtype=np.float32)
 

@@ -13,7 +13,8 @@ class LocalTraining(Parameters):
     """What one client does in a round: `epochs` shuffled passes over its samples by plain SGD, `batch_size` a step.
 
     `clients_at_once` is the number of clients that are trained side by side, on a CPU by each core. It moves results in
-    their last bits only, and memory: about `16 x parameters + 16 x batch_size x tokens x vocabulary` bytes a client.
+    their last bits only (of bfloat16 where that pays), and memory: about
+    `16 x parameters + 16 x batch_size x tokens x vocabulary` bytes a client.
     """
 
     epochs: int = Field(1, ge=1)

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from fedtext.generation.language_model import context_length
-from fedtext.hardware import bfloat16_pays, compute_device
+from fedtext.hardware import bfloat16_where_it_pays, compute_device
 from fedtext.params.training import CausalTraining
 from fedtext.progress import progress
 from fedtext.seeding import stream
@@ -70,7 +70,7 @@ def train_causal_lm(
     recent: list[Tensor] = []
     for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
         ids = torch.from_numpy(rows[picked]).to(device)
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device)):
+        with bfloat16_where_it_pays(device):
             loss = forward(input_ids=ids, labels=ids).loss if pad_token_id is None else _loss(model, ids, pad_token_id)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)

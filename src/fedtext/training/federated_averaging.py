@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from fedtext.cores import over_cores, per_thread
-from fedtext.hardware import bfloat16_pays
+from fedtext.hardware import bfloat16_where_it_pays
 from fedtext.params.federated import LocalTraining
 from fedtext.seeding import stream
 
@@ -173,7 +173,6 @@ def _vectorised(model: PreTrainedModel) -> Gradients:
     """Gradients of all clients in one call."""
     import torch
 
-    device = next(model.parameters()).device
     model.set_attn_implementation("eager")  # vmap runs fused attention client by client, and says so
 
     def of_one(weights: Weights, ids: Tensor) -> Weights:
@@ -182,7 +181,7 @@ def _vectorised(model: PreTrainedModel) -> Gradients:
         return found
 
     def of_all(weights: Weights, ids: Tensor, shared: bool) -> Weights:
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device)):
+        with bfloat16_where_it_pays(model.device):
             found: Weights = torch.func.vmap(of_one, in_dims=(None if shared else 0, 0))(weights, ids)
         return found
 
