@@ -38,14 +38,14 @@ def share(closed: Mapping[str, Any] | None) -> str:
         return "–"
     if closed["share"] is None:
         return "no gap"
-    return f"{100 * closed['share']:z.0f}% ({_ends(closed, 0)})"
+    return f"{100 * closed['share']:.0f}% ({_ends(closed, 0)})"
 
 
 def _ends(interval: Mapping[str, Any], decimals: int) -> str:
     ends = [interval["low"], interval["high"]]
     if any(end is None or not math.isfinite(end) for end in ends):
         return UNKNOWN
-    return " to ".join(f"{100 * end:z.{decimals}f}" for end in ends)
+    return " to ".join(f"{100 * end:.{decimals}f}" for end in ends)
 
 
 def rounded(value: float, error: float | None, most: int = 3) -> str:
