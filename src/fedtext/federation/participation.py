@@ -73,4 +73,4 @@ def scheduled(
 def _lots(units: Int64[np.ndarray, " unit"], key: NoiseKey, stream: tuple[str, ...]) -> Float[np.ndarray, " unit"]:
     """One uniform number in [0, 1) a unit, a function of its code."""
     drawn = b"".join(keyed_bytes(key, 8, ("participation", *stream, str(unit))) for unit in units.tolist())
-    return (np.frombuffer(drawn, dtype="<u8") >> np.uint64(11)) * 2.0**-53
+    return np.asarray((np.frombuffer(drawn, dtype="<u8") >> np.uint64(11)) * 2.0**-53)

@@ -127,8 +127,8 @@ def client_messages(
     for block in blocks:
         if block.rows.ndim != 2 or block.rows.shape != (len(block.unit), plan.dim):
             raise ValueError(
-                f"{plan.release.name}: a block of shape {block.rows.shape} of {len(block.unit)} clients, {plan.dim} wide "
-                "was declared"
+                f"{plan.release.name}: a block of shape {block.rows.shape} of {len(block.unit)} clients; rows of "
+                f"{plan.dim} numbers were declared"
             )
         rows = max(1, _CELLS // plan.dim)  # a few at a time: working memory in the cache, whatever a block's size
         for first in range(0, len(block.rows), rows):

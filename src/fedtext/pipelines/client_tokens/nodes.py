@@ -14,7 +14,7 @@ def tokenise_private_samples(
 ) -> dict[str, np.ndarray]:
     """Clients tokenise their samples as the evaluation does.
 
-    Arrays `features` (padded rows), `client`, `record`, `label`. Rows are as wide as the longest a sample may be, whoever holds it.
+    Arrays `features` (padded rows), `client`, `record`, `label`. Rows are as wide as a sample may be, whoever holds it.
     """
     ids = private_train["client_id"].tolist()
     rows = token_rows(on_device.tokenizer(), private_train["text"].tolist(), chunking.length)

@@ -25,6 +25,11 @@ def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -
     """How many units are enrolled, by declaration; nothing private is read."""
     shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}
     number = declared_number(corpus, privacy)
+    if privacy.enrolment is None and privacy.sampling == "fixed_size":
+        raise ValueError(
+            "privacy.sampling is fixed_size and privacy.enrolment is not set: a draw of fixed size is among known "
+            "clients, silent ones too; give the file of ids, or set sampling to poisson"
+        )
     if privacy.enrolment is None:
         most = number if corpus.max_clients is None else min(number, corpus.max_clients)
         return Population.declared(most, **shares)
