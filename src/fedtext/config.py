@@ -106,6 +106,13 @@ def active_group(name: str) -> dict[str, Any]:
     return group
 
 
+def corpus_is_public() -> bool:
+    """Whether the active configuration's text to protect is a public stand-in (params.corpus.Corpus.is_public)."""
+    corpus = active_group("corpus")
+    declared = corpus.get("declared_public")
+    return corpus["source"] != "table" if declared is None else bool(declared)
+
+
 def active_rounds(algorithm: str) -> int:
     """Declared number of rounds, which a graph needs before Kedro has validated any parameter.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.ledger import Ledger, Release, most_units
 from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 
@@ -92,8 +92,8 @@ def planned_sum(
         dim=dim,
         step=step,
         stddev_on_grid=stddev_on_grid,
-        draws=population if local else 1,
-        contributors=per_round if declaration.sampling == "fixed_size" else population,
+        draws=most_units(declaration, population) if local else 1,
+        contributors=per_round if declaration.sampling == "fixed_size" else most_units(declaration, population),
     )
 
 

@@ -33,7 +33,7 @@ class Corpus(Parameters):
 
     @property
     def is_public(self) -> bool:
-        """Whether the text to protect is public in truth, a stand-in: docstrings and snapshots, unless said otherwise."""
+        """Whether the text to protect is a public stand-in, as docstrings and snapshots are unless said otherwise."""
         return self.source != "table" if self.declared_public is None else self.declared_public
 
     @field_validator("snapshot", mode="before")

@@ -10,6 +10,7 @@ from fedtext.algorithms import popri as algorithm
 from fedtext.embedding.blanks import written, written_by_round
 from fedtext.embedding.encoder import Encoder
 from fedtext.evaluation.distribution import frechet_distance
+from fedtext.federation.population import Population
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.generation import prompts_for
@@ -103,11 +104,11 @@ def report_rounds(state: dict[str, Any], checkpoint: dict[str, int]) -> dict[str
 
 
 def count_communication(
-    final_embeddings: np.ndarray, population: dict[str, int], popri: Popri, privacy: Privacy
+    final_embeddings: np.ndarray, population: Population, popri: Popri, privacy: Privacy
 ) -> dict[str, Any]:
     """This run's row of Table 2."""
     width = final_embeddings.shape[1]
-    return algorithm.communication(popri, privacy, population["units"], embedding_dim=width).model_dump()
+    return algorithm.communication(popri, privacy, population.training, embedding_dim=width).model_dump()
 
 
 def write_privacy_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from fedtext.algorithms import private_evolution as algorithm
 from fedtext.embedding.blanks import written_by_round
+from fedtext.federation.population import Population
 from fedtext.generation.few_shot import first_written, sampled_texts
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
@@ -67,11 +68,11 @@ def report_evolution(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def count_votes_exchanged(
-    candidate_embeddings: np.ndarray, population: dict[str, int], evolution: PrivateEvolution, privacy: Privacy
+    candidate_embeddings: np.ndarray, population: Population, evolution: PrivateEvolution, privacy: Privacy
 ) -> dict[str, Any]:
     """This run's row of Table 2."""
     width = candidate_embeddings.shape[1]
-    return algorithm.communication(evolution, privacy, population["units"], embedding_dim=width).model_dump()
+    return algorithm.communication(evolution, privacy, population.training, embedding_dim=width).model_dump()
 
 
 def hand_over(ledger: Ledger, *survivors: pd.DataFrame) -> tuple[Ledger, pd.DataFrame]:
