@@ -113,7 +113,21 @@ def protection_sentence(protection: Mapping[str, Any]) -> str:
 
 
 def epsilon_sentence(protection: Mapping[str, Any]) -> str:
-    """Second sentence: at which epsilon, and what voids it."""
+    """Second sentence: at which epsilon, what voids it, and what the data set has cost so far."""
+    return _guarantee(protection) + _total(protection.get("total"))
+
+
+def _total(total: Mapping[str, Any] | None) -> str:
+    """What all runs on the same data set have released together, where that is known."""
+    if total is None:
+        return ""
+    cost = "have no finite ε" if total["epsilon"] is None else f"cost ε = {spent(total['epsilon'])}"
+    budget = "" if total.get("budget") is None else f" of a budget of {spent(total['budget'])}"
+    public = "; the text is public, so they are counted and not refused" if total.get("public") else ""
+    return f" All {count(total['releases'])} releases of this data set so far {cost} together{budget}{public}."
+
+
+def _guarantee(protection: Mapping[str, Any]) -> str:
     if protection["unaccounted"]:
         return f"The run has no finite ε, because {'; '.join(protection['unaccounted'])}."
     price = f"ε = {spent(protection['epsilon'])} at δ = {scientific(protection['delta'])}"
