@@ -110,7 +110,7 @@ def corpus_is_public() -> bool:
     """Whether the active configuration's text to protect is a public stand-in (params.corpus.Corpus.is_public)."""
     corpus = active_group("corpus")
     declared = corpus.get("declared_public")
-    return corpus["source"] != "table" if declared is None else bool(declared)
+    return corpus.get("source", "table") != "table" if declared is None else bool(declared)
 
 
 def active_rounds(algorithm: str) -> int:

@@ -27,6 +27,9 @@ class Gate(Protocol):
         Two different sums of one plan have two receipts: a release that was made of other data is another release.
         """
 
+    def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
+        """Raise if private data may not be read without a mechanism, by `name`, for `reason`."""
+
 
 class OpenGate:
     """Lets everything pass: the ledger alone decides."""
@@ -35,6 +38,9 @@ class OpenGate:
         """Always."""
 
     def confirm(self, release: Release, round: int, receipt: str) -> None:
+        """Always."""
+
+    def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
         """Always."""
 
 
