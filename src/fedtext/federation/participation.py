@@ -67,7 +67,8 @@ def scheduled(
         raise ValueError(f"round {round}: rounds of a schedule count from 1")
     units = np.unique(enrolled.astype(np.int64))
     place = np.floor(_lots(units, key, ("schedule",)) * separation)
-    return units[place == (round - 1) % separation]
+    turn: np.ndarray = units[place == (round - 1) % separation]
+    return turn
 
 
 def _lots(units: Int64[np.ndarray, " unit"], key: NoiseKey, stream: tuple[str, ...]) -> Float[np.ndarray, " unit"]:

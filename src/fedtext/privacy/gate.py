@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fedtext.privacy.ledger import Ledger, Release
 
 
+@runtime_checkable
 class Gate(Protocol):
     """What a door asks."""
 
@@ -27,6 +28,9 @@ class Gate(Protocol):
         Two different sums of one plan have two receipts: a release that was made of other data is another release.
         """
 
+    def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
+        """Raise if private data may not be read without a mechanism, by `name`, for `reason`."""
+
 
 class OpenGate:
     """Lets everything pass: the ledger alone decides."""
@@ -35,6 +39,9 @@ class OpenGate:
         """Always."""
 
     def confirm(self, release: Release, round: int, receipt: str) -> None:
+        """Always."""
+
+    def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
         """Always."""
 
 

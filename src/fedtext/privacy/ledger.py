@@ -68,6 +68,14 @@ class Release(Parameters):
         """Noise deviation over sensitivity."""
         return self.noise_stddev / self.sensitivity
 
+    def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
+        """What the accountant prices; a draw that the server watched (local noise) amplifies nothing.
+
+        Twelve digits, rounded up: rounds that differ in the last bits are one kind.
+        """
+        shift = float(f"{self.sensitivity / self.noise_stddev * (1 + 1e-12):.12g}")
+        return SampledGaussian("full" if watched else self.sampling, 1.0 if watched else self.rate, shift, self.steps)
+
     def as_noisy_as(self, other: Release) -> bool:
         """Whether both cost the same: equal noise, draw, unit and number of steps and rounds, up to rounding."""
         return math.isclose(self.noise_multiplier, other.noise_multiplier, rel_tol=_ROUNDING) and all(
@@ -94,12 +102,14 @@ class Ledger(Parameters):
 
     `part` says whose data: the clients that are trained on, or the test clients. `planned` is what the run was opened
     for: nothing else can be charged, so a release must be of a planned name and round, at the planned noise.
+    `planned_unaccounted`: it also means to read private data without a mechanism.
     """
 
     declaration: Privacy
     population: int = Field(ge=1)
     part: Part = "train"
     planned: tuple[Release, ...] = ()
+    planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
     unaccounted: tuple[Unaccounted, ...] = ()
     evaluation_only: tuple[EvaluationOnly, ...] = ()
@@ -144,7 +154,7 @@ class Ledger(Parameters):
     def spent(self, adjacency: Adjacency | None = None) -> float:
         """Epsilon at the declared delta of the releases alone."""
         return composed_epsilon(
-            (self._priced(release) for release in self.releases),
+            (release.as_sampled(watched=self.declaration.aggregation == "local") for release in self.releases),
             delta=self.declaration.delta,
             adjacency=adjacency or self.declaration.adjacency,
         )
@@ -173,13 +183,6 @@ class Ledger(Parameters):
                 f"'{release.name}' of round {release.round} at noise multiplier {release.noise_multiplier:.6g} is not "
                 "what the ledger was opened for: plan it (open_ledger), or release what was planned"
             )
-
-    def _priced(self, release: Release) -> SampledGaussian:
-        # Twelve digits, rounded up, so that rounds that differ in the last bits are one kind.
-        shift = float(f"{release.sensitivity / release.noise_stddev * (1 + 1e-12):.12g}")
-        if self.declaration.aggregation == "local":
-            return SampledGaussian("full", 1.0, shift, release.steps)
-        return SampledGaussian(release.sampling, release.rate, shift, release.steps)
 
 
 def most_units(declaration: Privacy, population: int) -> int:

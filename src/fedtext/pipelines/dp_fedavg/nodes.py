@@ -13,7 +13,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import final_report
-from fedtext.provenance import ReleaseEntry
+from fedtext.privacy.spending import Spent
 from fedtext.training.federated_averaging import flat_weights, load_weights
 from fedtext.training.server_optimizer import Server, new_server, server_step
 
@@ -79,6 +79,6 @@ def count_communication(
     return algorithm.communication(dp_fedavg, privacy, population.training, dim=dim).model_dump()
 
 
-def write_privacy_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+def write_privacy_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
     """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    return final_report(ledger, [entry.model_dump() for entry in release_history])
+    return final_report(ledger, release_history)

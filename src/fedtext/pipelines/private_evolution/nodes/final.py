@@ -15,7 +15,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
-from fedtext.provenance import ReleaseEntry
+from fedtext.privacy.spending import Spent
 from fedtext.records import SYNTHETIC_COLUMNS
 from fedtext.seeding import derived_seed
 
@@ -80,6 +80,6 @@ def hand_over(ledger: Ledger, *survivors: pd.DataFrame) -> tuple[Ledger, pd.Data
     return ledger, pd.concat(survivors, ignore_index=True)
 
 
-def write_evolution_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+def write_evolution_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
     """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    return final_report(ledger, [entry.model_dump() for entry in release_history])
+    return final_report(ledger, release_history)
