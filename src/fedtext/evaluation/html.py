@@ -37,7 +37,7 @@ FIGURES = {
 
 
 def render_report(card: Mapping[str, Any], figures: Mapping[str, Figure], samples: Sequence[str]) -> str:
-    """The report of a `scorecard`: three sentences and the terms first, then tables and figures, samples of synthetic text, limits.
+    """The report of a `scorecard`: three sentences and the terms first; tables, figures, samples, limits.
 
     Args:
         card: What `fedtext.evaluation.scorecard.scorecard` returned.

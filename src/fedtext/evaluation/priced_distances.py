@@ -12,14 +12,14 @@ deviation s in each coordinate. That leaves no bias; the deviation of what is le
 
     sqrt(2 dim s^4 + 4 s^2 distance^2)        and what the noised number of clients adds.
 
-At epsilon 1, delta 1e-5 (two releases, multiplier 5.28) and n clients s is 8.8 / n for e: a squared mean gap of 0.05 is
-known to 0.22, 0.017 and 0.003 at 100, 400 and 1,500 clients. What two sets differ in their distance is known better, for
-the common noise cancels: 2 s |difference of their means|. The draw of the clients adds at most 1 / n to a gap and is not
-taken off, for its size is private.
+At epsilon 1, delta 1e-5 (two releases, multiplier 5.28) and n clients s is 8.8 / n for e: a squared mean gap of 0.05
+is known to 0.22, 0.017 and 0.003 at 100, 400 and 1,500 clients. What two sets differ in their distance is known better,
+for the common noise cancels: 2 s |difference of their means|. The draw of the clients adds at most 1 / n to a gap and is
+not taken off, for its size is private.
 
 The Frechet distance (FID) needs the covariance of all 384 coordinates, 73,920 numbers. In this budget their noise has a
-norm of sqrt(73,920) x 5.28 / n, 3.6 at 400 clients, where all variance there is sums up to less than 1. So there is none:
-`frechet_main_axes` is that of Gaussians on a few public axes, which sees spread along them and nothing else.
+norm of sqrt(73,920) x 5.28 / n, 3.6 at 400 clients, where all variance there is sums up to less than 1. So there is no
+FID: `frechet_main_axes` is that of Gaussians on a few public axes, which sees spread along them and nothing else.
 """
 
 from __future__ import annotations

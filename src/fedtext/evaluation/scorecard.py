@@ -67,8 +67,8 @@ class Distribution(BaseModel):
 
     `rounds` has one row of `HeldOut.compare` for each generator with its `adapter` and `released_score`; `sets` one
     for each data set (`synthetic`, `public_control`); `held_out_distance` is the held-out text's own median distance to
-    its medoid. Of a priced evaluation the rows are `priced_distances.ReleasedMean.compare`'s, `floor` is what noise makes
-    of its Frechet distance, and what would be exact (`bias`, `held_out_texts`, `held_out_distance`) is None.
+    its medoid. Of a priced evaluation the rows are `priced_distances.ReleasedMean.compare`'s, `floor` is what noise
+    makes of its Frechet distance, and what would be exact (`bias`, `held_out_texts`, `held_out_distance`) is None.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -161,14 +161,14 @@ def _open_limits(distribution: Distribution | None) -> list[str]:
 
 def _priced_limits(distribution: Distribution | None) -> list[str]:
     said = [
-        "Intervals cover the noise and, on the wide side, the draw of the test clients. They do not cover the randomness "
-        "of training and sampling: this is one run.",
-        "What a test client can say is bounded: clients with much text, or for whom the models differ much, count less.",
+        "Intervals cover the noise and, on the wide side, the draw of the test clients. They do not cover the "
+        "randomness of training and sampling: this is one run.",
+        "What a test client can say is bounded: those with much text, or for whom the models differ much, count less.",
     ]
     if distribution is not None:
         said.append(
-            "There is no FID: the noise of a whole covariance would drown it. The Frechet distance here is taken on a few "
-            "main axes of public text and is no FID; a ± is the deviation of the noise."
+            "There is no FID: the noise of a whole covariance would drown it. The Frechet distance here is taken on a "
+            "few main axes of public text and is no FID; a ± is the deviation of the noise."
         )
     return said
 

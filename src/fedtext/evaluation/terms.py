@@ -75,9 +75,7 @@ def _tested(tested: TestUnits | None) -> str:
             "without noise."
         )
     price = f"ε = {spent(tested.epsilon)} at δ = {scientific(tested.delta)}"
-    about = f"each of about {count(tested.units)} test {tested.unit}s"
+    about = f"Each of about {count(tested.units)} test {tested.unit}s"
     if tested.simulated:
-        return (
-            f"Figures of held-out text are noised as well, which would protect {about} at {price}: this is simulated."
-        )
-    return f"The figures of held-out text protect {about} at {price}: they are noised sums, and so inexact."
+        return f"{about} would be protected as well, with {price}; but that noise came from a public seed, too."
+    return f"{about} is protected as well, with {price}: figures of held-out text are noised sums, and so inexact."

@@ -1,8 +1,8 @@
-"""Test clients as a priced evaluation asks them: what they are promised, who is asked, and with which of their samples."""
+"""Test clients as a priced evaluation asks them: what they are promised, who is asked, with which samples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int, Int64
@@ -17,12 +17,16 @@ from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
 
-FEATURES, ACCURACY = "evaluation.features", "evaluation.accuracy"
-PLANNED = (FEATURES, ACCURACY)
+FEATURES = "evaluation.features"
 
 
-def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int) -> Ledger:
-    """The test clients' own empty ledger, planned for both releases whether an algorithm makes text or a model.
+def accuracy_release(algorithm: str) -> str:
+    """Name of an algorithm's own release; the features of one data root are released alike for all, and so once."""
+    return f"evaluation.{algorithm}.accuracy"
+
+
+def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int, planned: Sequence[str]) -> Ledger:
+    """The test clients' own empty ledger, for releases of these names at one noise.
 
     Raises:
         ValueError: there is no test client, or delta is too large for so few.
@@ -33,19 +37,15 @@ def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int)
             f"{test_units} test {privacy.unit}s are expected: raise partition.test_share or privacy.population, or "
             "measure without protection (evaluation.priced=false)"
         )
-    noise = planned_multiplier(declared, test_units, len(PLANNED))
-    planned = [
-        Release(
-            name=name, round=0, mechanism="discrete Gaussian", sensitivity=1.0, noise_stddev=noise, unit=privacy.unit
-        )
-        for name in PLANNED
-    ]
-    return open_ledger(declared, test_units, planned, part="test")
+    noise = planned_multiplier(declared, test_units, len(planned))
+    described = {"mechanism": "discrete Gaussian", "sensitivity": 1.0, "noise_stddev": noise, "unit": privacy.unit}
+    releases = [Release.model_validate({"name": name, "round": 0, **described}) for name in planned]
+    return open_ledger(declared, test_units, releases, part="test")
 
 
-def unit_of_samples(ids: list[str], texts: list[str], ledger: Ledger) -> Int64[np.ndarray, " sample"]:
+def unit_of_samples(ids: list[str], texts: list[str], privacy: Privacy) -> Int64[np.ndarray, " sample"]:
     """Code of the protected unit that each held-out sample belongs to."""
-    return unit_codes(ids) if ledger.declaration.unit == "client" else record_codes(ids, texts)
+    return unit_codes(ids) if privacy.unit == "client" else record_codes(ids, texts)
 
 
 def noised_sum(
@@ -67,7 +67,7 @@ def noised_sum(
         dim=dim,
         asked=enrolled_units(held, ledger),
         clip_norm=clip_norm,
-        noise_multiplier=planned_multiplier(ledger.declaration, ledger.population, len(PLANNED)),
+        noise_multiplier=next(plan.noise_multiplier for plan in ledger.planned if plan.name == name),
         name=name,
         round=0,
         ledger=ledger,

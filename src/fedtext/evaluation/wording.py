@@ -121,10 +121,14 @@ def _total(total: Mapping[str, Any] | None) -> str:
     """What all runs on the same data set have released together, where that is known."""
     if total is None:
         return ""
-    cost = "have no finite ε" if total["epsilon"] is None else f"cost ε = {spent(total['epsilon'])}"
+    epsilon = math.inf if total["epsilon"] is None else float(total["epsilon"])  # "infinity" too
     budget = "" if total.get("budget") is None else f" of a budget of {spent(total['budget'])}"
-    public = "; the text is public, so they are counted and not refused" if total.get("public") else ""
-    return f" All {count(total['releases'])} releases of this data set so far {cost} together{budget}{public}."
+    public = "; the text is public, so releases are counted and not refused" if total.get("public") else ""
+    number = total["releases"]
+    cost = f"ε = {spent(epsilon)}" if math.isfinite(epsilon) else "no finite ε"
+    if number == 1:
+        return f" It is the only release of this data set so far: {cost}{budget}{public}."
+    return f" All {count(number)} releases of this data set so far come to {cost}{budget}{public}."
 
 
 def _guarantee(protection: Mapping[str, Any]) -> str:

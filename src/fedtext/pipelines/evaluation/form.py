@@ -8,7 +8,7 @@ from fedtext.params.evaluation import Evaluation
 
 
 class Form(NamedTuple):
-    """`priced`: test clients pay for the figures, which carry noise. `private_control`: epsilon = infinity is scored."""
+    """`priced`: test clients pay for figures, which carry noise. `private_control`: epsilon = infinity is scored."""
 
     priced: bool
     private_control: bool

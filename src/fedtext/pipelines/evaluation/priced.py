@@ -1,36 +1,30 @@
 """The priced form: a ledger of the test clients, two releases, and what is made of them.
 
-The ledger goes from release to release: mean features, once a data root, then an algorithm's accuracies. A model has no
-texts to place among features, so it skips the first.
+The ledger goes from release to release: mean features, then an algorithm's accuracies. A second algorithm of the data
+root asks for the same features: the same noised sum leaves, and costs nothing more. A model has no texts to place among
+them, so it skips the first.
 """
 
 from functools import partial
 
 from kedro.pipeline import Node, node
 
+from fedtext.evaluation.tested import FEATURES, accuracy_release
 from fedtext.pipelines.evaluation.nodes import conditions, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
 from fedtext.pipelines.evaluation.tags import BUDGET, HELD_OUT, RELEASE
 
-OPEN, AFTER_FEATURES = "evaluation.ledger_open", "evaluation.ledger"
-SUM, GUESS, EVALUATION = "evaluation_features", "evaluation_guess", "params:evaluation"
+GUESS, EVALUATION, PRIVACY = "evaluation_guess", "params:evaluation", "params:privacy"
 TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}
 evaluation_node = partial(node, namespace="evaluation")
 
 
 def opening() -> list[Node]:
-    """The ledger, each test client's samples, and the public guess of the accuracy to come."""
+    """Each test client's samples, and the public guess of the accuracy to come."""
     return [
         evaluation_node(
-            nodes.open_evaluation_ledger,
-            ["population", EVALUATION, "params:privacy"],
-            OPEN,
-            name="open_evaluation_ledger",
-            tags=BUDGET,
-        ),
-        evaluation_node(
             held_out.choose_own_samples,
-            ["private_test", OPEN, EVALUATION],
+            ["private_test", "population", EVALUATION, PRIVACY],
             "private_test_sample",
             name="choose_own_samples",
         ),
@@ -46,26 +40,22 @@ def opening() -> list[Node]:
 def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> list[Node]:
     """Both releases, and the accuracies, distances and maps of an algorithm that makes text."""
     place = partial(node, namespace=f"evaluation.{algorithm}")
+    charged, released = f"evaluation.{algorithm}.ledger", f"{algorithm}_test_features"
     embeddings = [f"{algorithm}_round_embeddings", f"{algorithm}_synthetic_embeddings", "public_embeddings"]
+    held = ["private_test_sample", "private_test_embeddings", "public_embeddings", "private_noise_key"]
     return [
-        evaluation_node(
+        _opened(algorithm, FEATURES, accuracy_release(algorithm)),
+        place(
             nodes.release_test_features,
-            [
-                "private_test_sample",
-                "private_test_embeddings",
-                "public_embeddings",
-                "private_noise_key",
-                OPEN,
-                EVALUATION,
-            ],
-            [SUM, AFTER_FEATURES],
+            [*held, _open(algorithm), EVALUATION],
+            [released, charged],
             name="release_test_features",
             tags=RELEASE,
         ),
-        *_accuracies(algorithm, counts, {**TEXTS, **judged}, AFTER_FEATURES),
+        *_accuracies(algorithm, counts, {**TEXTS, **judged}, charged),
         place(
             nodes.measure_released_distances,
-            [SUM, AFTER_FEATURES, *embeddings, f"{algorithm}_rounds", EVALUATION],
+            [released, charged, *embeddings, f"{algorithm}_rounds", EVALUATION],
             f"{algorithm}_distances",
             name="measure_released_distances",
             tags=HELD_OUT,
@@ -81,12 +71,29 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
 
 def of_model(algorithm: str, counts: dict[str, str]) -> list[Node]:
     """The release and the accuracies of an algorithm that makes a model."""
-    return _accuracies(algorithm, counts, {**TEXTS, "trained_model": f"{algorithm}_model"}, OPEN)
+    made_from = {**TEXTS, "trained_model": f"{algorithm}_model"}
+    opened = _opened(algorithm, accuracy_release(algorithm))
+    return [opened, *_accuracies(algorithm, counts, made_from, _open(algorithm))]
+
+
+def _open(algorithm: str) -> str:
+    return f"evaluation.{algorithm}.ledger_open"
+
+
+def _opened(algorithm: str, *planned: str) -> Node:
+    return node(
+        nodes.ledger_opener(*planned),
+        ["population", EVALUATION, PRIVACY],
+        _open(algorithm),
+        name="open_evaluation_ledger",
+        namespace=f"evaluation.{algorithm}",
+        tags=BUDGET,
+    )
 
 
 def _accuracies(algorithm: str, counts: dict[str, str], made_from: dict[str, str], ledger: str) -> list[Node]:
     place = partial(node, namespace=f"evaluation.{algorithm}")
-    sums, charged = f"{algorithm}_accuracy_sums", f"evaluation.{algorithm}.ledger"
+    sums, charged = f"{algorithm}_accuracy_sums", f"evaluation.{algorithm}.ledger_final"
     asked = {"private_test_sample": "private_test_sample", "private_noise_key": "private_noise_key"}
     return [
         place(
@@ -112,7 +119,7 @@ def _accuracies(algorithm: str, counts: dict[str, str], made_from: dict[str, str
         ),
         place(
             nodes.report_evaluation_privacy,
-            charged,
+            [charged, "release_history"],
             f"{algorithm}_evaluation_privacy_report",
             name="report_evaluation_privacy",
         ),

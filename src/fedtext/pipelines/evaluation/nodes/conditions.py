@@ -69,7 +69,7 @@ def generate_untuned_texts(
 def guess_accuracy(
     on_device: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
 ) -> dict[str, float]:
-    """The public model's accuracy on public text: what test clients may take for granted, and tell less of themselves."""
+    """The public model's accuracy on public text: what test clients take for granted, to say less."""
     model, tokenizer = on_device.load()
     texts = _as_many(public_samples, evaluation)
     return {"top_1": next_token_accuracy(model.float(), tokenizer, texts, length=chunking.length, top=(1,))["top_1"]}

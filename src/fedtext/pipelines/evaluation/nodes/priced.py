@@ -3,6 +3,7 @@
 Releases read private data and write sums of numbers; all that comes after them is post-processing of what is released.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from fedtext.evaluation import priced_accuracy as accuracy
 from fedtext.evaluation import priced_distances as distances
 from fedtext.evaluation.distribution import fit_pca
 from fedtext.evaluation.figures_pca import pca_panels, shown_rounds
-from fedtext.evaluation.tested import ACCURACY, FEATURES, evaluation_ledger, noised_sum, unit_of_samples
+from fedtext.evaluation.tested import FEATURES, evaluation_ledger, noised_sum, unit_of_samples
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.population import Population
 from fedtext.federation.secure_sum import digest
@@ -24,14 +25,20 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import privacy_report
+from fedtext.privacy.spending import Spent
 from fedtext.seeding import derived_seed
 
 Counts = dict[str, np.ndarray]
 
 
-def open_evaluation_ledger(population: Population, evaluation: Evaluation, privacy: Privacy) -> Ledger:
-    """The test clients' own ledger, after checking that both releases fit what they are promised."""
-    return evaluation_ledger(privacy, evaluation, population.test)
+def ledger_opener(*planned: str) -> Callable[[Population, Evaluation, Privacy], Ledger]:
+    """The node that opens the test clients' ledger for releases of these names."""
+
+    def open_evaluation_ledger(population: Population, evaluation: Evaluation, privacy: Privacy) -> Ledger:
+        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised."""
+        return evaluation_ledger(privacy, evaluation, population.test, planned)
+
+    return open_evaluation_ledger
 
 
 def release_test_features(
@@ -43,7 +50,7 @@ def release_test_features(
     evaluation: Evaluation,
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of the mean features of their held-out text."""
-    unit, phi = _units(private_test_sample, ledger), _feature_map(public_embeddings, evaluation)
+    unit, phi = _units(private_test_sample, ledger.declaration), _feature_map(public_embeddings, evaluation)
     return noised_sum(
         FEATURES,
         distances.mean_feature_blocks(private_test_embeddings, unit, phi),
@@ -65,11 +72,11 @@ def release_accuracy(
     **conditions: Counts,
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
-    unit, clip_norm = _units(private_test_sample, ledger), evaluation.clip_norm
+    unit, clip_norm = _units(private_test_sample, ledger.declaration), evaluation.clip_norm
     correct = {name: counts["correct"][:, 0] for name, counts in conditions.items()}
     tokens = next(iter(conditions.values()))["tokens"]
     return noised_sum(
-        ACCURACY,
+        ledger.planned[-1].name,
         accuracy.accuracy_blocks(correct, tokens, unit, guess=guess["top_1"], clip_norm=clip_norm),
         unit,
         dim=1 + 2 * len(conditions),
@@ -136,14 +143,14 @@ def draw_public_maps(
     )
 
 
-def report_evaluation_privacy(ledger: Ledger) -> dict[str, Any]:
-    """What the held-out figures cost the test clients."""
-    return privacy_report(ledger)
+def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]) -> dict[str, Any]:
+    """What the held-out figures cost the test clients, this run's and all so far."""
+    return privacy_report(ledger, history=release_history)
 
 
-def _units(private_test_sample: pd.DataFrame, ledger: Ledger) -> np.ndarray:
+def _units(private_test_sample: pd.DataFrame, privacy: Privacy) -> np.ndarray:
     ids, texts = private_test_sample["client_id"].tolist(), private_test_sample["text"].tolist()
-    return unit_of_samples(ids, texts, ledger)
+    return unit_of_samples(ids, texts, privacy)
 
 
 def _feature_map(public_embeddings: np.ndarray, evaluation: Evaluation) -> distances.FeatureMap:
