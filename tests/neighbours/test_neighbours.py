@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,22 @@ import pytest
 from tests.neighbours.world_sizes import small
 from tests.neighbours.worlds import World, moved
 
-WORDS = "the port clerk filed a claim about late cargo and asked for the ledger of every vessel at anchor".split()
+WORDS = [
+    "the",
+    "port",
+    "clerk",
+    "filed",
+    "a",
+    "claim",
+    "about",
+    "late",
+    "cargo",
+    "and",
+    "asked",
+    "for",
+    "its",
+    "ledger",
+]
 FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("popri", {}, "client"),
     ("popri", {"popri": {"scoring": "mean_cosine", "prompt_pool": "random", "oversample": 1.0, "rounds": 1}}, "client"),

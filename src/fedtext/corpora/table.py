@@ -49,7 +49,7 @@ def read_table(params: Corpus) -> pd.DataFrame:
 
 
 def refuse_private_rows(private: Sequence[str], public_path: str, text_column: str) -> None:
-    """Raise ValueError if the file `public_path` is a copy of the private texts, or of many: all of it would be shown."""
+    """Raise ValueError if the file `public_path` holds many of the private texts: all of it would be shown."""
     public = set(read_public_table(public_path, text_column)["text"])
     if len(public.intersection(private)) > COPIED * len(public):
         raise ValueError(
@@ -74,7 +74,7 @@ def _records(params: Corpus, path: Path, fields: Sequence[str]) -> pd.DataFrame:
     table = _READERS[path.suffix.lower()](path, partial(_columns, params, fields, path))
     if not len(table):
         raise ValueError(f"{path} holds no rows: give a file with texts")
-    held = {
+    held: dict[str, Sequence[str | None]] = {
         "text": _texts(params, table, path),
         "label": _optional(table, params.label_column, _name),
         "date": _optional(table, params.date_column, _day),

@@ -63,7 +63,8 @@ def private_sum(
     into blocks and ordered; other sums, or the same name with other parameters or public inputs, give independent
     noise. Every value returned is a multiple of the grid's step. Of the clients `asked` (their codes) those that have
     nothing to say need no row: they send zeros, and under `local` their noise, for who is silent must not show. So does
-    whose row holds NaN or an infinity: whether a release happens must not be one client's say. Nobody asked (an empty Poisson draw) gives pure noise, or zeros under `local`, where nobody is there to add any.
+    whose row holds NaN or an infinity: whether a release happens must not be one client's say. Nobody asked (an empty
+    Poisson draw) gives pure noise, or zeros under `local`, where nobody is there to add any.
 
     Args:
         blocks: What the clients contribute.
