@@ -19,9 +19,7 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
 
-PRIVACY = Privacy(
-    epsilon=2.0, delta=1e-5, noise_seed=1, sampling="poisson", clients_per_round=5, aggregation="trusted"
-)
+PRIVACY = Privacy(epsilon=2.0, delta=1e-5, noise_seed=1, sampling="poisson", clients_per_round=5, aggregation="trusted")
 TWO = (FEATURES, "evaluation.popri.accuracy")
 
 

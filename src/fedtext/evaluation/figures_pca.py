@@ -2,8 +2,8 @@
 
 The axes are fitted to the held-out text, or to public text where held-out text is not drawn. Synthetic and public
 texts are drawn as points; held-out private texts only as shaded areas by number of clients: areas of fewer than 20
-clients are left blank, the others rounded to 10, and the grid spans what the released points span, so that its edge says
-nothing of the private extremes.
+clients are left blank, the others rounded to 10, and the grid spans what the released points span, so that its edge
+says nothing of the private extremes.
 """
 
 from __future__ import annotations

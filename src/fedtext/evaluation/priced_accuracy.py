@@ -8,7 +8,7 @@ k, and p the public model's accuracy on public text (a public guess of the accur
 
 and the door clips (x, y) as a whole. Differences to what is judged are small, a few tokens of a hundred, so they are
 sent as they are; tokens are many and only divide, so they are scaled down; and levels become small by the public guess.
-With counts in place of differences a client of 80 tokens would say 80 and not 5, at sixteen times the noise.
+With counts in place of differences a client of 80 tokens would say 80 and not 5, at as many times the noise.
 
 Accuracies and gains are ratios of noised sums. Their intervals hold the noise, whose deviation is known, and the draw
 of the clients: that is what y is for. It costs next to nothing, as |y| <= |x| / 2 makes the clip 1.12 times as wide at
@@ -16,14 +16,14 @@ most and clients that are short of it pay less. y is taken one deviation of its 
 err on the wide side.
 
 Precision, by resampling the docstrings' public test clients (median 82 tokens, 3.3 tokens of difference a client) and
-this door, at epsilon 1, delta 1e-5: two releases have a noise multiplier of 5.28, so a gain carries noise of 5.28 x 12 x
-1.12 tokens over all tokens. In points, for 100, 400 and 1,500 test clients (20, 5 and 1 samples of each):
+this door, at epsilon 1, delta 1e-5: two releases have a noise multiplier of 5.28, so a gain carries noise of 5.28 x 12
+x 1.12 tokens over all tokens. In points, for 100, 400 and 1,500 test clients (20, 5 and 1 samples of each):
 
     deviation of a gain's noise      0.67   0.18   0.08        of the draw of the clients alone   0.23   0.15   0.10
     half of the 95% interval         1.8    0.5    0.3         of the level's                     1.9    0.6    0.35
 
-Clipping shrinks a gain of one point by 0.06 (5 samples a client, 23% of the clients clipped) or 0.02 (one sample, 1%). A
-clip of 8 has a third less noise and shrinks it by 0.1; one of 16 has a third more and shrinks it by 0.04.
+Clipping shrinks a gain of one point by 0.06 (5 samples a client, 23% of the clients clipped) or 0.02 (one sample, 1%).
+A clip of 8 has a third less noise and shrinks it by 0.1; one of 16 has a third more and shrinks it by 0.04.
 """
 
 from __future__ import annotations
