@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline
 
-from fedtext.config import active_group
+from fedtext.config import active_group, corpus_is_public
 from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
 from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
@@ -34,10 +34,12 @@ def register_pipelines() -> dict[str, Pipeline]:
     source = active_group("corpus")["source"]
     if source not in sources:
         raise ValueError(f"corpus.source is {source!r}: choose one of {', '.join(sources)}")
+    declared = active_group("privacy")
+    counted = corpus_is_public() and declared["population"] is None and declared["enrolment"] is None
     steps = {
         "public_text": public_text(),
         "partition": partition(),
-        "clients": clients(),
+        "clients": clients(counted=counted),
         "controls": evaluation.controls_pipeline(),
     }
     common = Pipeline([sources[source], *steps.values()])

@@ -1,7 +1,7 @@
 """What a data root remembers of its runs, below `<data_root>/.fedtext/`.
 
 - `nodes/<node>.json`: what the node's outputs were made from, written after the last of them: the commit marker.
-- `releases.jsonl`: every release ever made of the private data here, whichever run, pipeline or parameters made it.
+- `releases.jsonl`: every query that the private data here ever answered (fedtext.history).
 - `last_run.json`: the nodes of the run that was finished last, those that were up to date among them.
 - `lock`: held by the one run that may write.
 """
@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fedtext.atomic import write_text
-from fedtext.fingerprint import canonical, text_digest
+from fedtext.fingerprint import text_digest
 
 STORE = ".fedtext"
 LONGEST_NAME = 180
@@ -46,20 +46,6 @@ class NodeRecord(BaseModel):
     files: dict[str, str]
     read: tuple[str, ...] | None = None
     seconds: float | None = None
-
-
-class ReleaseEntry(BaseModel):
-    """One release: the node, a digest of parameters and inputs, the public parameters, a digest of what came out.
-
-    `result` is None while the node runs: a run that was killed in between may have looked at the data.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    node: str
-    identity: str
-    parameters: dict[str, str]
-    result: str | None = None
 
 
 class Store:
@@ -114,44 +100,6 @@ class Store:
         path = self.root / "last_run.json"
         return frozenset(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else frozenset()
 
-    def releases(self) -> tuple[ReleaseEntry, ...]:
-        """All different releases in the order in which they were first begun."""
-        entries: dict[tuple[str, str | None], ReleaseEntry] = {}
-        lines = self._release_lines()
-        finished = {(entry.node, entry.identity) for entry in lines if entry.result is not None}
-        for entry in lines:
-            if entry.result is not None or (entry.node, entry.identity) not in finished:
-                entries.setdefault((entry.node, entry.result or entry.identity), entry)
-        return tuple(entries.values())
-
-    def current_releases(self) -> dict[str, str]:
-        """Digest of what each node that ever released holds now, by the node's name."""
-        records = {entry.node: self.node(entry.node) for entry in self.releases()}
-        return {node: text_digest(canonical(record.outputs)) for node, record in records.items() if record}
-
-    def note_release(self, entry: ReleaseEntry) -> bool:
-        """Appends `entry` unless it is there already; true if it was new."""
-        if entry in self._release_lines():
-            return False
-        path = self.root / "releases.jsonl"
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        write_text(path, before + entry.model_dump_json() + "\n")
-        return True
-
-    def _release_lines(self) -> list[ReleaseEntry]:
-        path = self.root / "releases.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        return [ReleaseEntry.model_validate_json(line) for line in lines]
-
     def _node_file(self, name: str) -> Path:
         plain = quote(name, safe="")
         return self.root / "nodes" / f"{plain if len(plain) <= LONGEST_NAME else text_digest(name)}.json"
-
-
-def release_history(data_root: Path | str) -> tuple[ReleaseEntry, ...]:
-    """Every different release that was ever made of the private data below `data_root`.
-
-    One entry per node and result: a repeated node that gave the same bytes is the same release. A privacy report
-    compares them with the releases of its own ledger; what is left over was released with other parameters.
-    """
-    return Store(Path(data_root)).releases()

@@ -8,8 +8,7 @@ whatever was killed, changed or deleted in between.
 
 Two node tags change this. `keep`: however code, libraries and catalog change, the node runs only where its output is
 missing or altered or its parameters or inputs changed, and an output without a record is taken over (a secret key must
-survive). `reads_installed_packages` adds every installed distribution to what the node depends on. Nodes tagged
-`release` are entered in the data root's release history.
+survive). `reads_installed_packages` adds every installed distribution to what the node depends on.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from fedtext import fingerprint
 from fedtext.dataset_content import content, settings
 from fedtext.fingerprint import FileDigests, canonical, text_digest
 from fedtext.params.reading import watched
-from fedtext.provenance import NodeRecord, ReleaseEntry, Store
+from fedtext.provenance import NodeRecord, Store
 from fedtext.source_digest import source_tree
 
 KEEP, READS_PACKAGES, RELEASE = "keep", "reads_installed_packages", "release"
@@ -98,10 +97,8 @@ class Resumption:
         return parts
 
     def begin(self, node: Node) -> None:
-        """Notes what `node` is about to be made from, and a release before it reads anything private."""
+        """Notes what `node` is about to be made from."""
         self._recipes[node.name] = self.parts(node)
-        if RELEASE in node.tags:
-            self._store.note_release(self._release(node, result=None))
 
     @contextmanager
     def watching(self, node: Node) -> Iterator[Node]:
@@ -116,8 +113,8 @@ class Resumption:
 
             yield node._copy(func=function)
 
-    def commit(self, node: Node, seconds: float | None = None) -> list[ReleaseEntry]:
-        """Records `node` as done, after its last output was saved; returns earlier, different releases of the node."""
+    def commit(self, node: Node, seconds: float | None = None) -> None:
+        """Records `node` as done, after its last output was saved."""
         read, parts = self._fields_read(node), self._recipes.get(node.name) or self.parts(node)
         for name in [] if read is None else set(node.inputs) - set(self._saved(node.inputs)):
             if parts[name] == self._input_digest(name):  # if not, a file that it names was changed meanwhile
@@ -127,7 +124,6 @@ class Resumption:
         for name in outputs:
             if isinstance(place := content(self._dataset(name)), Path):
                 files |= self._digests.remembered(place)
-        earlier = self._note_result(node, text_digest(canonical(outputs))) if RELEASE in node.tags else []
         self._records[node.name] = record = NodeRecord(
             parts=parts,
             outputs=outputs,
@@ -137,7 +133,6 @@ class Resumption:
         )
         if outputs:
             self._store.commit(node.name, record)
-        return earlier
 
     def unsaved_inputs(self, node: Node) -> list[Node]:
         """Nodes of this pipeline that must run again because `node` reads what they made and nobody saved."""
@@ -189,18 +184,6 @@ class Resumption:
             inspect.getsourcefile(_function(node)) if not any(tree.closure(modules[:1]) for tree in trees) else None
         )
         return text_digest(*(t.digest(modules) for t in trees), self._digests.of(Path(outside)) if outside else "")
-
-    def _release(self, node: Node, result: str | None) -> ReleaseEntry:
-        lasting = {n: d for n, d in self._recipes[node.name].items() if n not in CODE_PARTS}
-        values = {n: canonical(self._dataset(n).load()) for n in node.inputs if _is_parameter(n)}
-        return ReleaseEntry(node=node.name, identity=text_digest(canonical(lasting)), parameters=values, result=result)
-
-    def _note_result(self, node: Node, result: str) -> list[ReleaseEntry]:
-        """Enters a finished release; returns the node's different releases so far, if this one is new."""
-        entry = self._release(node, result)
-        if not self._store.note_release(entry):
-            return []
-        return [e for e in self._store.releases() if e.node == node.name and e.result != result]
 
 
 def _is_parameter(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -21,11 +22,16 @@ from kedro.validation.exceptions import ParameterValidationError
 from kedro.validation.type_extractor import TypeExtractor
 from pluggy import PluginManager
 
+from fedtext.account import Account
 from fedtext.allocator import give_freed_memory_back, keep_freed_memory
-from fedtext.config import active_data_root, active_parameters
+from fedtext.config import active_data_root, active_parameters, corpus_is_public, is_private_name
+from fedtext.fingerprint import canonical, text_digest
+from fedtext.history import History
+from fedtext.privacy.gate import standing
+from fedtext.privacy.ledger import Ledger
 from fedtext.provenance import DataRootBusyError, Store
 from fedtext.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
-from fedtext.resume import Resumption
+from fedtext.resume import RELEASE, Resumption
 
 BUDGET = "budget"  # tag of nodes that check a budget
 
@@ -58,23 +64,29 @@ class ResumableRunner(SequentialRunner):
                 execute(maker)
             resumption.begin(node)
             began = time.perf_counter()
-            with resumption.watching(node) as watched:
+            gate = account.gate(node.name, releases=RELEASE in node.tags)
+            private = any(map(is_private_name, (*node.inputs, *node.outputs)))
+            with resumption.watching(node) as watched, standing(gate), _for_the_owner_alone(node):
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             ran.add(node.name)
-            if earlier := resumption.commit(node, seconds=time.perf_counter() - began):
-                self._warn_of_second_release(node, len(earlier))
+            # How long private data take to work on depends on them: of a private corpus nobody is told.
+            told = account.public or not private
+            resumption.commit(node, seconds=time.perf_counter() - began if told else None)
 
         keep_freed_memory()
         data_root = Path(self._data_root) if self._data_root else active_data_root()
         readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
         total, ran = len(pipeline.nodes), set[str]()
         kept = pipeline.inputs() | pipeline.outputs()
+        account = _account(data_root)
         with self._store(data_root) as store:
             resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, project.PACKAGE_NAME or "fedtext")
             for position, node in enumerate(_checks_first(pipeline), start=1):
                 if (reason := resumption.reason_to_run(node)) is not None:
                     self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
                     self._execute_or_explain(execute, node)
+                if BUDGET in node.tags:
+                    _refuse_plans(account, node, catalog)
                 readers.subtract(node.inputs)
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
                     if readers[name] < 1:
@@ -98,13 +110,36 @@ class ResumableRunner(SequentialRunner):
             self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
             raise
 
-    def _warn_of_second_release(self, node: Node, earlier: int) -> None:
-        self._logger.warning(
-            "%s released private data again, with other parameters or inputs: this data root now holds %d different "
-            "releases of it. Whoever sees more than one of them has spent the sum of their budgets",
-            node.name,
-            earlier + 1,
-        )
+
+@contextmanager
+def _for_the_owner_alone(node: Node) -> Iterator[None]:
+    """Private files can be read by whoever runs the node, and by nobody else."""
+    if not any(map(is_private_name, node.outputs)):
+        yield
+        return
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _account(data_root: Path) -> Account:
+    """What the data set may spend, by the active parameters, and what it has spent."""
+    parameters = active_parameters()
+    return Account(
+        history=History(data_root),
+        public=corpus_is_public(),
+        total=(parameters.get("privacy") or {}).get("total_epsilon"),
+        split=text_digest(canonical(parameters.get("partition") or {}))[:12],
+    )
+
+
+def _refuse_plans(account: Account, node: Node, catalog: CatalogProtocol[Any, Any]) -> None:
+    """Raise TotalExceeded if what the node's ledger was opened for is beyond the data set's budget."""
+    for name in node.outputs:
+        if isinstance(ledger := catalog.load(name), Ledger):
+            account.refuse_plan(ledger)
 
 
 def _checks_first(pipeline: Pipeline) -> list[Node]:

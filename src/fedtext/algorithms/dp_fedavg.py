@@ -66,15 +66,15 @@ def released_update(
     `samples.features` are rows of tokens, filled up with negative numbers. The sum is divided by the number of units
     that was to be expected, which is public, and not by how many a Poisson draw came to.
     """
-    inputs = digest(samples.features, samples.unit, weights)
+    public = digest(weights)
     asked = asked_units(
-        samples.units,
+        samples,
         ledger,
         key,
         name=RELEASE,
         round=round_number,
         settings=params.model_dump_json(),
-        input_digest=inputs,
+        public_digest=public,
     )
     own = samples.of_units(asked)
     updates = client_updates(
@@ -94,7 +94,7 @@ def released_update(
         round=round_number,
         ledger=ledger,
         key=key,
-        input_digest=inputs,
+        public_digest=public,
     )
     return total / plan.expected_units(ledger), charged
 

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int, Int64
 
+from fedtext.federation.blocks import Block
 from fedtext.federation.communication import Cost
 from fedtext.federation.correlated_sum import CorrelatedRound, PlannedRun, correlated_sum, planned_run
 from fedtext.federation.mechanism import summed_stddev
-from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.private_samples import PrivateSamples, enrolled_units
 from fedtext.federation.secure_sum import digest
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.privacy import Privacy
@@ -112,25 +113,24 @@ def released_rows(
     `samples.features` are rows of tokens, filled up with negative numbers. Units without samples add nothing.
 
     Raises:
-        ValueError: there are more units than the ledger was opened for, or what `correlated_sum` refuses.
+        ValueError: what `enrolled_units` or `correlated_sum` refuse.
     """
-    if samples.units > ledger.population:
-        raise ValueError(f"{samples.units} units hold samples, the ledger was opened for {ledger.population}: rerun it")
     weights = server["weights"]
 
-    def contributions(asked: Int[np.ndarray, " participant"]) -> Iterator[Float[np.ndarray, "_ dim"]]:
+    def contributions(asked: Int[np.ndarray, " participant"]) -> Iterator[Block]:
         own, seed = samples.of_units(asked), derived_seed(params.seed, "round", round_number)
         return client_updates(load_weights(model, weights), own.features, own.unit, params.local, seed=seed)
 
     return correlated_sum(
         contributions,
         planned(params, ledger.declaration, ledger.population, factorisation, weights.size),
+        enrolled=enrolled_units(samples, ledger),
         clip_norm=params.clip_norm,
         round=round_number,
         open_sums=open_sums,
         ledger=ledger,
         key=key,
-        input_digest=digest(samples.features, samples.unit, weights),
+        public_digest=digest(weights),
     )
 
 

@@ -7,11 +7,12 @@ never moves one from test to train.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, cast
 
-import numpy as np
+import pandas as pd
 
-from fedtext.records import SPLITS
+from fedtext.params.corpus import Partition
+from fedtext.records import SPLIT_COLUMN, SPLITS
 from fedtext.seeding import derived_seed
 
 Split = Literal["train", "validation", "test"]
@@ -35,40 +36,48 @@ def split_of(client_id: str, *, validation_share: float, test_share: float, seed
     return "validation" if position < test_share + validation_share else "train"
 
 
-def split_clients(client_ids: Iterable[str], *, validation_share: float, test_share: float, seed: int) -> np.ndarray:
-    """Split of each entry of `client_ids`, in order; an id may occur many times.
+def splits_of(client_ids: Iterable[str], *, validation_share: float, test_share: float, seed: int) -> dict[str, Split]:
+    """Split of every client id, each once."""
+    return {
+        one: split_of(one, validation_share=validation_share, test_share=test_share, seed=seed)
+        for one in dict.fromkeys(map(str, client_ids))
+    }
+
+
+def client_splits(records: pd.DataFrame, params: Partition) -> dict[str, Split]:
+    """Split of every client of the records: the corpus's own where it has one and keeps it, else by hash.
 
     Raises:
-        ValueError: a split would have no client.
+        ValueError: a split would have no client, or the corpus's own splits are none.
     """
-    ids = [str(one) for one in client_ids]
-    splits = {
-        one: split_of(one, validation_share=validation_share, test_share=test_share, seed=seed) for one in set(ids)
-    }
+    if params.split == "corpus" and SPLIT_COLUMN in records:
+        return corpus_splits(records["client_id"], records[SPLIT_COLUMN])
+    shares = {"validation_share": params.validation_share, "test_share": params.test_share}
+    splits = splits_of(records["client_id"], **shares, seed=params.seed)
     _refuse_empty(
         splits,
-        f"by hash, at partition.validation_share {validation_share} and partition.test_share {test_share}: have more "
-        f"clients, change the shares, or change partition.seed (now {seed})",
+        f"by hash, at partition.validation_share {params.validation_share} and partition.test_share "
+        f"{params.test_share}: have more clients, change the shares, or change partition.seed (now {params.seed})",
     )
-    return np.array([splits[one] for one in ids], dtype=object)
+    return splits
 
 
-def corpus_splits(client_ids: Iterable[str], owners: Iterable[str], given: Iterable[str]) -> np.ndarray:
-    """Split of each entry of `client_ids` by the corpus's own word: record by record `owners` and their `given` split.
+def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Split]:
+    """Split of every client by the corpus's own word: record by record `owners` and their `given` split.
 
     Raises:
         ValueError: a split of another name, a client in two splits, or a split without a client.
     """
-    splits: dict[str, str] = {}
+    splits: dict[str, Split] = {}
     for owner, split in zip(owners, given, strict=True):
         if split not in SPLITS:
             raise ValueError(
                 f"the corpus puts a client into the split {split!r}: it must be one of {', '.join(SPLITS)}"
             )
-        if splits.setdefault(owner, split) != split:
+        if splits.setdefault(owner, cast(Split, split)) != split:
             raise ValueError(f"the corpus has records of one client in {splits[owner]} and in {split}: {OWN_SPLITS}")
     _refuse_empty(splits, f"in the corpus's own splits: {OWN_SPLITS}, or raise corpus.max_clients if it is set")
-    return np.array([splits[one] for one in client_ids], dtype=object)
+    return splits
 
 
 def _refuse_empty(splits: Mapping[str, str], where_and_remedy: str) -> None:

@@ -7,11 +7,12 @@ from typing import Any, NoReturn
 
 from kedro.io import AbstractDataset, DatasetError
 
-from fedtext.provenance import ReleaseEntry, release_history
+from fedtext.history import release_history
+from fedtext.privacy.spending import Spent
 
 
-class ReleaseHistoryDataset(AbstractDataset[Any, tuple[ReleaseEntry, ...]]):
-    """Every different release of the private data below `filepath`, whichever run and parameters made it; read only.
+class ReleaseHistoryDataset(AbstractDataset[Any, tuple[Spent, ...]]):
+    """Every query answered from the private data below `filepath`, whichever run and parameters made it; read only.
 
     Args:
         filepath: The data root: `${data_root:}`.
@@ -22,8 +23,8 @@ class ReleaseHistoryDataset(AbstractDataset[Any, tuple[ReleaseEntry, ...]]):
         self._filepath = Path(filepath)
         self.metadata = metadata
 
-    def load(self) -> tuple[ReleaseEntry, ...]:
-        """In the order in which they were first begun; one that was cut short has no result."""
+    def load(self) -> tuple[Spent, ...]:
+        """In the order in which they were made."""
         return release_history(self._filepath)
 
     def save(self, data: Any) -> NoReturn:

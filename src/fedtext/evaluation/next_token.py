@@ -87,9 +87,9 @@ def token_rows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length:
     return [[start, *ids] for ids in encoded]
 
 
-def padded(rows: Sequence[Sequence[int]]) -> Int[np.ndarray, "row length"]:
-    """Rows as one matrix, filled on the right with `PADDING`."""
-    matrix = np.full((len(rows), max(map(len, rows), default=0)), PADDING, dtype=np.int64)
+def padded(rows: Sequence[Sequence[int]], width: int | None = None) -> Int[np.ndarray, "row length"]:
+    """Rows as one matrix of `width` columns, or of the longest row's, filled on the right with `PADDING`."""
+    matrix = np.full((len(rows), width or max(map(len, rows), default=0)), PADDING, dtype=np.int64)
     for filled, row in zip(matrix, rows, strict=True):
         filled[: len(row)] = row
     return matrix

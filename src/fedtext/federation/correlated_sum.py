@@ -16,20 +16,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int, Int64
 
+from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import PlannedSum, noise_widening, planned_sum
 from fedtext.federation.participation import scheduled
-from fedtext.federation.secure_sum import client_messages, digest
+from fedtext.federation.secure_sum import client_messages, digest, receipt
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.factorisation import Factorisation
+from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, refuse_inexact
 
-Contributions = Callable[[Int[np.ndarray, " participant"]], Iterable[Float[np.ndarray, "_ dim"]]]
+Contributions = Callable[[Int[np.ndarray, " participant"]], Iterable[Block]]
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,7 @@ def planned_run(
 
     Raises:
         ValueError: sampling is declared (a schedule is kept instead, and amplifies nothing) or aggregation is local
-            (rows weight sums, which no client holds), adjacency is add_remove (one client moves all others), a schedule
-            or a grid is impossible, or a row could wrap around.
+            (rows weight sums, which no client holds), a grid is impossible, or a row could wrap around.
     """
     if declaration.sampling != "full" or declaration.aggregation == "local":
         raise ValueError(
@@ -93,12 +94,6 @@ def planned_run(
             "correlated across rounds keeps a schedule of its own and weights sums: declare sampling full and "
             "aggregation secure or trusted"
         )
-    if declaration.adjacency == "add_remove":
-        raise ValueError(
-            f"{name}: privacy.adjacency is add_remove, but a client more or less moves the others to other rounds of "
-            "the schedule: declare zero_out or replace_one"
-        )
-    scheduled_at_most = -(-population // factorisation.separation)
     plain = planned_sum(
         declaration, population, dim=dim, clip_norm=clip_norm, noise_multiplier=noise_multiplier, name=name, round=0
     )
@@ -113,7 +108,7 @@ def planned_run(
     step = plain.step * factorisation.weight_step
     stddev = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
     refuse_inexact(stddev)
-    run = PlannedRun(factorisation, replace(plain, contributors=scheduled_at_most), release, stddev)
+    run = PlannedRun(factorisation, plain, release, stddev)
     if run.sum_bits > 64:
         raise ValueError(f"{name}: a released row needs {run.sum_bits} bits, 64 are the most: add less noise")
     return run
@@ -123,23 +118,25 @@ def correlated_sum(
     contributions: Contributions,
     plan: PlannedRun,
     *,
+    enrolled: Int[np.ndarray, " unit"],
     clip_norm: float,
     round: int,
     open_sums: Int64[np.ndarray, "open dim"],
     ledger: Ledger,
     key: NoiseKey,
-    input_digest: str,
+    public_digest: str,
 ) -> CorrelatedRound:
     """Round `round` of a planned run: the rows that it completes, noised, and those that stay open.
 
-    The mechanism itself draws whose turn it is (`scheduled`) and asks `contributions` for the rows of these clients,
-    so that no client takes part more often than was priced; each is clipped here to `clip_norm`. Round 1 charges the
-    ledger for the whole run; later rounds ask for the ledger that paid. The same call gives the same bytes.
+    The mechanism itself draws whose turn it is among the `enrolled` codes (`scheduled`) and asks `contributions` for
+    the rows of these clients, so that none takes part more often than was priced; each is clipped here to `clip_norm`.
+    Round 1 charges the ledger for the whole run; later rounds ask for the ledger that paid. The same call gives the
+    same bytes.
 
     Raises:
         BudgetExceeded: the ledger cannot pay; nothing has been read.
         ValueError: the ledger has not paid for this very run, the open sums are not those of the round before, a block
-            is malformed, or more clients answer than were asked.
+            is malformed, or a client answers that was not asked.
     """
     factorisation, name = plan.factorisation, plan.release.name
     if not 1 <= round <= factorisation.rounds:
@@ -152,14 +149,17 @@ def correlated_sum(
         raise ValueError(
             f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
         )
-    asked = scheduled(ledger.population, separation=factorisation.separation, round=round, key=key)
-    stream = ("correlated", plan.release.model_dump_json(), str(plan.messages.dim), str(round), input_digest)
-    total = _total(client_messages(contributions(asked), plan.messages, clip_norm, key, stream), plan, len(asked))
+    current().admit(plan.release, ledger)
+    asked = scheduled(enrolled, separation=factorisation.separation, round=round, key=key)
+    stream = ("correlated", plan.release.model_dump_json(), str(plan.messages.dim), str(round), public_digest)
+    total = _total(client_messages(contributions(asked), plan.messages, clip_norm, key, stream), plan, asked)
     counted = (factorisation.start <= round) & (factorisation.due >= round)
     rows = factorisation.weights[counted, round - 1, None] * total
     rows[held[counted]] += open_sums
     complete = factorisation.due[counted] == round
-    return CorrelatedRound(_noised(rows[complete], plan, key, stream), rows[~complete], charged)
+    hidden = (*stream, digest(rows[complete]))
+    current().confirm(plan.release, round, receipt(key, hidden))
+    return CorrelatedRound(_noised(rows[complete], plan, key, hidden), rows[~complete], charged)
 
 
 def _paid(ledger: Ledger, release: Release, round: int) -> Ledger:
@@ -173,26 +173,26 @@ def _paid(ledger: Ledger, release: Release, round: int) -> Ledger:
     return ledger
 
 
-def _total(messages: Iterable[Int64[np.ndarray, "_ dim"]], plan: PlannedRun, asked: int) -> Int64[np.ndarray, " dim"]:
+def _total(
+    messages: Iterable[tuple[int, Int64[np.ndarray, " dim"]]], plan: PlannedRun, asked: Int[np.ndarray, " participant"]
+) -> Int64[np.ndarray, " dim"]:
     """The sum of the messages, which is one modulo 2^64."""
-    total, clients = np.zeros(plan.messages.dim, dtype=np.int64), 0
-    for message in messages:
-        total += message.sum(axis=0)
-        clients += message.shape[0]
-        if clients > asked:
-            raise ValueError(
-                f"{plan.release.name}: more clients contribute to a round than the {asked} that were asked"
-            )
+    waiting, total = set(asked.tolist()), np.zeros(plan.messages.dim, dtype=np.int64)
+    for unit, message in messages:
+        if unit not in waiting:
+            raise ValueError(f"{plan.release.name}: a client contributes that was not asked, or contributes twice")
+        waiting.remove(unit)
+        total += message
     return total
 
 
 def _noised(
-    rows: Int64[np.ndarray, "row dim"], plan: PlannedRun, key: NoiseKey, stream: tuple[str, ...]
+    rows: Int64[np.ndarray, "row dim"], plan: PlannedRun, key: NoiseKey, hidden: tuple[str, ...]
 ) -> Float[np.ndarray, "row dim"]:
-    """As in `private_sum`, the noise is also bound to the very sums it hides."""
-    noise = discrete_gaussian(
-        key, stddev_on_grid=plan.stddev_on_grid, size=rows.size, stream=(*stream, digest(rows))
-    ).reshape(rows.shape)
+    """As in `private_sum`, the noise is bound to the very sums it hides."""
+    noise = discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=rows.size, stream=hidden).reshape(
+        rows.shape
+    )
     return np.asarray((rows + noise) * plan.step)
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Int, Int64, Shaped
 
 from fedtext.federation.participation import participants
+from fedtext.federation.units import silent_codes
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 
@@ -21,36 +22,39 @@ UNLABELLED = -1
 class PrivateSamples:
     """Private samples as the clients hold them: `unit[s]` and `label[s]` say whose sample s is and of which class.
 
-    `label` is -1 for a sample of no declared class; such a sample contributes nothing.
+    Units go by their codes (fedtext.federation.units). `enrolled` are all that may be asked, those without a sample
+    among them. `label` is -1 for a sample of no declared class; such a sample contributes nothing.
     """
 
     features: Shaped[np.ndarray, "sample dim"]
     unit: Int[np.ndarray, " sample"]
     label: Int[np.ndarray, " sample"]
-    units: int
+    enrolled: Int[np.ndarray, " unit"]
 
     @classmethod
     def of(
-        cls, embeddings: Mapping[str, np.ndarray], classes: Sequence[str], unit: Literal["client", "record"]
+        cls,
+        embeddings: Mapping[str, np.ndarray],
+        classes: Sequence[str],
+        unit: Literal["client", "record"],
+        enrolled: Int[np.ndarray, " unit"],
     ) -> PrivateSamples:
-        """From the private arrays `features`, `client` and `label` (`label_codes`); a unit is a client or a record."""
-        client = embeddings["client"]
-        units = np.arange(len(client)) if unit == "record" else client
+        """From the private arrays `features`, `client`, `record` and `label` (`label_codes`) and the enrolled units."""
         label = class_index(embeddings["label"], classes)
-        return cls(embeddings["features"], units, label, int(units.max(initial=-1)) + 1)
+        return cls(embeddings["features"], embeddings[unit], label, enrolled)
 
     def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
-        """The samples of the chosen units only, with every unit keeping its number."""
+        """The samples of the chosen units only."""
         return self._kept(np.isin(self.unit, chosen))
 
     def of_class(self, label: int) -> PrivateSamples:
-        """The samples of one class only, with every unit keeping its number."""
+        """The samples of one class only."""
         return self._kept(self.label == label)
 
     def _kept(self, kept: Bool[np.ndarray, " sample"]) -> PrivateSamples:
         if kept.all():
             return self  # not copied: a large federation's embeddings are gigabytes
-        return PrivateSamples(self.features[kept], self.unit[kept], self.label[kept], self.units)
+        return PrivateSamples(self.features[kept], self.unit[kept], self.label[kept], self.enrolled)
 
 
 def label_codes(labels: Sequence[str | None]) -> Int[np.ndarray, " sample"]:
@@ -70,25 +74,44 @@ def class_index(codes: Int[np.ndarray, " sample"], classes: Sequence[str]) -> In
 
 
 def asked_units(
-    units: int, ledger: Ledger, key: NoiseKey, *, name: str, round: int, settings: str, input_digest: str
-) -> Int[np.ndarray, " unit"]:
-    """Numbers of the units that take part in a release, drawn among the whole population that the ledger prices.
+    samples: PrivateSamples, ledger: Ledger, key: NoiseKey, *, name: str, round: int, settings: str, public_digest: str
+) -> Int64[np.ndarray, " asked"]:
+    """Codes of the units that take part in a release, drawn among all that are enrolled.
 
-    The run's secret draws them, anew for every release: another name, round or declaration, other `settings` (what the
-    units are told to compute) or other inputs (`input_digest`, what they compute with) give an independent draw.
+    The run's secret and a unit's own code draw it, anew for every release: another name, round or declaration, other
+    `settings` (what the units are told to compute) or other public inputs give an independent draw.
 
     Raises:
-        ValueError: there are more units than the ledger was opened for.
+        ValueError: what `enrolled_units` refuses.
     """
-    if units > ledger.population:
-        raise ValueError(f"{units} units hold samples, the ledger was opened for {ledger.population}: rerun it")
     return participants(
-        ledger.population,
+        enrolled_units(samples, ledger),
         sampling=ledger.declaration.sampling,
         clients_per_round=ledger.declaration.clients_per_round,
+        population=ledger.population,
         key=key,
-        stream=(name, str(round), ledger.declaration.model_dump_json(), settings, input_digest),
+        stream=(name, str(round), ledger.declaration.model_dump_json(), settings, public_digest),
     )
+
+
+def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray, " unit"]:
+    """Codes of all units that the ledger was opened for, ascending; silent ones of unknown id have made-up ones.
+
+    Raises:
+        ValueError: samples of units that are not enrolled, or more units than were declared.
+    """
+    known = np.unique(samples.enrolled.astype(np.int64))
+    if not np.isin(samples.unit, known).all():
+        raise ValueError(
+            f"some {ledger.declaration.unit}s hold samples and are not enrolled: correct privacy.enrolment or the data"
+        )
+    most = ledger.most_units
+    if len(known) > most:
+        raise ValueError(
+            f"more {ledger.declaration.unit}s hold samples than the {most} that the ledger was opened for: declare as "
+            "many as there are (privacy.population)"
+        )
+    return np.union1d(known, silent_codes(ledger.population - len(known)))
 
 
 def _code(label: str | None) -> int:

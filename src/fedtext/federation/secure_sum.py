@@ -9,8 +9,9 @@ is declared once per run, in `Privacy.aggregation`:
 - `local`: every client adds all of its noise itself, so the sum carries the noise of all of them.
 - `trusted`: a curator holds the contributions and adds the noise once.
 
-Noise is bound to the input digest AND to the very sum it hides. Should a caller forget an input in its digest, two
-different sums still never share their noise, which their difference would otherwise cancel.
+What a client sends depends on the client, public values and the run's secret alone: its coins for rounding come from a
+stream of its own. Noise is bound to the very sum it hides, so that two different sums never share their noise, which
+their difference would otherwise cancel.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from jaxtyping import Float, Int, Int64, Shaped
 
+from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.privacy.clipping import clip_rows
+from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian, keyed_bytes
 from fedtext.privacy.quantisation import randomly_rounded
@@ -40,7 +43,7 @@ def digest(*arrays: Shaped[np.ndarray, " ..."]) -> str:
 
 
 def private_sum(
-    blocks: Iterable[Float[np.ndarray, "_ dim"]],
+    blocks: Iterable[Block],
     *,
     dim: int,
     asked: Int[np.ndarray, " unit"],
@@ -50,23 +53,37 @@ def private_sum(
     round: int,
     ledger: Ledger,
     key: NoiseKey,
-    input_digest: str,
+    public_digest: str,
     modulus_bits: int = 64,
 ) -> tuple[Float[np.ndarray, " dim"], Ledger]:
     """Noisy sum over clients of their contributions, each clipped here to `clip_norm`, and the ledger that paid for it.
 
-    A block has the rows of some clients, as many as it likes; memory holds one block and `dim` integers. Plan and
-    budget are checked before the first block is read. The same call gives the same bytes, however the clients are cut
-    into blocks; other inputs, or the same name with other parameters, give independent noise. Every value returned is a
-    multiple of the grid's step. Of the clients `asked` (their numbers) those that have nothing to say need no row: they
-    send zeros, and under `local` their noise, for who is silent must not show. Nobody asked (an empty Poisson draw)
-    gives pure noise, or zeros under `local`, where nobody is there to add any.
+    A block has the rows of some clients, as many as it likes; memory holds one block and `dim` integers. Plan, budget
+    and gate are asked before the first block is read. The same call gives the same bytes, however the clients are cut
+    into blocks and ordered; other sums, or the same name with other parameters or public inputs, give independent
+    noise. Every value returned is a multiple of the grid's step. Of the clients `asked` (their codes) those that have
+    nothing to say need no row: they send zeros, and under `local` their noise, for who is silent must not show. So does
+    whose row holds NaN or an infinity: whether a release happens must not be one client's say. Nobody asked (an empty
+    Poisson draw) gives pure noise, or zeros under `local`, where nobody is there to add any.
+
+    Args:
+        blocks: What the clients contribute.
+        dim: Width of a contribution.
+        asked: Codes of all clients that are asked, silent ones among them.
+        clip_norm: Largest L2 norm of a contribution.
+        noise_multiplier: Deviation of the noise over the sensitivity.
+        name: The release's, for ledger and streams.
+        round: The release's.
+        ledger: What pays.
+        key: The run's secret.
+        public_digest: Digest of the public inputs that contributions are made with (candidates, weights).
+        modulus_bits: Sums are taken modulo 2^modulus_bits.
 
     Raises:
-        BudgetExceeded: the ledger cannot pay; nothing has been read.
-        ValueError: the sum could wrap around modulo 2^modulus_bits (nothing has been read), a block is not `dim` wide
-            or holds NaN or an infinity, the key is not of the declared source, more clients contribute than were
-            asked, or more are asked than were priced.
+        BudgetExceeded: ledger or gate refuse; nothing has been read.
+        ValueError: the sum could wrap around modulo 2^modulus_bits (nothing has been read), a block is not `dim` wide,
+            the key is not of the declared source, a client contributes that was not asked or twice, or more are asked
+            than were priced.
     """
     plan = planned_sum(
         ledger.declaration,
@@ -82,56 +99,53 @@ def private_sum(
     if len(asked) > plan.contributors:
         raise ValueError(f"{name}: {len(asked)} clients are asked, {plan.contributors} were accounted for")
     charged = ledger.charge(plan.release)
-    stream = _stream(plan, input_digest + digest(asked))
+    current().admit(plan.release, ledger)
+    stream = (plan.release.model_dump_json(), str(dim), public_digest)
     local = ledger.declaration.aggregation == "local"
-    total, clients = np.zeros(dim, dtype=np.int64), 0
-    for message in client_messages(blocks, plan, clip_norm, key, stream):
+    waiting, total = set(asked.tolist()), np.zeros(dim, dtype=np.int64)
+    for unit, message in client_messages(blocks, plan, clip_norm, key, stream):
+        if unit not in waiting:
+            raise ValueError(f"{name}: a client contributes that was not asked, or contributes twice")
+        waiting.remove(unit)
+        total += message  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
         if local:
-            message += _client_noise(message, clients, plan, key, stream)
-        total += message.sum(axis=0)  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
-        clients += message.shape[0]
-        if clients > len(asked):
-            raise ValueError(f"{name}: more clients contribute than the {len(asked)} that were asked")
+            total += _noise(plan, key, ("client", str(unit), *stream, digest(message)))
     if local:
-        silent = np.zeros((1, dim), dtype=np.int64)
-        for client in range(clients, len(asked)):
-            total += _client_noise(silent, client, plan, key, stream)[0]
-    else:
-        total += _noise(plan, key, (*stream, digest(total)))
+        silent = digest(np.zeros(dim, dtype=np.int64))
+        for unit in sorted(waiting):
+            total += _noise(plan, key, ("client", str(unit), *stream, silent))
+    hidden = (*stream, digest(total))
+    current().confirm(plan.release, round, receipt(key, hidden))
+    if not local:
+        total += _noise(plan, key, hidden)
     return _centred(total, modulus_bits) * plan.step, charged
 
 
-def _stream(plan: PlannedSum, input_digest: str) -> tuple[str, ...]:
-    """The name of a release's randomness: its ledger entry (name, round, every parameter), width and inputs."""
-    return (plan.release.model_dump_json(), str(plan.dim), input_digest)
-
-
 def client_messages(
-    blocks: Iterable[Float[np.ndarray, "_ dim"]],
-    plan: PlannedSum,
-    clip_norm: float,
-    key: NoiseKey,
-    stream: tuple[str, ...],
-) -> Iterator[Int64[np.ndarray, "_ dim"]]:
-    """What the clients of each block would send: clipped and rounded to the grid. Stands for their own coin tosses."""
-    seed = int.from_bytes(keyed_bytes(key, 16, ("rounding", *stream)), "big")
-    rng = np.random.Generator(np.random.SFC64(seed))
+    blocks: Iterable[Block], plan: PlannedSum, clip_norm: float, key: NoiseKey, stream: tuple[str, ...]
+) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
+    """What each client would send, with its code: clipped, and rounded to the grid by coins of its own."""
     for block in blocks:
-        if block.ndim != 2 or block.shape[1] != plan.dim:
-            raise ValueError(f"{plan.release.name}: a block of shape {block.shape}, (clients, {plan.dim}) was declared")
+        if block.rows.ndim != 2 or block.rows.shape != (len(block.unit), plan.dim):
+            raise ValueError(
+                f"{plan.release.name}: a block of shape {block.rows.shape} of {len(block.unit)} clients; rows of "
+                f"{plan.dim} numbers were declared"
+            )
         rows = max(1, _CELLS // plan.dim)  # a few at a time: working memory in the cache, whatever a block's size
-        for first in range(0, len(block), rows):
-            yield randomly_rounded(clip_rows(block[first : first + rows], clip_norm), plan.step, rng)
+        for first in range(0, len(block.rows), rows):
+            clipped = clip_rows(block.rows[first : first + rows], clip_norm)
+            for unit, row in zip(block.unit[first : first + rows].tolist(), clipped, strict=True):
+                yield unit, randomly_rounded(row[None], plan.step, _coins(key, (*stream, str(unit))))[0]
 
 
-def _client_noise(
-    message: Int64[np.ndarray, "client dim"], first: int, plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]
-) -> Int64[np.ndarray, "client dim"]:
-    """Each client's own noise; `first` counts the clients of earlier blocks."""
-    own = [
-        _noise(plan, key, ("client", str(first + row), *stream, digest(message[row]))) for row in range(len(message))
-    ]
-    return np.array(own, dtype=np.int64).reshape(message.shape)
+def receipt(key: NoiseKey, stream: tuple[str, ...]) -> str:
+    """A name for what leaves, the same for the same noised sum; without the key it says nothing about it."""
+    return keyed_bytes(key, 16, ("receipt", *stream)).hex()
+
+
+def _coins(key: NoiseKey, stream: tuple[str, ...]) -> np.random.Generator:
+    """Stands for a client's own coin tosses."""
+    return np.random.Generator(np.random.SFC64(int.from_bytes(keyed_bytes(key, 16, ("rounding", *stream)), "big")))
 
 
 def _noise(plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]) -> Int64[np.ndarray, " dim"]:

@@ -29,6 +29,12 @@ class Corpus(Parameters):
     public_chars_per_package: int = Field(1_500_000, gt=0)
     snapshot: str | None = None
     config: str | None = None
+    declared_public: bool | None = None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the text to protect is a public stand-in, as docstrings and snapshots are unless said otherwise."""
+        return self.source != "table" if self.declared_public is None else self.declared_public
 
     @field_validator("snapshot", mode="before")
     @classmethod

@@ -18,6 +18,10 @@ class Privacy(Parameters):
     `aggregation`: `secure` sums client-quantised vectors behind secure aggregation, `local` makes every client add its
     full noise, `trusted` is a curator that holds the data. `honest_fraction` is the declared share of clients whose
     noise shares arrive. `noise_seed` replaces the operating system's entropy and marks the report as a simulation.
+
+    Who is enrolled is declared, not counted: `population` units in all, silent ones included, or the ids in the file
+    `enrolment`, one a line. Only a public corpus may be counted. `total_epsilon` is what all releases of the data set
+    together may cost; None: what the first run declared.
     """
 
     unit: Literal["client", "record"] = "client"
@@ -31,6 +35,27 @@ class Privacy(Parameters):
     aggregation: Literal["secure", "local", "trusted"] = "secure"
     honest_fraction: float = Field(1.0, gt=0, le=1)
     noise_seed: int | None = None
+    population: int | None = Field(None, ge=1)
+    enrolment: str | None = None
+    total_epsilon: float | None = Field(None, gt=0)
+
+    def of_a_run(self) -> Privacy:
+        """Without what belongs to the data set and not to one run: how much all runs together may spend."""
+        return self.model_copy(update={"total_epsilon": None})
+
+    @model_validator(mode="after")
+    def _population_is_told_once(self) -> Self:
+        if self.enrolment is not None and self.population is not None:
+            raise ValueError(
+                f"privacy.population is {self.population} and privacy.enrolment {self.enrolment}: a list says how many "
+                "there are; give one of the two"
+            )
+        if self.enrolment is not None and self.unit == "record":
+            raise ValueError(
+                "privacy.enrolment is a list of clients, and privacy.unit is record: give the number of records as "
+                "privacy.population"
+            )
+        return self
 
     @model_validator(mode="after")
     def _sampling_has_a_size(self) -> Self:

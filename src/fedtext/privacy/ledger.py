@@ -22,6 +22,7 @@ from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy, Sampling
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 
+Part = Literal["train", "test"]
 _ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
@@ -67,6 +68,20 @@ class Release(Parameters):
         """Noise deviation over sensitivity."""
         return self.noise_stddev / self.sensitivity
 
+    def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
+        """What the accountant prices; a draw that the server watched (local noise) amplifies nothing.
+
+        Twelve digits, rounded up: rounds that differ in the last bits are one kind.
+        """
+        shift = float(f"{self.sensitivity / self.noise_stddev * (1 + 1e-12):.12g}")
+        return SampledGaussian("full" if watched else self.sampling, 1.0 if watched else self.rate, shift, self.steps)
+
+    def as_noisy_as(self, other: Release) -> bool:
+        """Whether both cost the same: equal noise, draw, unit and number of steps and rounds, up to rounding."""
+        return math.isclose(self.noise_multiplier, other.noise_multiplier, rel_tol=_ROUNDING) and all(
+            getattr(self, field) == getattr(other, field) for field in ("sampling", "rate", "unit", "steps", "rounds")
+        )
+
 
 class Unaccounted(Parameters):
     """A read of private data without a mechanism, whose result the outputs depend on."""
@@ -83,10 +98,18 @@ class EvaluationOnly(Parameters):
 
 
 class Ledger(Parameters):
-    """All reads of a run's private data under one declaration; `population` is the public number of units."""
+    """All reads of a run's private data under one declaration; `population` is the public number of units.
+
+    `part` says whose data: the clients that are trained on, or the test clients. `planned` is what the run was opened
+    for: nothing else can be charged, so a release must be of a planned name and round, at the planned noise.
+    `planned_unaccounted`: it also means to read private data without a mechanism.
+    """
 
     declaration: Privacy
     population: int = Field(ge=1)
+    part: Part = "train"
+    planned: tuple[Release, ...] = ()
+    planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
     unaccounted: tuple[Unaccounted, ...] = ()
     evaluation_only: tuple[EvaluationOnly, ...] = ()
@@ -96,9 +119,12 @@ class Ledger(Parameters):
 
         Raises:
             BudgetExceeded: the release would overdraw the budget.
-            ValueError: the release protects another unit than was declared, or is in the ledger already.
+            ValueError: the release protects another unit than was declared, is in the ledger already, or is not what
+                the ledger was opened for.
         """
         self._refuse_misfit(release)
+        if self.planned:
+            self._refuse_unplanned(release)
         charged = self.model_copy(update={"releases": (*self.releases, release)})
         budget, total = self.declaration.epsilon, charged.spent()
         if total > budget * (1 + _ROUNDING):
@@ -127,18 +153,16 @@ class Ledger(Parameters):
 
     def spent(self, adjacency: Adjacency | None = None) -> float:
         """Epsilon at the declared delta of the releases alone."""
-        adjacency = adjacency or self.declaration.adjacency
-        scheduled = [release.name for release in self.releases if release.rounds > 1]
-        if adjacency == "add_remove" and scheduled:
-            raise ValueError(
-                f"{scheduled[0]} keeps a schedule over all {self.declaration.unit}s, in which one more or less moves "
-                "the others: its price holds under zero_out and replace_one"
-            )
         return composed_epsilon(
-            (self._priced(release) for release in self.releases),
+            (release.as_sampled(watched=self.declaration.aggregation == "local") for release in self.releases),
             delta=self.declaration.delta,
-            adjacency=adjacency,
+            adjacency=adjacency or self.declaration.adjacency,
         )
+
+    @property
+    def most_units(self) -> int:
+        """How many units may turn out to be enrolled."""
+        return most_units(self.declaration, self.population)
 
     def _refuse_misfit(self, release: Release) -> None:
         if release.unit != self.declaration.unit:
@@ -152,15 +176,21 @@ class Ledger(Parameters):
                 "from the ledger it was given first, and another release needs another name"
             )
 
-    def _priced(self, release: Release) -> SampledGaussian:
-        # Twelve digits, rounded up, so that rounds that differ in the last bits are one kind.
-        shift = float(f"{release.sensitivity / release.noise_stddev * (1 + 1e-12):.12g}")
-        if self.declaration.aggregation == "local":
-            return SampledGaussian("full", 1.0, shift, release.steps)
-        return SampledGaussian(release.sampling, release.rate, shift, release.steps)
+    def _refuse_unplanned(self, release: Release) -> None:
+        named = [plan for plan in self.planned if (plan.name, plan.round) == (release.name, release.round)]
+        if not any(plan.as_noisy_as(release) for plan in named):
+            raise ValueError(
+                f"'{release.name}' of round {release.round} at noise multiplier {release.noise_multiplier:.6g} is not "
+                "what the ledger was opened for: plan it (open_ledger), or release what was planned"
+            )
 
 
-def open_ledger(declaration: Privacy, population: int, planned: Sequence[Release]) -> Ledger:
+def most_units(declaration: Privacy, population: int) -> int:
+    """How many units may turn out to be enrolled: a declared number is split by chance, so a part may have more."""
+    return max(population, declaration.population or 0)
+
+
+def open_ledger(declaration: Privacy, population: int, planned: Sequence[Release], *, part: Part = "train") -> Ledger:
     """An empty ledger, after checking that the declaration means something and that the plan keeps its budget.
 
     Raises:
@@ -175,7 +205,7 @@ def open_ledger(declaration: Privacy, population: int, planned: Sequence[Release
             f"delta is {declaration.delta} for {population} {declaration.unit}s: it must be below 1 / {population} = "
             f"{1 / population:.3g}, better far below"
         )
-    ledger = Ledger(declaration=declaration, population=population)
+    ledger = Ledger(declaration=declaration.of_a_run(), population=population, part=part)
     everything = ledger.model_copy(update={"releases": tuple(planned)})
     if everything.spent() > declaration.epsilon * (1 + _ROUNDING):
         charged = ledger
@@ -183,4 +213,4 @@ def open_ledger(declaration: Privacy, population: int, planned: Sequence[Release
             charged = charged.charge(release)
     for release in planned:
         ledger._refuse_misfit(release)
-    return ledger
+    return ledger.model_copy(update={"planned": tuple(planned)})

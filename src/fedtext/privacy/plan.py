@@ -58,6 +58,7 @@ def planned_ledger(
         ValueError: the declaration means nothing for so many units.
     """
     noise = planned_multiplier(privacy, population, releases)
+    watched = privacy.aggregation == "local"  # as in planned_multiplier
     planned = [
         Release(
             name=name,
@@ -65,8 +66,8 @@ def planned_ledger(
             mechanism="discrete Gaussian",
             sensitivity=clip_norm,
             noise_stddev=noise * clip_norm,
-            sampling=privacy.sampling,
-            rate=sampling_rate(privacy, population),
+            sampling="full" if watched else privacy.sampling,
+            rate=1.0 if watched else sampling_rate(privacy, population),
             unit=privacy.unit,
         )
         for t in range(releases)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from fedtext.params.privacy import Adjacency, Privacy
@@ -11,6 +11,7 @@ from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.privacy_loss import SampledGaussian
 from fedtext.privacy.published_accountants import rdp_epsilon
+from fedtext.privacy.spending import Spent, spent_on, total_epsilon
 
 EVALUATION = {
     "evaluation": "accuracy and distances are measured on the test clients' text; nothing that is released depends on "
@@ -26,14 +27,12 @@ NEIGHBOURS = {
 }
 
 
-def final_report(
-    ledger: Ledger, history: Sequence[Mapping[str, Any]], further: Sequence[str] = ()
-) -> tuple[dict[str, Any], str]:
+def final_report(ledger: Ledger, history: Sequence[Spent], further: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
     """What every algorithm's last node writes: `privacy_report.json` and `privacy_report.md`, held-out reads named.
 
     Args:
         ledger: After the last release.
-        history: Every different release of the data root, this run's among them: `node`, `identity`, `result`.
+        history: Every query that the data root's private data answered, this run's among them.
         further: Assumptions that the run relies on beyond what the declaration says.
     """
     for name, reason in EVALUATION.items():
@@ -46,14 +45,14 @@ def privacy_report(
     ledger: Ledger,
     *,
     further: Sequence[str] = (),
-    history: Sequence[Mapping[str, Any]] = (),
+    history: Sequence[Spent] = (),
 ) -> dict[str, Any]:
     """Everything a reader needs to judge the run, ready for JSON; an infinite epsilon is the string "infinity".
 
     Args:
         ledger: The final ledger.
         further: Assumptions that the run relies on beyond what the declaration says.
-        history: Every different release ever made of the data below this data root, this run's among them.
+        history: Every query that the data root's private data answered, this run's among them.
     """
     declaration = ledger.declaration
     simulated = declaration.noise_seed is not None
@@ -71,7 +70,7 @@ def privacy_report(
         "unaccounted": [entry.model_dump() for entry in ledger.unaccounted],
         "evaluation_only": [entry.model_dump() for entry in ledger.evaluation_only],
         "published": _published(ledger) if _as_published(declaration) else None,
-        "data_root": _data_root(ledger, history),
+        "data_set": _data_set(ledger, history),
         "noise": SIMULATED if simulated else "a secret key from the operating system",
         "assumptions": [*assumptions(ledger), *further],
     }
@@ -113,10 +112,8 @@ def render_markdown(report: dict[str, Any]) -> str:
         lines += [f"- {entry['name']}: {entry['reason']}" for entry in report[key]] or ["None."]
     if report["published"]:
         lines += ["", "## Published and exact", "", report["published"]["statement"]]
-    if others := report["data_root"]["releases"]:
-        lines += ["", "## All releases of this data root", "", report["data_root"]["statement"], ""]
-        head = ["node", "identity", "finished"]
-        lines += table(head, [[str(entry[key]) for key in head] for entry in others])
+    lines += ["", "## All releases of this data set", "", report["data_set"]["statement"]]
+    lines += ["", *(f"- {words}" for words in report["data_set"]["spent_on"])] if report["data_set"]["spent_on"] else []
     lines += ["", "## Assumptions", "", *(f"- {assumption}" for assumption in report["assumptions"])]
     return "\n".join(lines) + "\n"
 
@@ -163,20 +160,23 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
     return entries
 
 
-def _data_root(ledger: Ledger, history: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Every release of the same private data, and whether there are more than this ledger prices."""
-    here = sum(release.rounds for release in ledger.releases) + len(ledger.unaccounted)
-    others = len(history) - here
-    statement = f"Different releases of this data root's private data: {len(history)}, "
-    statement += (
-        f"{others} of them beyond the {here} of this ledger, of other algorithms or parameters, or rounds that "
-        "asked nobody. "
-        "Whoever sees several of them has spent more than any one report says; this report prices its own ledger only."
-        if others > 0
-        else "all of them in this ledger."
-    )
-    listed = [{"node": e["node"], "identity": e["identity"][:12], "finished": e["result"] is not None} for e in history]
-    return {"statement": statement, "releases": listed}
+def _data_set(ledger: Ledger, history: Sequence[Spent]) -> dict[str, Any]:
+    """What all releases of the same clients' data cost together, whichever runs made them, and what they may cost."""
+    split = history[-1].split if history else ""
+    epsilon = total_epsilon(history, ledger, split)
+    own = [entry for entry in history if entry.part == ledger.part]
+    allowed = own[-1].allowed if own else None
+    answers = f"{len(own)} {'answer' if len(own) == 1 else 'answers'}"
+    bound = "the corpus is public, and nothing is refused" if allowed is None else f"epsilon {allowed:.6g} are allowed"
+    return {
+        "epsilon": _number(epsilon),
+        "budget": allowed,
+        "releases": len(own),
+        "public": allowed is None,
+        "statement": f"All that was ever released of this data set, {answers}, costs epsilon = "
+        f"{_shown(_number(epsilon))} together; {bound}.",
+        "spent_on": spent_on(history, ledger, split),
+    }
 
 
 def _epsilon_under(ledger: Ledger, adjacency: Adjacency) -> float | str:

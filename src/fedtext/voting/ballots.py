@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.embedding.similarity import nearest
+from fedtext.embedding.tiled import tiled_product
 from fedtext.privacy.clipping import clip_factors, clip_rows
 from fedtext.voting.centring import Centre, centred, require_finite
 
@@ -125,7 +126,8 @@ def score_blocks(
     """The ballots themselves, clipped, a `block` of clients at a time: what each client hands to the secure sum."""
     rows = _comparable(client_means, centred(candidates, centre, responses_per_prompt))
     for first in range(0, len(client_means), block):
-        yield clip_rows(client_means[first : first + block].astype(np.float64) @ rows.T, clip_norm)
+        means = client_means[first : first + block].astype(np.float64)
+        yield clip_rows(tiled_product(means, rows.T), clip_norm)
 
 
 def _comparable(client_means: np.ndarray, candidates: np.ndarray) -> np.ndarray:

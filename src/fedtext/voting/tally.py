@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from fedtext.federation.blocks import Block
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.secure_sum import digest, private_sum
 from fedtext.privacy.ledger import Ledger
@@ -20,8 +21,8 @@ from fedtext.privacy.noise import NoiseKey
 UNCLIPPED = float(np.finfo(np.float32).max)  # the mechanism clips the whole ballot; a class's part alone stays as it is
 
 Embeddings = Float[np.ndarray, "row dim"]
-Blocks = Iterator[Float[np.ndarray, "unit candidate"]]
-Cast = Callable[[Embeddings, Int[np.ndarray, " sample"], int, Embeddings], Blocks]
+Ballots = Iterator[Float[np.ndarray, "unit candidate"]]
+Cast = Callable[[Embeddings, Int[np.ndarray, " sample"], int, Embeddings], Ballots]
 
 
 def noised_tally(
@@ -48,8 +49,8 @@ def noised_tally(
     Raises:
         BudgetExceeded: the ledger cannot pay; nothing has been read.
     """
-    inputs = digest(samples.features, samples.unit, samples.label, candidate_embeddings, candidate_label)
-    asked = asked_units(samples.units, ledger, key, name=name, round=round, settings=settings, input_digest=inputs)
+    public = digest(candidate_embeddings, candidate_label)
+    asked = asked_units(samples, ledger, key, name=name, round=round, settings=settings, public_digest=public)
     return private_sum(
         joint_ballots(samples.of_units(asked), candidate_embeddings, candidate_label, cast, voted_on),
         dim=len(candidate_embeddings),
@@ -60,7 +61,7 @@ def noised_tally(
         round=round,
         ledger=ledger,
         key=key,
-        input_digest=inputs,
+        public_digest=public,
     )
 
 
@@ -70,7 +71,7 @@ def joint_ballots(
     candidate_label: Int[np.ndarray, " candidate"],
     cast: Cast,
     voted_on: Bool[np.ndarray, " candidate"],
-) -> Blocks:
+) -> Iterator[Block]:
     """Blocks of ballots over all candidates, not yet clipped; units without samples send nothing."""
     present = np.unique(samples.unit)
     columns, ballots = [], []
@@ -78,8 +79,10 @@ def joint_ballots(
         held, own = samples.of_class(int(c)), np.flatnonzero((candidate_label == c) & voted_on)
         columns.append(own)
         ballots.append(cast(held.features, np.searchsorted(present, held.unit), len(present), candidates[own]))
+    first = 0
     for blocks in zip(*ballots, strict=True):
         joint = np.zeros((len(blocks[0]), len(candidates)))
         for own, block in zip(columns, blocks, strict=True):
             joint[:, own] = block
-        yield joint
+        yield Block(present[first : first + len(joint)], joint)
+        first += len(joint)

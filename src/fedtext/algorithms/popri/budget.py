@@ -25,7 +25,7 @@ def planned_ledger(population: int, popri: Popri, privacy: Privacy) -> Ledger:
     plan.refuse_other_holder(
         privacy, parameter="popri.variant", value=popri.variant, central="central", federated="federated"
     )
-    return plan.planned_ledger(
+    ledger = plan.planned_ledger(
         privacy,
         population,
         name="popri.mean_features" if popri.single_release else "popri.scores",
@@ -33,3 +33,4 @@ def planned_ledger(population: int, popri: Popri, privacy: Privacy) -> Ledger:
         first_round=0 if popri.single_release else 1,
         clip_norm=CLIP_NORM,
     )
+    return ledger.model_copy(update={"planned_unaccounted": popri.checkpoint == "fid_on_private_validation"})

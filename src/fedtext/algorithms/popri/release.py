@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from fedtext.algorithms.popri.budget import CLIP_NORM
 from fedtext.algorithms.popri.features import feature_map
+from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.federation.secure_sum import digest, private_sum
+from fedtext.federation.secure_sum import private_sum
 from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
@@ -32,12 +33,12 @@ def release_private_mean(
     scaled by 1/sqrt 2): its released sum stands for the class size, which is never read exactly. Without, the sum is
     divided by the public number of units that were to be expected.
     """
-    inputs, settings = digest(samples.features, samples.unit, samples.label), popri.model_dump_json()
-    asked = asked_units(samples.units, ledger, key, name=RELEASE, round=0, settings=settings, input_digest=inputs)
+    settings = popri.model_dump_json()
+    asked = asked_units(samples, ledger, key, name=RELEASE, round=0, settings=settings, public_digest="")
     classes = len(popri.classes)
     dim = _sent_features(samples.features[:1], popri).shape[1]
     total, charged = private_sum(
-        _sent_blocks(samples.of_units(asked), popri, asked),
+        sent_blocks(samples.of_units(asked), popri),
         dim=classes * dim,
         asked=asked,
         clip_norm=CLIP_NORM,
@@ -46,7 +47,7 @@ def release_private_mean(
         round=0,
         ledger=ledger,
         key=key,
-        input_digest=inputs,
+        public_digest=settings,
     )
     sums = total.reshape(classes, dim)
     if not popri.labels:
@@ -63,16 +64,17 @@ def _sent_features(embeddings: Float[np.ndarray, "sample dim"], popri: Popri) ->
     return joined
 
 
-def _sent_blocks(
-    held: PrivateSamples, popri: Popri, asked: Int[np.ndarray, " unit"], block: int = 256
-) -> Iterator[Float[np.ndarray, "unit class*sent"]]:
-    """What each of the `asked` units hands to the sum, given the samples they hold."""
-    return client_mean_blocks(
+def sent_blocks(held: PrivateSamples, popri: Popri, block: int = 256) -> Iterator[Block]:
+    """What each unit that holds samples hands to the sum."""
+    present = np.unique(held.unit)
+    means = client_mean_blocks(
         held.features,
-        np.searchsorted(asked, held.unit),
-        len(asked),
+        np.searchsorted(present, held.unit),
+        len(present),
         features=partial(_sent_features, popri=popri),
         label=held.label,
         classes=len(popri.classes),
         block=block,
     )
+    for number, rows in enumerate(means):
+        yield Block(present[number * block : number * block + len(rows)], rows)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.evaluation.next_token import padded, token_rows
+from fedtext.federation.units import record_codes, unit_codes
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 
@@ -11,11 +12,15 @@ from fedtext.params.corpus import Chunking
 def tokenise_private_samples(
     private_train: pd.DataFrame, on_device: LanguageModel, chunking: Chunking
 ) -> dict[str, np.ndarray]:
-    """Clients tokenise their samples as the evaluation does. Arrays `features` (padded rows), `client`, `label`."""
-    clients, _ = pd.factorize(private_train["client_id"], sort=True)
+    """Clients tokenise their samples as the evaluation does.
+
+    Arrays `features` (padded rows), `client`, `record`, `label`. Rows are as wide as a sample may be, whoever holds it.
+    """
+    ids = private_train["client_id"].tolist()
     rows = token_rows(on_device.tokenizer(), private_train["text"].tolist(), chunking.length)
     return {
-        "features": padded(rows).astype(np.int32),
-        "client": np.asarray(clients, dtype=np.int64),
+        "features": padded(rows, width=chunking.length + 1).astype(np.int32),
+        "client": unit_codes(ids),
+        "record": record_codes(ids, private_train["text"].tolist()),
         "label": np.zeros(len(rows), dtype=np.int64),
     }

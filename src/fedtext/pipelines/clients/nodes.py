@@ -1,12 +1,19 @@
-"""Clients' nodes: the noise key, the number of protected units, and the embeddings that any algorithm may ask of."""
+"""Clients' nodes: the noise key, who is enrolled, and the embeddings that any algorithm may ask of."""
 
 import numpy as np
 import pandas as pd
 
+from fedtext.corpora.enrolment import declared_number, is_taken, listed_ids
+from fedtext.corpora.splits import client_splits, splits_of
 from fedtext.embedding.encoder import Encoder
+from fedtext.federation.population import Population
 from fedtext.federation.private_samples import label_codes
+from fedtext.federation.units import record_codes, unit_codes
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import NoiseKey, new_noise_key
+
+Arrays = dict[str, np.ndarray]
 
 
 def create_noise_key(noise_seed: int | None) -> NoiseKey:
@@ -14,19 +21,55 @@ def create_noise_key(noise_seed: int | None) -> NoiseKey:
     return new_noise_key(noise_seed)
 
 
-def count_units(private_train: pd.DataFrame, privacy: Privacy) -> dict[str, int]:
-    """The number of protected units: public under zero_out and replace_one, where neighbours have the same units."""
-    units = private_train["client_id"].nunique() if privacy.unit == "client" else len(private_train)
-    return {"units": int(units)}
+def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -> Population:
+    """How many units are enrolled, by declaration; nothing private is read."""
+    shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}
+    number = declared_number(corpus, privacy)
+    if privacy.enrolment is None and privacy.sampling == "fixed_size":
+        raise ValueError(
+            "privacy.sampling is fixed_size and privacy.enrolment is not set: a draw of fixed size is among known "
+            "clients, silent ones too; give the file of ids, or set sampling to poisson"
+        )
+    if privacy.enrolment is None:
+        most = number if corpus.max_clients is None else min(number, corpus.max_clients)
+        return Population.declared(most, **shares)
+    ids = [one for one in listed_ids(privacy.enrolment) if is_taken(one, corpus.max_clients, number)]
+    return Population.of_splits(splits_of(ids, **shares, seed=partition.seed).values(), "listed")
 
 
-def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder) -> dict[str, np.ndarray]:
-    """Clients embed their samples. Arrays `features`, `client`, `label` (a code of each sample's label)."""
-    clients, _ = pd.factorize(private_train["client_id"], sort=True)
+def count_population(
+    private_clients: pd.DataFrame, private_samples: pd.DataFrame, privacy: Privacy, partition: Partition
+) -> Population:
+    """How many units a public corpus has, clients without a sample among them."""
+    splits = client_splits(private_clients, partition)
+    if privacy.unit == "client":
+        return Population.of_splits(splits.values(), "counted")
+    return Population.of_splits([splits[one] for one in private_samples["client_id"]], "counted")
+
+
+def enrol_units(
+    private_clients: pd.DataFrame, private_train: pd.DataFrame, corpus: Corpus, privacy: Privacy, partition: Partition
+) -> Arrays:
+    """Codes of the training units that may be asked: the listed ones, or those that hold text."""
+    if privacy.unit == "record":
+        return {"unit": record_codes(private_train["client_id"].tolist(), private_train["text"].tolist())}
+    splits = client_splits(private_clients, partition)
+    if privacy.enrolment is not None:
+        shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}
+        ids = listed_ids(privacy.enrolment)
+        taken = [one for one in ids if is_taken(one, corpus.max_clients, len(ids))]
+        splits = splits_of(taken, **shares, seed=partition.seed)
+    return {"unit": unit_codes([one for one, split in splits.items() if split == "train"])}
+
+
+def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder) -> Arrays:
+    """Clients embed their samples. Arrays `features`, `client`, `record`, `label` (a code of each sample's label)."""
     labels = private_train["label"].where(private_train["label"].notna(), None).tolist()
+    ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
     return {
-        "features": encoder.encode(private_train["text"].tolist(), label="private samples"),
-        "client": np.asarray(clients, dtype=np.int64),
+        "features": encoder.encode(texts, label="private samples"),
+        "client": unit_codes(ids),
+        "record": record_codes(ids, texts),
         "label": label_codes(labels),
     }
 

@@ -1,44 +1,58 @@
 """clients: what every algorithm starts from. Private data stay private here; nothing is released."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.clients.nodes import (
-    count_units,
-    create_noise_key,
-    embed_private_samples,
-    embed_public_samples,
-)
+from fedtext.pipelines.clients import nodes
+
+CORPUS, PRIVACY, PARTITION = "params:corpus", "params:privacy", "params:partition"
 
 
-def create_pipeline() -> Pipeline:
-    """Noise key, population, and the embeddings of private and public samples."""
+def create_pipeline(*, counted: bool = False) -> Pipeline:
+    """Noise key, population, enrolment, and the embeddings of private and public samples.
+
+    `counted`: the population is counted, which only a public corpus allows; else it is declared.
+    """
     return Pipeline(
         [
             node(
-                create_noise_key,
+                nodes.create_noise_key,
                 "params:privacy.noise_seed",
                 "private_noise_key",
                 name="create_noise_key",
                 tags="keep",  # a key that is there is never made anew: that would be a second release
             ),
+            _counted() if counted else _declared(),
             node(
-                count_units,
-                ["private_train", "params:privacy"],
-                "population",
-                name="count_units",
-                tags="public_count",
+                nodes.enrol_units,
+                ["private_clients", "private_train", CORPUS, PRIVACY, PARTITION],
+                "private_enrolment",
+                name="enrol_units",
             ),
             node(
-                embed_private_samples,
+                nodes.embed_private_samples,
                 ["private_train", "encoder"],
                 "private_embeddings",
                 name="embed_private_samples",
             ),
             node(
-                embed_public_samples,
+                nodes.embed_public_samples,
                 ["public_samples", "encoder"],
                 "public_embeddings",
                 name="embed_public_samples",
             ),
         ]
+    )
+
+
+def _declared() -> Node:
+    return node(nodes.declare_population, [CORPUS, PRIVACY, PARTITION], "population", name="declare_population")
+
+
+def _counted() -> Node:
+    return node(
+        nodes.count_population,
+        ["private_clients", "private_samples", PRIVACY, PARTITION],
+        "population",
+        name="count_population",
+        tags="public_count",
     )

@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from fedtext.atomic import PARTIAL, REPLACED, partial_path, write_text
+from fedtext.history import HISTORY_ROOT, release_history
 from fedtext.params.compare import Entry
+from fedtext.privacy.ledger import Release
 from fedtext.provenance import Store
 from fedtext.refusal import RunRefusedError
 
@@ -29,13 +31,17 @@ NOT_LINKED = ("lock", "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIA
 
 @dataclass(frozen=True)
 class Child:
-    """A run to be made: what `kedro run` needs to know, and the data root to start from, if not from nothing."""
+    """A run to be made: what `kedro run` needs to know, and the data root to start from, if not from nothing.
+
+    `budget_root` is the comparison's data root, whose budget all its runs share.
+    """
 
     name: str
     entry: Entry
     seed: int
     params: Mapping[str, Any]
     data_root: Path
+    budget_root: Path
     start_from: Path | None
     project: Path
     conf: str
@@ -68,7 +74,7 @@ def planned(
     place = data_root(root, seed, name if entry.params else None)
     params = merged(passed_on, snapshots, seeds, simulated, entry.params, {"data_root": str(place)})
     source = data_root(root, seed, start_from) if start_from != name else None
-    return Child(name, entry, seed, params, place, source if source != place else None, project, conf, env)
+    return Child(name, entry, seed, params, place, root.parent, source if source != place else None, project, conf, env)
 
 
 def data_root(root: Path, seed: int, variant: str | None) -> Path:
@@ -103,7 +109,8 @@ def run(child: Child) -> None:
     write_text(settings, yaml.safe_dump({"run": {"params": child.params}}, sort_keys=True))
     command = [sys.executable, "-m", "kedro", "run", "--pipelines", child.entry.algorithm, "--config", str(settings)]
     command += ["--conf-source", child.conf, *(["--env", child.env] if child.env else [])]
-    done = subprocess.run(command, cwd=child.project, check=False)
+    around = {HISTORY_ROOT: os.environ.get(HISTORY_ROOT) or str(child.budget_root)}
+    done = subprocess.run(command, cwd=child.project, env={**os.environ, **around}, check=False)
     if done.returncode:
         raise RunRefusedError(
             f"{child.name} with seed {child.seed} failed with exit code {done.returncode}; its message stands above. "
@@ -111,17 +118,21 @@ def run(child: Child) -> None:
         )
 
 
-def release_digests(child: Child, privacy_report: Mapping[str, Any]) -> list[str]:
-    """Digests of what the run's releases gave, as its data root remembers them."""
-    store = Store(child.data_root)
-    own = _own_nodes(child, privacy_report, store)
-    return sorted(result for node, result in store.current_releases().items() if node in own)
+def release_receipts(child: Child, privacy_report: Mapping[str, Any]) -> list[str]:
+    """Receipts of what the run's releases gave, as its data root remembers them: the newest of each."""
+    charged = [{name: entry[name] for name in Release.model_fields} for entry in privacy_report["releases"]]
+    newest = {
+        (entry.release, entry.round): entry.receipt
+        for entry in release_history(child.data_root)
+        if entry.release is not None and entry.release.model_dump() in charged
+    }
+    return sorted(newest.values())
 
 
 def node_seconds(child: Child, privacy_report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Wall time of the algorithm's nodes by side: releases are what clients compute, the rest is the server's."""
     store = Store(child.data_root)
-    own, asked = _own_nodes(child, privacy_report, store), {entry.node for entry in store.releases()}
+    own, asked = _own_nodes(child, privacy_report, store), {entry.node for entry in release_history(child.data_root)}
     seconds = {node: s for node, s in store.seconds().items() if node in own}
     return {
         "clients": {node: s for node, s in seconds.items() if node in asked},

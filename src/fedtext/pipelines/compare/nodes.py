@@ -12,7 +12,7 @@ from fedtext.evaluation.comparison import Run, compare_runs, measured_costs, pri
 from fedtext.evaluation.comparison_text import render_markdown, render_page, table1_csv, table2_csv
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.compare.children import Child, node_seconds, release_digests, run
+from fedtext.pipelines.compare.children import Child, node_seconds, release_receipts, run
 from fedtext.privacy.together import price_together
 from fedtext.refusal import RunRefusedError
 
@@ -50,7 +50,7 @@ def asking(child: Child) -> Callable[..., tuple[dict[str, Any], dict[str, Any], 
             "params": child.entry.params,
             "card": _json(results / "scorecard.json"),
             "privacy": privacy,
-            "released": release_digests(child, privacy),
+            "released": release_receipts(child, privacy),
             SETS_MAP: _json(results / f"figure_{SETS_MAP}.json"),
         }
         return result, {**named, **node_seconds(child, privacy)}, True

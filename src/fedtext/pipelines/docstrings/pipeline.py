@@ -11,7 +11,7 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 read_private_docstrings,
-                "params:corpus",
+                ["params:corpus", "params:privacy"],
                 "private_records",
                 name="read_private_docstrings",
                 tags="reads_installed_packages",

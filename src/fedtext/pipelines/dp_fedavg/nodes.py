@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fedtext.algorithms import dp_fedavg as algorithm
+from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.dp_fedavg import DpFedavg
@@ -12,16 +13,16 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import final_report
-from fedtext.provenance import ReleaseEntry
+from fedtext.privacy.spending import Spent
 from fedtext.training.federated_averaging import flat_weights, load_weights
 from fedtext.training.server_optimizer import Server, new_server, server_step
 
 State = dict[str, Any]
 
 
-def open_dp_fedavg_ledger(population: dict[str, int], dp_fedavg: DpFedavg, privacy: Privacy) -> Ledger:
+def open_dp_fedavg_ledger(population: Population, dp_fedavg: DpFedavg, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
-    return algorithm.planned_ledger(population["units"], dp_fedavg, privacy)
+    return algorithm.planned_ledger(population.training, dp_fedavg, privacy)
 
 
 def start_server(on_device: LanguageModel, dp_fedavg: DpFedavg) -> Server:
@@ -36,6 +37,7 @@ def start_state() -> State:
 
 def release_update(
     private_token_rows: dict[str, np.ndarray],
+    private_enrolment: dict[str, np.ndarray],
     private_noise_key: NoiseKey,
     ledger: Ledger,
     on_device: LanguageModel,
@@ -44,7 +46,7 @@ def release_update(
     dp_fedavg: DpFedavg,
 ) -> tuple[np.ndarray, Ledger]:
     """The asked clients train; the mean of their clipped updates leaves with noise, charged to the ledger."""
-    samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit)
+    samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit, private_enrolment["unit"])
     model, _ = on_device.load()
     return algorithm.released_update(
         samples, model, server["weights"], dp_fedavg, ledger, private_noise_key, state["round"] + 1
@@ -70,13 +72,13 @@ def report_rounds(*states: State) -> dict[str, list[float]]:
 
 
 def count_communication(
-    server: Server, population: dict[str, int], dp_fedavg: DpFedavg, privacy: Privacy
+    server: Server, population: Population, dp_fedavg: DpFedavg, privacy: Privacy
 ) -> dict[str, Any]:
     """This run's row of Table 2."""
     dim = server["weights"].size
-    return algorithm.communication(dp_fedavg, privacy, population["units"], dim=dim).model_dump()
+    return algorithm.communication(dp_fedavg, privacy, population.training, dim=dim).model_dump()
 
 
-def write_privacy_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+def write_privacy_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
     """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    return final_report(ledger, [entry.model_dump() for entry in release_history])
+    return final_report(ledger, release_history)

@@ -36,7 +36,7 @@ def _setup() -> Pipeline:
 
 
 def _rounds(rounds: int) -> Pipeline:
-    private = ["private_token_rows", "private_noise_key", "ledger_before"]
+    private = ["private_token_rows", "private_enrolment", "private_noise_key", "ledger_before"]
     one_round = Pipeline(
         [
             node(

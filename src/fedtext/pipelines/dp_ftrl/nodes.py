@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fedtext.algorithms import dp_ftrl as algorithm
+from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.dp_ftrl import DpFtrl
@@ -12,7 +13,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import final_report
-from fedtext.provenance import ReleaseEntry
+from fedtext.privacy.spending import Spent
 from fedtext.training.federated_averaging import flat_weights, load_weights
 
 Arrays = dict[str, np.ndarray]
@@ -25,9 +26,9 @@ def plan_factorisation(dp_ftrl: DpFtrl) -> Arrays:
     return {"weights": found.weights, "weight_step": np.asarray(found.weight_step)}
 
 
-def open_dp_ftrl_ledger(population: dict[str, int], factorisation: Arrays, dp_ftrl: DpFtrl, privacy: Privacy) -> Ledger:
+def open_dp_ftrl_ledger(population: Population, factorisation: Arrays, dp_ftrl: DpFtrl, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that the whole run fits the declared budget."""
-    return algorithm.planned_ledger(population["units"], dp_ftrl, privacy, algorithm.restored(dp_ftrl, factorisation))
+    return algorithm.planned_ledger(population.training, dp_ftrl, privacy, algorithm.restored(dp_ftrl, factorisation))
 
 
 def start_server(on_device: LanguageModel) -> Arrays:
@@ -48,6 +49,7 @@ def start_state() -> State:
 
 def release_rows(
     private_token_rows: Arrays,
+    private_enrolment: Arrays,
     private_noise_key: NoiseKey,
     private_open_sums: np.ndarray,
     ledger: Ledger,
@@ -58,7 +60,7 @@ def release_rows(
     dp_ftrl: DpFtrl,
 ) -> tuple[np.ndarray, np.ndarray, Ledger]:
     """Whose turn it is trains; the weighted sums that are complete leave with noise, the others stay private."""
-    samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit)
+    samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit, private_enrolment["unit"])
     model, weighed = on_device.load()[0], algorithm.restored(dp_ftrl, factorisation)
     done = algorithm.released_rows(
         samples, model, server, private_open_sums, dp_ftrl, weighed, ledger, private_noise_key, state["round"] + 1
@@ -99,6 +101,6 @@ def count_communication(server: Arrays, factorisation: Arrays, dp_ftrl: DpFtrl) 
     return algorithm.communication(weighed, dim=server["weights"].size).model_dump()
 
 
-def write_privacy_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+def write_privacy_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
     """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    return final_report(ledger, [entry.model_dump() for entry in release_history])
+    return final_report(ledger, release_history)

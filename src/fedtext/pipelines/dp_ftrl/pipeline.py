@@ -40,7 +40,7 @@ def _setup() -> Pipeline:
 
 def _rounds(rounds: int) -> Pipeline:
     before = {name: f"{name}_before" for name in CARRIED}
-    private = ["private_token_rows", "private_noise_key", before["private_open_sums"]]
+    private = ["private_token_rows", "private_enrolment", "private_noise_key", before["private_open_sums"]]
     one_round = Pipeline(
         [
             node(

@@ -4,17 +4,23 @@ import pandas as pd
 from plotly.graph_objects import Figure
 
 from fedtext.corpora.samples import sample_records, spread_samples
-from fedtext.corpora.splits import corpus_splits, split_clients
+from fedtext.corpora.splits import client_splits
 from fedtext.evaluation.figures_partition import partition_figure
 from fedtext.federation.partition import partition
 from fedtext.generation.language_model import LanguageModel
-from fedtext.params.corpus import Chunking, Partition
+from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.records import SPLIT_COLUMN, SPLITS
 from fedtext.refusal import RunRefusedError
 
 
-def assign_clients(private_records: pd.DataFrame, params: Partition) -> pd.DataFrame:
+def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus) -> pd.DataFrame:
     """Records with the client ids that `params.method` gives them."""
+    if params.method != "natural" and not corpus.is_public:
+        raise RunRefusedError(
+            f"partition.method '{params.method}' deals all records out among made-up clients, so that who holds what "
+            "depends on everybody's text: set partition.method=natural, or corpus.declared_public=true if the text is "
+            "public"
+        )
     if params.method != "natural" and params.split == "corpus" and SPLIT_COLUMN in private_records:
         raise RunRefusedError(
             f"partition.method '{params.method}' would mix the corpus's own training and test clients: set "
@@ -40,12 +46,8 @@ def split_samples(
     private_samples: pd.DataFrame, private_clients: pd.DataFrame, params: Partition
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Samples of the training, validation and test clients: the corpus's own splits, or by a hash of the client id."""
-    clients = private_samples["client_id"].tolist()
-    if params.split == "corpus" and SPLIT_COLUMN in private_clients:
-        split = corpus_splits(clients, private_clients["client_id"], private_clients[SPLIT_COLUMN])
-    else:
-        shares = {"validation_share": params.validation_share, "test_share": params.test_share}
-        split = split_clients(clients, **shares, seed=params.seed)
+    splits = client_splits(private_clients, params)
+    split = private_samples["client_id"].map(splits)
     train, validation, test = (private_samples[split == name].reset_index(drop=True) for name in SPLITS)
     return train, validation, test
 

@@ -15,7 +15,12 @@ def create_pipeline() -> Pipeline:
     """Private and public records become samples; private ones are split by client."""
     return Pipeline(
         [
-            node(assign_clients, ["private_records", "params:partition"], "private_clients", name="assign_clients"),
+            node(
+                assign_clients,
+                ["private_records", "params:partition", "params:corpus"],
+                "private_clients",
+                name="assign_clients",
+            ),
             node(
                 chunk_private_records,
                 ["private_clients", "generator", "params:chunking"],
@@ -33,6 +38,7 @@ def create_pipeline() -> Pipeline:
                 ["private_samples", "private_clients", "params:partition"],
                 ["private_train", "private_validation", "private_test"],
                 name="split_samples",
+                tags="splits_clients",
             ),
             node(
                 draw_partition,

@@ -15,7 +15,7 @@ from fedtext.params.corpus import Chunking
 from fedtext.params.pe_sft import PeSft
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
-from fedtext.provenance import ReleaseEntry
+from fedtext.privacy.spending import Spent
 from fedtext.records import SYNTHETIC_COLUMNS
 from fedtext.seeding import derived_seed
 from fedtext.training.lora import TrainedAdapter
@@ -86,7 +86,7 @@ def name_cost(cost: dict[str, Any]) -> dict[str, Any]:
     return {**cost, "method": "PE+SFT (this run)"}
 
 
-def write_tuning_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+def write_tuning_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
     """The privacy report: Private Evolution's releases, and what was made of them at no further price."""
     further = "everything PE+SFT adds is computed from Private Evolution's noised histograms and public text alone"
-    return final_report(ledger, [entry.model_dump() for entry in release_history], [further])
+    return final_report(ledger, release_history, [further])

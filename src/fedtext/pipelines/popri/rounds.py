@@ -85,7 +85,7 @@ def _score_by_release() -> Node:
 
 
 def _score_candidates() -> Node:
-    private = ["private_embeddings", "private_noise_key", "ledger_before"]
+    private = ["private_embeddings", "private_enrolment", "private_noise_key", "ledger_before"]
     return node(
         nodes.score_candidates,
         [*private, "candidates", "candidate_embeddings", "state_before", POPRI],

@@ -35,7 +35,7 @@ def _single_release() -> list[Node]:
     return [
         popri_node(
             nodes.release_mean_features,
-            ["private_embeddings", "private_noise_key", "popri.ledger_open", POPRI],
+            ["private_embeddings", "private_enrolment", "private_noise_key", "popri.ledger_open", POPRI],
             ["popri_released_mean", "popri.ledger"],
             name="release_mean_features",
             tags="release",

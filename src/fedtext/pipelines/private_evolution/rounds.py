@@ -55,7 +55,7 @@ def _lookahead(model: str) -> list[Node]:
 
 
 def _judgement(voted: str) -> list[Node]:
-    private = ["private_embeddings", "private_noise_key", "ledger_before"]
+    private = ["private_embeddings", "private_enrolment", "private_noise_key", "ledger_before"]
     return [
         node(
             nodes.count_votes,

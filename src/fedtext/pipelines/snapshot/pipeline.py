@@ -11,5 +11,5 @@ def create_pipeline() -> Pipeline:
     A directory that a parameter names is an input by its content, so a snapshot is verified again whenever a byte of it
     changed. Where the raw pages lie is no input of this node.
     """
-    inputs = ["params:corpus", "params:largefedbench.out_dir"]
+    inputs = ["params:corpus", "params:privacy", "params:largefedbench.out_dir"]
     return Pipeline([node(read_private_snapshot, inputs, "private_records", name="read_private_snapshot")])

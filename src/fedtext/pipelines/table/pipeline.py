@@ -7,4 +7,5 @@ from fedtext.pipelines.table.nodes import read_private_table
 
 def create_pipeline() -> Pipeline:
     """One node: file -> private records."""
-    return Pipeline([node(read_private_table, "params:corpus", "private_records", name="read_private_table")])
+    inputs = ["params:corpus", "params:privacy"]
+    return Pipeline([node(read_private_table, inputs, "private_records", name="read_private_table")])

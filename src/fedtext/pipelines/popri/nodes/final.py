@@ -10,15 +10,17 @@ from fedtext.algorithms import popri as algorithm
 from fedtext.embedding.blanks import written, written_by_round
 from fedtext.embedding.encoder import Encoder
 from fedtext.evaluation.distribution import frechet_distance
+from fedtext.federation.population import Population
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.generation import prompts_for
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.popri.nodes.sampling import sampled_texts
+from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
-from fedtext.provenance import ReleaseEntry
+from fedtext.privacy.spending import Spent
 from fedtext.records import SYNTHETIC_COLUMNS
 
 
@@ -41,12 +43,11 @@ def choose_checkpoint_unaccounted(
 
     `candidate_embeddings[t]` are of adapter t; those of rounds skipped by early stopping are empty and not chosen.
     """
+    name, reason = "popri.checkpoint", "the checkpoint with the lowest FID on private validation text was chosen"
+    current().unaccounted(name, reason, ledger)
     texts = [rows[written(rows)] for rows in candidate_embeddings]
     distances = [frechet_distance(rows, private_validation_embeddings) if len(rows) > 1 else np.inf for rows in texts]
-    charged = ledger.unaccounted_read(
-        "popri.checkpoint",
-        "the checkpoint with the lowest FID on private validation text was chosen without a mechanism",
-    )
+    charged = ledger.unaccounted_read(name, f"{reason} without a mechanism")
     return {"adapter": int(np.argmin(distances))}, charged
 
 
@@ -103,13 +104,13 @@ def report_rounds(state: dict[str, Any], checkpoint: dict[str, int]) -> dict[str
 
 
 def count_communication(
-    final_embeddings: np.ndarray, population: dict[str, int], popri: Popri, privacy: Privacy
+    final_embeddings: np.ndarray, population: Population, popri: Popri, privacy: Privacy
 ) -> dict[str, Any]:
     """This run's row of Table 2."""
     width = final_embeddings.shape[1]
-    return algorithm.communication(popri, privacy, population["units"], embedding_dim=width).model_dump()
+    return algorithm.communication(popri, privacy, population.training, embedding_dim=width).model_dump()
 
 
-def write_privacy_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+def write_privacy_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
     """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    return final_report(ledger, [entry.model_dump() for entry in release_history])
+    return final_report(ledger, release_history)

@@ -37,6 +37,7 @@ def generate_candidates(
 
 def score_candidates(
     private_embeddings: dict[str, np.ndarray],
+    private_enrolment: dict[str, np.ndarray],
     private_noise_key: NoiseKey,
     ledger: Ledger,
     candidates: pd.DataFrame,
@@ -47,7 +48,7 @@ def score_candidates(
     """Algorithm 1 lines 14-20: one noised sum of the clients' clipped ballots, charged to the ledger."""
     if candidates.empty:
         return np.zeros(0), ledger
-    samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit)
+    samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
     noise = algorithm.multiplier(popri, ledger.declaration, ledger.population)
     labels = algorithm.label_index(candidates["label"].tolist(), popri)
     return algorithm.score_by_ballots(

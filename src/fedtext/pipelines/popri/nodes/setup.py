@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import popri as algorithm
+from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.popri import Popri
@@ -17,19 +18,20 @@ from fedtext.training.adapters import initial_adapter
 from fedtext.training.lora import TrainedAdapter
 
 
-def open_popri_ledger(population: dict[str, int], popri: Popri, privacy: Privacy) -> Ledger:
+def open_popri_ledger(population: Population, popri: Popri, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
-    return algorithm.planned_ledger(population["units"], popri, privacy)
+    return algorithm.planned_ledger(population.training, popri, privacy)
 
 
 def release_mean_features(
     private_embeddings: dict[str, np.ndarray],
+    private_enrolment: dict[str, np.ndarray],
     private_noise_key: NoiseKey,
     ledger: Ledger,
     popri: Popri,
 ) -> tuple[np.ndarray, Ledger]:
     """The one release of `witness_*` and `mean_embedding` scoring: noised mean features per class."""
-    samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit)
+    samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
     noise = algorithm.multiplier(popri, ledger.declaration, ledger.population)
     return algorithm.release_private_mean(samples, popri, ledger, private_noise_key, noise)
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from fedtext.algorithms import private_evolution as algorithm
 from fedtext.embedding.blanks import written_by_round
+from fedtext.federation.population import Population
 from fedtext.generation.few_shot import first_written, sampled_texts
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
@@ -14,7 +15,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
-from fedtext.provenance import ReleaseEntry
+from fedtext.privacy.spending import Spent
 from fedtext.records import SYNTHETIC_COLUMNS
 from fedtext.seeding import derived_seed
 
@@ -67,11 +68,11 @@ def report_evolution(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def count_votes_exchanged(
-    candidate_embeddings: np.ndarray, population: dict[str, int], evolution: PrivateEvolution, privacy: Privacy
+    candidate_embeddings: np.ndarray, population: Population, evolution: PrivateEvolution, privacy: Privacy
 ) -> dict[str, Any]:
     """This run's row of Table 2."""
     width = candidate_embeddings.shape[1]
-    return algorithm.communication(evolution, privacy, population["units"], embedding_dim=width).model_dump()
+    return algorithm.communication(evolution, privacy, population.training, embedding_dim=width).model_dump()
 
 
 def hand_over(ledger: Ledger, *survivors: pd.DataFrame) -> tuple[Ledger, pd.DataFrame]:
@@ -79,6 +80,6 @@ def hand_over(ledger: Ledger, *survivors: pd.DataFrame) -> tuple[Ledger, pd.Data
     return ledger, pd.concat(survivors, ignore_index=True)
 
 
-def write_evolution_report(ledger: Ledger, release_history: tuple[ReleaseEntry, ...]) -> tuple[dict[str, Any], str]:
+def write_evolution_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
     """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    return final_report(ledger, [entry.model_dump() for entry in release_history])
+    return final_report(ledger, release_history)

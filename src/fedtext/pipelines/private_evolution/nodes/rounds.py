@@ -60,6 +60,7 @@ def embed_lookahead(candidate_embeddings: np.ndarray, lookahead: pd.DataFrame, e
 
 def count_votes(
     private_embeddings: dict[str, np.ndarray],
+    private_enrolment: dict[str, np.ndarray],
     private_noise_key: NoiseKey,
     ledger: Ledger,
     candidates: pd.DataFrame,
@@ -68,7 +69,9 @@ def count_votes(
     evolution: PrivateEvolution,
 ) -> tuple[np.ndarray, Ledger]:
     """The round's release: one noised sum of the units' clipped ballots, charged to the ledger."""
-    samples = PrivateSamples.of(private_embeddings, evolution.labels, ledger.declaration.unit)
+    samples = PrivateSamples.of(
+        private_embeddings, evolution.labels, ledger.declaration.unit, private_enrolment["unit"]
+    )
     noise = algorithm.multiplier(evolution, ledger.declaration, ledger.population)
     labels = class_index(label_codes(candidates["label"].tolist()), evolution.labels)
     return algorithm.noised_histogram(

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from fedtext.algorithms import private_evolution as algorithm
+from fedtext.federation.population import Population
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.privacy import Privacy
@@ -12,9 +13,9 @@ from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import Ledger
 
 
-def open_evolution_ledger(population: dict[str, int], evolution: PrivateEvolution, privacy: Privacy) -> Ledger:
+def open_evolution_ledger(population: Population, evolution: PrivateEvolution, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that one histogram a round fits the declared budget."""
-    return algorithm.planned_ledger(population["units"], evolution, privacy)
+    return algorithm.planned_ledger(population.training, evolution, privacy)
 
 
 def draw_public_texts(public_samples: pd.DataFrame, evolution: PrivateEvolution) -> pd.DataFrame:

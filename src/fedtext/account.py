@@ -1,0 +1,137 @@
+"""The gate that the runner puts before the doors: releases only from nodes declared as such, within one budget."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass, field
+
+from fedtext.history import History
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.spending import Spent, not_yet_made, refuse_overdraft, total_epsilon
+from fedtext.refusal import RunRefusedError
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a data set may spend, and what it has spent.
+
+    Attributes:
+        history: What was released before.
+        public: Whether the corpus is public: all is counted, nothing refused.
+        total: `privacy.total_epsilon`; None is what the first run declared.
+        split: How clients are told apart, training from test.
+    """
+
+    history: History
+    public: bool
+    total: float | None
+    split: str
+
+    def allowed(self, ledger: Ledger) -> float | None:
+        """What all releases of the ledger's clients may cost together; None: whatever."""
+        if self.public:
+            return None
+        if self.total is not None:
+            return self.total
+        first = next((entry for entry in self.history.entries() if entry.part == ledger.part), None)
+        return first.budget if first else ledger.declaration.epsilon
+
+    def refuse_plan(self, ledger: Ledger) -> None:
+        """Raise TotalExceeded if what the ledger was opened for cannot be paid, before any long work."""
+        entries = self.history.entries()
+        made = any(entry.release is None for entry in entries)
+        self._refuse(ledger, not_yet_made(entries, ledger, self.split), ledger.planned_unaccounted and not made)
+
+    def gate(self, node: str, *, releases: bool) -> NodeGate:
+        """The gate for one node; it opens if the node is tagged as a release."""
+        return NodeGate(self, node, releases)
+
+    def _refuse(self, ledger: Ledger, planned: list[Release], unaccounted: bool = False) -> None:
+        if (allowed := self.allowed(ledger)) is not None:
+            entries = self.history.entries()
+            refuse_overdraft(entries, ledger, self.split, planned, allowed=allowed, unaccounted=unaccounted)
+
+
+@dataclass
+class NodeGate:
+    """One node's gate (fedtext.privacy.gate.Gate). `passed` is what the doors let out, in order."""
+
+    account: Account
+    node: str
+    releases: bool
+    passed: list[Release] = field(default_factory=list)
+    _ledger: Ledger | None = None
+
+    def admit(self, release: Release, ledger: Ledger) -> None:
+        """Raises RunRefusedError for a node that is no release, TotalExceeded for a new release beyond the budget."""
+        if not self.releases:
+            raise RunRefusedError(
+                f"node '{self.node}' asks private data for '{release.name}' and is not declared a release: tag it "
+                "'release', with a ledger in and out"
+            )
+        self._ledger = ledger
+        if not any(entry.release == release for entry in self.account.history.entries()):
+            self.account._refuse(ledger, [release])
+
+    def confirm(self, release: Release, round: int, receipt: str) -> None:
+        """Writes the release down before it leaves; one made of other data is another one, and must be paid for."""
+        assert self._ledger is not None  # admitted before
+        entry = self._entry(self._ledger, release, round, receipt)
+        others = [one for one in self.account.history.entries() if one.release == release and one.round == round]
+        if others and all(one.receipt != receipt for one in others):
+            self._refuse_second(release, entry)
+        if self.account.history.add(entry) and (earlier := self._earlier(entry)):
+            LOG.warning(
+                "%s released private data again, with other parameters or inputs: all releases of this data set "
+                "together cost epsilon %.4g now, of %d earlier ones epsilon %.4g",
+                self.node,
+                total_epsilon(self.account.history.entries(), self._ledger, self.account.split),
+                earlier,
+                total_epsilon(
+                    [one for one in self.account.history.entries() if one.key != entry.key], self._ledger, entry.split
+                ),
+            )
+        self.passed.append(release)
+
+    def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
+        """Writes a read without a mechanism down; raises TotalExceeded on a private corpus with a finite budget."""
+        entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
+        if entry.key not in {one.key for one in self.account.history.entries()}:
+            self.account._refuse(ledger, [], unaccounted=True)
+            self.account.history.add(entry)
+
+    def _refuse_second(self, release: Release, entry: Spent) -> None:
+        """The plan is known, the data are others: priced as one more of them, which drew the same clients."""
+        assert self._ledger is not None
+        allowed = self.account.allowed(self._ledger)
+        if allowed is None:
+            return
+        entries = (*self.account.history.entries(), entry)
+        if total_epsilon(entries, self._ledger, self.account.split) > allowed * (1 + 1e-9):
+            raise RunRefusedError(
+                f"'{release.name}' was released before, of other data: to release it again would pass epsilon "
+                f"{allowed:.6g}, which all releases of this data set may cost together. Nothing was released. Put the "
+                "data back as they were, or raise privacy.total_epsilon if the people behind them agree to it"
+            )
+
+    def _earlier(self, entry: Spent) -> int:
+        return sum(one.node == self.node and one.key != entry.key for one in self.account.history.entries())
+
+    def _entry(self, ledger: Ledger, release: Release | None, round: int, receipt: str) -> Spent:
+        declared = ledger.declaration
+        allowed = self.account.allowed(ledger)
+        return Spent(
+            node=self.node,
+            release=release,
+            round=round,
+            receipt=receipt,
+            part=ledger.part,
+            split=self.account.split,
+            adjacency=declared.adjacency,
+            delta=declared.delta,
+            budget=declared.epsilon,
+            allowed=None if allowed is None or math.isinf(allowed) else allowed,
+        )

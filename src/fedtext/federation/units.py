@@ -1,0 +1,34 @@
+"""Codes of protected units: numbers that depend on the unit itself, never on who else is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Int64
+
+from fedtext.seeding import derived_seed
+
+
+def unit_codes(ids: Sequence[str]) -> Int64[np.ndarray, " id"]:
+    """A 63-bit digest of every client id: where a rank would move with every client that comes or goes, this stays."""
+    known = {one: derived_seed(0, "unit", one) for one in set(ids)}
+    return np.asarray([known[one] for one in ids], dtype=np.int64)
+
+
+def record_codes(ids: Sequence[str], texts: Sequence[str]) -> Int64[np.ndarray, " record"]:
+    """A code of every record as a unit of its own: of its client, its text, and which of the client's equal ones it is.
+
+    Not of its place: a record that goes leaves every other one its code.
+    """
+    seen: dict[tuple[str, str], int] = {}
+    codes = np.empty(len(texts), dtype=np.int64)
+    for row, held in enumerate(zip(ids, texts, strict=True)):
+        seen[held] = seen.get(held, 0) + 1
+        codes[row] = derived_seed(0, "record", *held, seen[held])
+    return codes
+
+
+def silent_codes(count: int) -> Int64[np.ndarray, " silent"]:
+    """Codes of enrolled units of whom nothing but their number is known."""
+    return np.asarray([derived_seed(0, "silent unit", number) for number in range(count)], dtype=np.int64)
