@@ -23,6 +23,7 @@ from pluggy import PluginManager
 
 from fedtext.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.config import active_data_root, active_parameters
+from fedtext.guard import Guard
 from fedtext.provenance import DataRootBusyError, Store
 from fedtext.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
 from fedtext.resume import Resumption
@@ -58,7 +59,7 @@ class ResumableRunner(SequentialRunner):
                 execute(maker)
             resumption.begin(node)
             began = time.perf_counter()
-            with resumption.watching(node) as watched:
+            with resumption.watching(guard.around(node)) as watched:
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             ran.add(node.name)
             if earlier := resumption.commit(node, seconds=time.perf_counter() - began):
@@ -67,6 +68,7 @@ class ResumableRunner(SequentialRunner):
         keep_freed_memory()
         data_root = Path(self._data_root) if self._data_root else active_data_root()
         readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
+        guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters())
         total, ran = len(pipeline.nodes), set[str]()
         kept = pipeline.inputs() | pipeline.outputs()
         with self._store(data_root) as store:

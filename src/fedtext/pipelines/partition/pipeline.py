@@ -33,6 +33,7 @@ def create_pipeline() -> Pipeline:
                 ["private_samples", "private_clients", "params:partition"],
                 ["private_train", "private_validation", "private_test"],
                 name="split_samples",
+                tags="splits_clients",
             ),
             node(
                 draw_partition,
