@@ -2,16 +2,18 @@
 
 Python reports such calls to audit hooks before it does them, and a hook that raises prevents them. The hook stands for
 the rest of the process and does nothing unless a node is watched; nodes run one after the other, and a node's threads
-are watched with it. It sees what Python opens. What a library opens in its own C++ or Rust code it does not see, so it
-keeps off mistakes and is no sandbox.
+are watched with it. It sees what Python opens; the doors of a few libraries that open files in their own C++ or Rust
+are watched by name (NATIVE). So it keeps off mistakes and is no sandbox.
 """
 
 from __future__ import annotations
 
+import functools
 import io
 import logging
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -36,6 +38,17 @@ OUTSIDE = {
     "os.link": "links",
     "os.symlink": "links",
 }
+# What libraries open in their own C++ or Rust: module, function, position and name of the path, whether it is written.
+NATIVE = (
+    ("pyarrow.parquet", "read_table", 0, "source", False),
+    ("pyarrow.parquet", "write_table", 1, "where", True),
+    ("safetensors.numpy", "load_file", 0, "filename", False),
+    ("safetensors.numpy", "save_file", 1, "filename", True),
+    ("safetensors.torch", "load_file", 0, "filename", False),
+    ("safetensors.torch", "save_file", 1, "filename", True),
+    ("torch", "load", 0, "f", False),
+    ("torch", "save", 1, "f", True),
+)
 LOG = logging.getLogger(__name__)
 _watches: list[Watch] = []
 
@@ -68,8 +81,7 @@ class Watch:
         """Raises SideEffectRefusedError for what the node may not do."""
         if event == "open":
             path, _, flags = arguments
-            if isinstance(path, str | bytes | os.PathLike):
-                self._opens(os.fsdecode(path), writes=bool((flags or 0) & WRITING))
+            self.opens(path, writes=bool((flags or 0) & WRITING))
         elif self.reads_private and event in OUTSIDE:
             target = next((str(one) for one in arguments if isinstance(one, str | bytes | tuple)), "something")
             self.refuse(f"{OUTSIDE[event]} {target} while it reads private data: do that in a node that reads none")
@@ -82,7 +94,11 @@ class Watch:
         """Counts what is not shown."""
         self.hidden += messages
 
-    def _opens(self, path: str, *, writes: bool) -> None:
+    def opens(self, path: Any, *, writes: bool) -> None:
+        """Raises SideEffectRefusedError where the node may not open `path`; what is no path is no matter."""
+        if not isinstance(path, str | bytes | os.PathLike):
+            return
+        path = os.fsdecode(path)
         if writes:
             if self.reads_private and not _is_harmless(path):
                 self.refuse(f"writes {path} itself while it reads private data: return what it makes as a data set")
@@ -103,6 +119,7 @@ def watched(watch: Watch) -> Iterator[None]:
         if watch.reads_private:
             _silence(watch, stack)
             _untrack(watch, stack)
+        _watch_libraries(watch, stack)
         _watches.append(watch)
         try:
             yield
@@ -133,8 +150,26 @@ def _untrack(watch: Watch, stack: ExitStack) -> None:
         stack.enter_context(_replaced(client, name, refuse))
 
 
+def _watch_libraries(watch: Watch, stack: ExitStack) -> None:
+    for module, name, position, keyword, writes in NATIVE:
+        if (loaded := sys.modules.get(module)) is not None:
+            watching = _watching(watch, getattr(loaded, name), position, keyword, writes=writes)
+            stack.enter_context(_replaced(loaded, name, watching))
+
+
+def _watching(
+    watch: Watch, function: Callable[..., Any], position: int, keyword: str, *, writes: bool
+) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def watched_function(*args: Any, **kwargs: Any) -> Any:
+        watch.opens(args[position] if len(args) > position else kwargs.get(keyword), writes=writes)
+        return function(*args, **kwargs)
+
+    return watched_function
+
+
 @contextmanager
-def _replaced(owner: Any, name: str, function: Callable[..., None]) -> Iterator[None]:
+def _replaced(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
     own = vars(owner).get(name)
     setattr(owner, name, function)
     try:
@@ -159,6 +194,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 def _install() -> None:
     """Once a process: an audit hook cannot be taken away."""
     if not _installed:
+        tempfile.gettempdir()  # is found by writing to it, once a process, by libraries as they are imported
         sys.addaudithook(_audit)
         _installed.append(True)
 
