@@ -18,7 +18,8 @@ from fedtext.guard import leaving
 from fedtext.guard.catalog import dataset_classes, is_parameter
 from fedtext.guard.parameters import holders, private_files
 from fedtext.guard.release import release_faults
-from fedtext.guard.side_effects import Watch, watched
+from fedtext.guard.side_effects import watched
+from fedtext.guard.watch import Watch
 from fedtext.params import reading
 from fedtext.privacy.flow.graph import CONTROL, COUNT, HELD_OUT, RELEASE, is_private
 from fedtext.privacy.ledger import Release
