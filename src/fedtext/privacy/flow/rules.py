@@ -39,8 +39,8 @@ def declaration_violations(node: GraphNode, splitters: Sequence[str]) -> Iterato
     for name in node.outputs:
         if bare(name) in HELD_OUT_NAMES and (SPLIT not in node.tags or splitters[0] != node.name):
             message = (
-                f"node '{node.name}' writes '{name}', which only the node that splits the clients may write: rename "
-                f"the data set, or give the tag '{SPLIT}' to that one node"
+                f"node '{node.name}' writes '{name}', which only the node that splits the clients may write: give "
+                f"the data set another name, or the tag '{SPLIT}' to that one node"
             )
             yield Violation("held-out name", node.name, name, message)
 
