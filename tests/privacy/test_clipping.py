@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -32,6 +33,16 @@ def test_long_rows_keep_their_direction_and_reach_the_norm() -> None:
         rows / np.linalg.norm(rows, axis=1, keepdims=True),
         rtol=1e-12,
     )
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [1, 7, 301, 5000])
+def test_a_clipped_row_s_bits_do_not_depend_on_company(order: Literal["C", "F"], dtype: str, dim: int) -> None:
+    rows = np.asarray(np.random.default_rng(0).normal(size=(50, dim)) * 3, dtype=dtype, order=order)
+    alone = [clip_rows(rows[i : i + 1], 1.0).tobytes() for i in range(50)]
+    assert [row.tobytes() for row in clip_rows(rows, 1.0)] == alone
+    assert [row.tobytes() for row in clip_rows(rows[13:], 1.0)] == alone[13:]
 
 
 def test_short_and_zero_rows_stay_as_they_are() -> None:
