@@ -13,6 +13,7 @@ from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 
 NEGLIGIBLE = 1e-9  # nats of epsilon: far below the digits that any report shows
+_TERMS = 2**16  # of a bound's sum, added up one by one: a billion clients' would fill the memory
 
 
 @dataclass(frozen=True)
@@ -152,5 +153,7 @@ def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
             f"noise of {stddev_on_grid} grid points in {shares} shares: a share needs a deviation of at least 0.5; "
             "take a smaller step or fewer shares"
         )
-    k = np.arange(1, shares)
-    return float(dim * 10.0 * np.exp(-2.0 * math.pi**2 * variance * k / (k + 1)).sum())
+    k = np.arange(1, min(shares, _TERMS))
+    terms = np.exp(-2.0 * math.pi**2 * variance * k / (k + 1))
+    further = (shares - 1 - len(k)) * terms[-1:].sum()  # they fall with k
+    return float(dim * 10.0 * (terms.sum() + further))
