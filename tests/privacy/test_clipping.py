@@ -1,4 +1,4 @@
-"""Clipping: the bound holds exactly, short rows stay, broken rows are refused."""
+"""Clipping: the bound holds exactly, short rows stay, broken rows become zeros."""
 
 from __future__ import annotations
 
@@ -76,11 +76,17 @@ def test_factors() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
-def test_broken_rows_are_refused(bad: float) -> None:
-    rows = np.ones((3, 2))
+def test_a_broken_row_becomes_zeros_and_leaves_the_others_as_they_are(bad: float) -> None:
+    """Whether a release happens at all must not be one client's say."""
+    rows = np.full((3, 2), 0.5)
     rows[1, 0] = bad
+    assert np.array_equal(clip_rows(rows, 1.0), [[0.5, 0.5], [0.0, 0.0], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_factors_of_broken_norms_are_refused(bad: float) -> None:
     with pytest.raises(ValueError, match=r"NaN.*clean it"):
-        clip_rows(rows, 1.0)
+        clip_factors(np.array([1.0, bad]), 1.0)
 
 
 @pytest.mark.parametrize("clip_norm", [0.0, -1.0, np.nan, np.inf])

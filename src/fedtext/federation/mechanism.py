@@ -104,7 +104,8 @@ def planned_sum(
 
 def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
     """A deployment's noise is a sum of shares, priced here as one draw: that must change nothing that could be seen."""
-    if 2 * share_divergence(stddev_on_grid, shares, dim) > NEGLIGIBLE:
+    thin = stddev_on_grid**2 < shares / 4  # no bound is known
+    if thin or 2 * share_divergence(stddev_on_grid, shares, dim) > NEGLIGIBLE:
         raise ValueError(
             f"{name}: noise of {stddev_on_grid:.3g} grid points in {shares} shares is not one discrete Gaussian to "
             f"{NEGLIGIBLE} nats: ask for more noise, or declare aggregation local or trusted"

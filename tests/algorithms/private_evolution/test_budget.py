@@ -62,8 +62,8 @@ def test_declarations_that_fit_a_form_and_those_that_do_not(form: str, unit: str
 @pytest.mark.parametrize(
     "declared",
     [
-        {},
-        {"honest_fraction": 0.5},
+        {"aggregation": "secure"},
+        {"aggregation": "secure", "honest_fraction": 0.5},
         {"aggregation": "local"},
         {"aggregation": "local", "sampling": "fixed_size", "clients_per_round": 9},
         {"aggregation": "trusted"},
