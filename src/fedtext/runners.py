@@ -66,7 +66,7 @@ class ResumableRunner(SequentialRunner):
             began = time.perf_counter()
             gate = account.gate(node.name, releases=RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
-            with resumption.watching(node) as watched, standing(gate), _for_the_owner_alone(private):
+            with resumption.watching(node) as watched, standing(gate), _for_the_owner_alone(node):
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             ran.add(node.name)
             # How long private data take to work on depends on them: of a private corpus nobody is told.
@@ -112,14 +112,16 @@ class ResumableRunner(SequentialRunner):
 
 
 @contextmanager
-def _for_the_owner_alone(private: bool) -> Iterator[None]:
-    """Files of nodes that touch private data can be read by whoever runs them, and by nobody else."""
-    before = os.umask(0o077) if private else None
+def _for_the_owner_alone(node: Node) -> Iterator[None]:
+    """Private files can be read by whoever runs the node, and by nobody else."""
+    if not any(map(is_private_name, node.outputs)):
+        yield
+        return
+    before = os.umask(0o077)
     try:
         yield
     finally:
-        if before is not None:
-            os.umask(before)
+        os.umask(before)
 
 
 def _account(data_root: Path) -> Account:
