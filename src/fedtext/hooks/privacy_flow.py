@@ -13,10 +13,10 @@ from kedro.io.catalog_config_resolver import CatalogConfigResolver
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from fedtext.config import active_loader, active_parameters
+from fedtext.config import active_loader, active_parameters, corpus_is_public
 from fedtext.guard.bound import bound_values
 from fedtext.guard.catalog import dataset_classes, entry, is_logged, is_parameter, is_previewed, place
-from fedtext.guard.parameters import copies, corpus_is_public, named_files, private_files, undeclared
+from fedtext.guard.parameters import copies, named_files, private_files, undeclared
 from fedtext.privacy.flow import GraphNode, check_files, check_flow
 from fedtext.refusal import RunRefusedError
 
