@@ -152,12 +152,12 @@ def test_changed_code_rebuilds_what_imports_it(toy: ToyProject, caplog: pytest.L
 
 def test_the_key_survives_a_lost_record(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
     toy.run(privacy={"noise_seed": None})
-    key = (toy.data / "01_raw/key.json").read_bytes()
+    key = (toy.data / "01_raw/private_key.json").read_bytes()
     (toy.data / ".fedtext/nodes/create_key.json").unlink()
     ran(caplog)
     toy.run(privacy={"noise_seed": None})
     assert ran(caplog) == []
-    assert (toy.data / "01_raw/key.json").read_bytes() == key
+    assert (toy.data / "01_raw/private_key.json").read_bytes() == key
 
 
 def test_a_moved_data_root_stays_valid(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
@@ -181,19 +181,19 @@ def test_the_key_survives_new_names_and_another_catalog_entry(
     toy: ToyProject, caplog: pytest.LogCaptureFixture
 ) -> None:
     toy.run(privacy={"noise_seed": None})
-    key = (toy.data / "01_raw/key.json").read_bytes()
+    key = (toy.data / "01_raw/private_key.json").read_bytes()
     for file in ("nodes.py", "pipeline_registry.py"):
         source = toy.path / "src/toy" / file
         source.write_text(source.read_text().replace("create_noise_key", "make_noise_key"))
     catalog = toy.path / "conf/base/catalog.yml"
-    place = 'filepath: "${data_root:}/01_raw/key.json"'
+    place = 'filepath: "${data_root:}/01_raw/private_key.json"'
     catalog.write_text(catalog.read_text().replace(place, f"save_args: {{indent: 2}}\n  {place}"))
     assert "indent" in catalog.read_text()
     forget()
     ran(caplog)
     toy.run(privacy={"noise_seed": None})
     assert "create_key" not in ran(caplog)
-    assert (toy.data / "01_raw/key.json").read_bytes() == key
+    assert (toy.data / "01_raw/private_key.json").read_bytes() == key
     assert len(release_history(toy.data)) == 1
 
 
