@@ -14,8 +14,8 @@ deviation s in each coordinate. That leaves no bias; the deviation of what is le
 
 At epsilon 1, delta 1e-5 (two releases, multiplier 5.28) and n clients s is 8.8 / n for e: a squared mean gap of 0.05
 is known to 0.22, 0.017 and 0.003 at 100, 400 and 1,500 clients. What two sets differ in their distance is known better,
-for the common noise cancels: 2 s |difference of their means|. The draw of the clients adds at most 1 / n to a gap and is
-not taken off, for its size is private.
+for the common noise cancels: 2 s |difference of their means|. The draw of the clients adds at most 1 / n to a gap and
+is not taken off, for its size is private.
 
 The Frechet distance (FID) needs the covariance of all 384 coordinates, 73,920 numbers. In this budget their noise has a
 norm of sqrt(73,920) x 5.28 / n, 3.6 at 400 clients, where all variance there is sums up to less than 1. So there is no
