@@ -71,6 +71,7 @@ class ResumableRunner(SequentialRunner):
             with resumption.watching(guarded) as watched, standing(gate), _for_the_owner_alone(node):
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             ran.add(node.name)
+            gate.tell()
             # How long private data take to work on depends on them: of a private corpus nobody is told.
             told = account.public or not private
             resumption.commit(node, seconds=time.perf_counter() - began if told else None)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,6 +113,16 @@ def begin(watch: Watch) -> None:
 def end(watch: Watch) -> None:
     """Ends what `begin` began."""
     _watches.remove(watch)
+
+
+@contextmanager
+def suspended() -> Iterator[None]:
+    """The runner's own bookkeeping inside a node: nothing is watched until the end of the block."""
+    watches, _watches[:] = _watches[:], []
+    try:
+        yield
+    finally:
+        _watches[:] = watches
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
