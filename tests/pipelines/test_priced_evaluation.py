@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,3 +144,25 @@ def test_the_figures_are_near_what_the_counts_say(priced: dict[str, Any]) -> Non
         exact = found["correct"][:, 0].sum() / found["tokens"].sum()
         said = priced["popri_accuracy"]["conditions"][name]
         assert said["low"] - 0.02 <= exact <= said["high"] + 0.02
+
+
+def test_a_model_is_judged_by_its_accuracy_alone_at_the_whole_budget(tmp_path: Path) -> None:
+    from fedtext.pipelines.evaluation.nodes import priced as nodes
+
+    privacy, population = (
+        Privacy(epsilon=2.0, delta=1e-5),
+        Population.declared(500, validation_share=0.1, test_share=0.2),
+    )
+    opened = nodes.ledger_opener("evaluation.dp_fedavg.accuracy")(population, Evaluation(), privacy)
+    ledger = opened.charge(opened.planned[0])
+    assert ledger.spent() == pytest.approx(2.0, rel=1e-6)
+    sums = np.array([2e3, 300.0, 200.0, 100.0, 900.0, 900.0, 900.0])
+    corpus, texts = Corpus.model_validate(TABLE), {"public_control": table(30, 4, 2)}
+    found = nodes.compare_released_accuracies(
+        sums, ledger, {"top_1": 0.1}, Evaluation(texts=20), corpus, trained_model=tmp_path, **texts
+    )
+    assert found["judged"] == "trained_model"
+    assert found["conditions"]["trained_model"]["top_1"] == pytest.approx(0.1 + 300 / 4e4)
+    assert {name: row["texts"] for name, row in found["conditions"].items()} == {
+        "eps0": 0, "public_control": 20, "trained_model": 0
+    }  # fmt: skip
