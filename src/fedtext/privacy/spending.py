@@ -110,7 +110,7 @@ def not_yet_made(history: Sequence[Spent], ledger: Ledger, split: str) -> list[R
     made = [entry.release for entry in history if entry.release is not None and _is_of(entry, ledger, split)]
     return [
         plan
-        for plan in ledger.planned
+        for plan in ledger.planned or ()
         if not any((plan.name, plan.round) == (one.name, one.round) and plan.as_noisy_as(one) for one in made)
     ]
 
