@@ -67,7 +67,9 @@ def test_it_is_the_product(rows: int, columns: int, seed: int) -> None:
     np.testing.assert_allclose(product, np.einsum("nd,dc->nc", left, right), atol=1e-12)
 
 
-@pytest.mark.parametrize(("left", "right", "found"), [("float32", "float32", "float32"), ("float32", "float64", "float64")])
+@pytest.mark.parametrize(
+    ("left", "right", "found"), [("float32", "float32", "float32"), ("float32", "float64", "float64")]
+)
 def test_the_result_is_as_precise_as_the_preciser_factor(left: str, right: str, found: str) -> None:
     assert tiled_product(matrix(3, 4, 0, left), matrix(4, 5, 1, right)).dtype == found
 

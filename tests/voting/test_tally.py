@@ -85,7 +85,10 @@ def test_units_keep_their_own_row_whatever_class_they_lack() -> None:
 def test_nobody_at_all_sends_nothing() -> None:
     nobody = held(0).of_units(np.zeros(0, dtype=np.int64))
     assert (
-        sum(len(b.rows) for b in joint_ballots(nobody, np.eye(5), np.zeros(5, dtype=np.int64), CAST, np.ones(5, dtype=bool)))
+        sum(
+            len(b.rows)
+            for b in joint_ballots(nobody, np.eye(5), np.zeros(5, dtype=np.int64), CAST, np.ones(5, dtype=bool))
+        )
         == 0
     )
 

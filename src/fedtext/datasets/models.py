@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from kedro.io import AbstractDataset, DatasetError
 
-from fedtext.model_source import BUNDLED, SHIPPED, check_model_files, model_identity
+from fedtext.model_source import BUNDLED, SHIPPED, check_model_files, fetch, model_identity
 
 if TYPE_CHECKING:
     from fedtext.embedding.encoder import Encoder
@@ -62,9 +62,10 @@ class LanguageModelDataset(PublicModelDataset):
     kind, instead = "language model", SHIPPED
 
     def load(self) -> LanguageModel:
-        """The handle; weights are read where they are used."""
+        """The handle; weights are read where they are used, and are here by then."""
         from fedtext.generation.language_model import LanguageModel
 
+        fetch(self._place, self.kind, self.instead)
         return LanguageModel(self._source)
 
     @cached_property

@@ -95,7 +95,9 @@ def test_one_class_equals_no_classes_bit_by_bit(scoring: str) -> None:
 
 @pytest.mark.parametrize("scoring", BALLOTS)
 def test_a_sample_scores_candidates_of_its_own_class_only(monkeypatch: pytest.MonkeyPatch, scoring: str) -> None:
-    monkeypatch.setattr(secure_sum, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, int))
+    monkeypatch.setattr(
+        secure_sum, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, int)
+    )
     texts, label = unit_rows(8, 12), np.repeat([0, 1], 6)
     held = PrivateSamples(unit_rows(9, 4), np.arange(4), np.array([0, 0, -1, 0]), np.arange(4))
     parameters = popri(scoring=scoring, labels=("a", "b"))

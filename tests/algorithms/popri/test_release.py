@@ -45,7 +45,9 @@ def test_one_unit_moves_the_sum_by_at_most_the_clip_and_no_other_row(
 
 
 def test_the_bound_is_reached_so_the_search_could_fail() -> None:
-    same = PrivateSamples(np.tile(unit_rows(0, 1), (4, 1)), np.array([0, 0, 1, 1]), np.zeros(4, dtype=np.int64), np.arange(2))
+    same = PrivateSamples(
+        np.tile(unit_rows(0, 1), (4, 1)), np.array([0, 0, 1, 1]), np.zeros(4, dtype=np.int64), np.arange(2)
+    )
     assert np.linalg.norm(sent(same, popri()), axis=1) == pytest.approx(np.ones(2), abs=1e-6)
 
 
