@@ -9,7 +9,7 @@ A node that is written to cheat gets past all of it: text can be packed into the
 
 from __future__ import annotations
 
-from fedtext.guard.run import Guard
 from fedtext.guard.release import release_faults
+from fedtext.guard.run import Guard
 
 __all__ = ["Guard", "release_faults"]
