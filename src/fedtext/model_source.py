@@ -17,8 +17,8 @@ PATIENCE = 10.0  # seconds for the hub's answer
 MAIN = "main"
 BUNDLED = "bundled:"  # before the name of a language model that ships with the package
 SHIPPED = f"{BUNDLED}generator"
-READ = ("*.json", "*.txt", "*.model", "*.jinja", "*.safetensors")
-NOT_READ = ("onnx/*", "openvino/*", "original/*", "consolidated*")  # the same weights again, for others
+READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
+NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
 
 
 class Place(NamedTuple):

@@ -161,7 +161,7 @@ def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text
     assert {"git.revision", "environment.python", "environment.kedro"} <= run.data.tags.keys()
     losses = client.get_metric_history(run.info.run_id, "toy.loss")
     assert [metric.step for metric in losses] == [1, 2]
-    assert run.data.metrics["toy_report.epsilon"] == 1.0
+    assert run.data.metrics["toy_report.epsilon"] == pytest.approx(1.0)
     assert [file.path for file in client.list_artifacts(run.info.run_id, "08_reporting")] == ["08_reporting/toy.json"]
     for path in [*tracked.data.glob("mlflow.db*"), *(tracked.data / "mlartifacts").rglob("*")]:
         assert not path.is_file() or b"secret-" not in path.read_bytes()

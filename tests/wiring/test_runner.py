@@ -50,7 +50,7 @@ def test_a_second_run_does_nothing(toy: ToyProject, caplog: pytest.LogCaptureFix
     ("changed", "first", "untouched"),
     [
         ({"toy.draws": 6}, "toy.round_01.score", {"read_private", "create_key", "release_mean", "start"}),
-        ({"privacy.epsilon": 2.0}, "release_mean", {"read_private", "create_key", "start"}),
+        ({"privacy.epsilon": 2.0}, "open_ledger", {"read_private", "create_key", "start"}),
         ({"toy.start": 5}, "start", {"read_private", "create_key", "release_mean"}),
     ],
 )
@@ -186,9 +186,11 @@ def test_the_key_survives_new_names_and_another_catalog_entry(
         source = toy.path / "src/toy" / file
         source.write_text(source.read_text().replace("create_noise_key", "make_noise_key"))
     catalog = toy.path / "conf/base/catalog.yml"
-    place = 'filepath: "${data_root:}/01_raw/private_key.json"'
-    catalog.write_text(catalog.read_text().replace(place, f"save_args: {{indent: 2}}\n  {place}"))
-    assert "indent" in catalog.read_text()
+    entry = "type: fedtext.datasets.pydantic_json.PydanticJSONDataset\n  model: fedtext.privacy.noise.NoiseKey"
+    assert entry in catalog.read_text()
+    catalog.write_text(
+        catalog.read_text().replace(entry, "type: toy.nodes.KeyDataset\n  model: fedtext.privacy.noise.NoiseKey")
+    )
     forget()
     ran(caplog)
     toy.run(privacy={"noise_seed": None})
@@ -304,13 +306,13 @@ def test_private_files_are_their_owner_s(toy: ToyProject) -> None:
     toy.run()
     for path in toy.data.rglob("private_*"):
         assert path.stat().st_mode & 0o077 == 0, path
-    assert (toy.data / "02_released/mean.safetensors").stat().st_mode & 0o044
+    assert (toy.data / "02_released/ledger.json").stat().st_mode & 0o044
 
 
 def test_how_long_private_data_take_is_not_recorded_on_a_private_corpus(toy: ToyProject) -> None:
     toy.run(**PRIVATE)
     told = Store(toy.data).seconds()
-    assert "report" in told
+    assert "toy.report" in told
     assert not {"read_private", "release_mean", "create_key"} & told.keys()
 
 

@@ -74,8 +74,9 @@ def copies(parameters: Mapping[str, Any]) -> list[str]:
 def holders(value: Any, files: Mapping[str, Path]) -> Iterator[str]:
     """Where a value of a node holds the path of one of the `files`: a model's field (`Corpus.path`), or itself ('')."""
     if isinstance(value, BaseModel):
+        held = object.__getattribute__(value, "__dict__")  # this look at a field is not the node's (params.reading)
         for field in type(value).model_fields:
-            inner = value.__dict__[field]
+            inner = held[field]
             where = f"{type(value).__qualname__}.{field}" if isinstance(value, Parameters) else ""
             yield from (where if found == "" else found for found in holders(inner, files))
     elif isinstance(value, Mapping | list | tuple):

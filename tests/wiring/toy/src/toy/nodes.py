@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedtext.datasets.pydantic_json import PydanticJSONDataset
 from fedtext.federation.blocks import Block
 from fedtext.federation.secure_sum import private_sum
 from fedtext.federation.units import unit_codes
@@ -14,6 +15,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.privacy.plan import planned_ledger, planned_multiplier
+from fedtext.seeding import derived_seed
 
 
 class Toy(Parameters):
@@ -21,6 +23,10 @@ class Toy(Parameters):
     draws: int
     seconds: float
     start: int
+
+
+class KeyDataset(PydanticJSONDataset):
+    """Another entry for the same file."""
 
 
 class Adapter:
@@ -49,10 +55,7 @@ def release_mean(
     private_records: pd.DataFrame, private_noise_key: NoiseKey, ledger: Ledger
 ) -> tuple[np.ndarray, Ledger]:
     units = unit_codes(private_records["client_id"].tolist())
-    drawn = [
-        np.random.default_rng(int(unit)).normal(size=8) + len(text)
-        for unit, text in zip(units, private_records["text"], strict=True)
-    ]
+    drawn = [np.random.default_rng(derived_seed(0, text)).normal(size=8) for text in private_records["text"]]
     return private_sum(
         [Block(units, np.array(drawn))],
         dim=8,

@@ -53,10 +53,14 @@ class Guard:
         def function(*args: Any, **kwargs: Any) -> Any:
             inputs = _by_dataset(node._inputs, args, kwargs)
             read = set[str]()
-            with watched(self._watch(node, inputs)), reading.watched(read):
+            with reading.unnoticed():
+                watch = self._watch(node, inputs)
+            with watched(watch), reading.watched(read):
                 made = node.func(*args, **kwargs)
             outputs = _by_dataset(node._outputs, made if isinstance(node._outputs, list) else (made,), made)
-            for fault in self._faults(node, inputs, outputs, read):
+            with reading.unnoticed():
+                fault = next(self._faults(node, inputs, outputs, read), None)
+            if fault is not None:
                 raise RunRefusedError(f"node '{node.name}' {fault}")
             return made
 
