@@ -89,7 +89,9 @@ DELTAS = (1e-4, 1.01e-4, 1.02e-4, 1.03e-4)
 def test_four_runs_that_differ_in_delta_s_third_digit_are_one_budget(tmp_path: Path) -> None:
     run(account(tmp_path), opened(delta=DELTAS[0]))
     for delta in DELTAS[1:]:
-        with pytest.raises(TotalExceeded, match=r"epsilon 1; 1 is spent \('sum' x 1: 1\); 'sum' would make it 1\.48") as no:
+        with pytest.raises(
+            TotalExceeded, match=r"epsilon 1; 1 is spent \('sum' x 1: 1\); 'sum' would make it 1\.48"
+        ) as no:
             account(tmp_path).refuse_plan(opened(delta=delta))
         assert "Nothing was read" in str(no.value)
         with pytest.raises(TotalExceeded, match=r"'sum' would make it 1\.48"):  # the door itself, with no check before
@@ -200,7 +202,7 @@ def test_what_passed_is_told_in_order(tmp_path: Path) -> None:
 
 def test_a_read_without_a_mechanism_makes_the_total_infinite(tmp_path: Path) -> None:
     ledger = opened().model_copy(update={"planned_unaccounted": True})
-    with pytest.raises(TotalExceeded, match="a read without a mechanism|would make it inf"):
+    with pytest.raises(TotalExceeded, match=r"a read without a mechanism|would make it inf"):
         account(tmp_path).refuse_plan(ledger)
     with standing(account(tmp_path).gate("node", releases=True)), pytest.raises(TotalExceeded, match="inf"):
         current().unaccounted("checkpoint", "lowest FID", ledger)
@@ -217,9 +219,7 @@ def test_a_read_without_a_mechanism_makes_the_total_infinite(tmp_path: Path) -> 
         run(account(tmp_path, total=1e6), opened())
 
 
-def test_a_node_that_releases_again_is_warned_of_in_the_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_node_that_releases_again_is_warned_of_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Another release by the same node is warned of, with the price of all together."""
     with caplog.at_level(logging.WARNING):
         run(account(tmp_path, public=True), opened())
@@ -245,6 +245,6 @@ def test_what_the_ledger_does_not_hold_as_planned_is_refused_before_the_gate(tmp
     """A release that was not planned: no history can show it, and nothing is read."""
     planned = Release(name="votes", round=1, mechanism="Gaussian", sensitivity=1.0, noise_stddev=9.0)
     other = open_ledger(Privacy(epsilon=1.0, delta=1e-4, noise_seed=1), CLIENTS, [planned])
-    with pytest.raises(ValueError, match="'sum' of round 1 .* is not what the ledger was opened for"):
+    with pytest.raises(ValueError, match=r"'sum' of round 1 .* is not what the ledger was opened for"):
         release(account(tmp_path), other, untouched())
     assert release_history(tmp_path) == ()

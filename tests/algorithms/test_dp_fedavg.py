@@ -39,7 +39,9 @@ WEIGHTS = flat_weights(model())
 def samples(clients: int = 12, seed: int = 0, most_rows: int = 4) -> PrivateSamples:
     rng = np.random.default_rng(seed)
     unit = np.repeat(np.arange(clients), rng.integers(1, most_rows + 1, size=clients))
-    return PrivateSamples(rng.integers(0, VOCABULARY, size=(len(unit), 9)), unit, np.zeros(len(unit), int), np.arange(clients))
+    return PrivateSamples(
+        rng.integers(0, VOCABULARY, size=(len(unit), 9)), unit, np.zeros(len(unit), int), np.arange(clients)
+    )
 
 
 def fedavg(**changes: Any) -> DpFedavg:
@@ -169,7 +171,7 @@ def test_all_rounds_together_cost_the_budget_and_one_more_is_refused() -> None:
     assert 0.99 < opened.epsilon() <= 1 + 1e-9
     asked_for = plan.planned_multiplier(privacy, 12, 3)
     assert opened.releases[0].noise_multiplier == pytest.approx(asked_for, rel=1e-12)
-    with pytest.raises(ValueError, match="of round 4 .* is not what the ledger was opened for"):
+    with pytest.raises(ValueError, match=r"of round 4 .* is not what the ledger was opened for"):
         dp_fedavg.released_update(samples(), model(), WEIGHTS, params, opened, KEY, 4)
     unplanned = opened.model_copy(update={"planned": None})
     with pytest.raises(BudgetExceeded):

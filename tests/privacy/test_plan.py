@@ -62,7 +62,7 @@ def test_a_ledger_is_opened_for_the_planned_releases_and_no_others() -> None:
     assert [plan.noise_multiplier for plan in plans] == [pytest.approx(noise)] * 3
     for plan in plans:
         opened = opened.charge(plan)
-    with pytest.raises(ValueError, match="'votes' of round 3 .* is not what the ledger was opened for"):
+    with pytest.raises(ValueError, match=r"'votes' of round 3 .* is not what the ledger was opened for"):
         opened.charge(plan.model_copy(update={"round": 3}))
 
 

@@ -169,7 +169,9 @@ def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None
     alone, text = final_report(run, own)
     assert alone["data_set"]["epsilon"] == pytest.approx(alone["epsilon"])
     assert (alone["data_set"]["releases"], alone["data_set"]["budget"], alone["data_set"]["public"]) == (2, 1.0, False)
-    together = f"All that was ever released of this data set, 2 answers, costs epsilon = {_shown(run.epsilon())} together"
+    together = (
+        f"All that was ever released of this data set, 2 answers, costs epsilon = {_shown(run.epsilon())} together"
+    )
     assert f"{together}; epsilon 1 are allowed." in text
     assert "- 'popri.scores' x 2:" in text
     before = spent(release(30.0, name="other.votes", sensitivity=1.5), "before", delta=3e-6)

@@ -67,7 +67,7 @@ def noised_sum(
         dim=dim,
         asked=enrolled_units(held, ledger),
         clip_norm=clip_norm,
-        noise_multiplier=next(plan.noise_multiplier for plan in ledger.planned if plan.name == name),
+        noise_multiplier=next(plan.noise_multiplier for plan in ledger.planned or () if plan.name == name),
         name=name,
         round=0,
         ledger=ledger,

@@ -76,7 +76,7 @@ def release_accuracy(
     correct = {name: counts["correct"][:, 0] for name, counts in conditions.items()}
     tokens = next(iter(conditions.values()))["tokens"]
     return noised_sum(
-        ledger.planned[-1].name,
+        (ledger.planned or ())[-1].name,
         accuracy.accuracy_blocks(correct, tokens, unit, guess=guess["top_1"], clip_norm=clip_norm),
         unit,
         dim=1 + 2 * len(conditions),
