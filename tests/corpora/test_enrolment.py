@@ -63,7 +63,9 @@ def test_the_number_is_told_once_and_a_list_is_of_clients() -> None:
         privacy(unit="record", enrolment="ids.txt")
 
 
-@given(ids=st.lists(st.text(max_size=4), unique=True, max_size=30), most=st.integers(2, 9), enrolled=st.integers(10, 99))
+@given(
+    ids=st.lists(st.text(max_size=4), unique=True, max_size=30), most=st.integers(2, 9), enrolled=st.integers(10, 99)
+)
 def test_whether_a_client_is_taken_depends_on_its_id_alone(ids: list[str], most: int, enrolled: int) -> None:
     corpus = Corpus.model_validate({**TABLE, "max_clients": most})
     records = pd.DataFrame({"client_id": ids, "text": ids}, dtype=object)

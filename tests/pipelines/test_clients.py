@@ -72,7 +72,7 @@ def test_a_draw_of_fixed_size_needs_a_list(enrolment: str) -> None:
 
 
 def test_without_a_declaration_nothing_is_counted() -> None:
-    with pytest.raises(ValueError, match="privacy.population is not set"):
+    with pytest.raises(ValueError, match=r"privacy\.population is not set"):
         declare_population(PRIVATE, privacy(), PARTITION)
 
 
