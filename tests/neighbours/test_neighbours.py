@@ -44,15 +44,18 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
 ]
 
 
-def written(rng: np.random.Generator) -> str:
-    return " ".join(rng.choice(WORDS, size=rng.integers(8, 60)))
+LONGEST = {"client": 60, "record": 14}  # words: a record that is a unit is one sample, a client's may be several
 
 
-def corpus(clients: int = 28, seed: int = 0) -> pd.DataFrame:
-    """One to five records a client, of very different lengths: short enough that each is one sample."""
-    rng = np.random.default_rng(seed)
+def written(rng: np.random.Generator, unit: str) -> str:
+    return " ".join(rng.choice(WORDS, size=rng.integers(4, LONGEST[unit])))
+
+
+def corpus(unit: str, clients: int = 28) -> pd.DataFrame:
+    """One to five records a client, of very different lengths."""
+    rng = np.random.default_rng(0)
     owners = [f"person {i:02d}" for i in range(clients) for _ in range(rng.integers(1, 6))]
-    texts = [written(rng) for _ in owners]
+    texts = [written(rng, unit) for _ in owners]
     return pd.DataFrame({"client_id": owners, "text": texts, "label": None, "date": None})
 
 
@@ -64,15 +67,15 @@ def neighbours(records: pd.DataFrame, trained: list[str], unit: str) -> dict[str
         rows = rows[:1] if unit == "record" else rows
         found[f"the {place} gone"] = records.drop(index=rows).reset_index(drop=True)
         found[f"the {place} with other text"] = records.assign(
-            text=records["text"].where(~records.index.isin(rows), [written(rng) for _ in range(len(records))])
+            text=records["text"].where(~records.index.isin(rows), [written(rng, unit) for _ in range(len(records))])
         )
     return found
 
 
 @cache
 def first_world(number: int) -> World:
-    algorithm, changes, _ = FORMS[number]
-    return World(algorithm, corpus(), small(changes))
+    algorithm, changes, unit = FORMS[number]
+    return World(algorithm, corpus(unit), small(changes))
 
 
 @pytest.mark.parametrize("number", range(len(FORMS)), ids=[f"{name}-{i}" for i, (name, *_) in enumerate(FORMS)])
@@ -81,7 +84,7 @@ def test_one_unit_moves_nothing_but_its_own_message(number: int) -> None:
     assert all(sent.total() > 3 for sent in world.messages.values()), "hardly anybody sent anything"
     trained = sorted(set(world.value("private_train")["client_id"]))
     seen = 0
-    for change, records in neighbours(corpus(), trained, unit).items():
+    for change, records in neighbours(corpus(unit), trained, unit).items():
         for release, (gone, come) in moved(world.messages, world.beside(records)).items():
             assert gone <= 1, f"{change}: {gone} messages of {release} are not as they were"
             assert come <= ("other" in change), f"{change}: {come} messages of {release} are new"
