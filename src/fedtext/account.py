@@ -75,7 +75,7 @@ class NodeGate:
                 "'release', with a ledger in and out"
             )
         self._ledger = ledger
-        if not any(entry.release == release for entry in self._entries()):
+        if not self._made(release):
             self.account._refuse(ledger, [release])
 
     def confirm(self, release: Release, round: int, receipt: str) -> None:
@@ -83,7 +83,9 @@ class NodeGate:
         assert self._ledger is not None  # admitted before
         entry = self._entry(self._ledger, release, round, receipt)
         others = [one for one in self._entries() if one.release == release and one.round == round]
-        if others and all(one.receipt != receipt for one in others):
+        if not others and not self._made(release):
+            self.account._refuse(self._ledger, [release])  # once more: another run may have released since
+        elif others and all(one.receipt != receipt for one in others):
             self._refuse_second(release, entry)
         with suspended():
             new = self.account.history.add(entry)
@@ -121,6 +123,9 @@ class NodeGate:
                 f"{allowed:.6g}, which all releases of this data set may cost together. Nothing was released. Put the "
                 "data back as they were, or raise privacy.total_epsilon if the people behind them agree to it"
             )
+
+    def _made(self, release: Release) -> bool:
+        return any(entry.release == release for entry in self._entries())
 
     def _entries(self) -> tuple[Spent, ...]:
         return self.account.history.entries()

@@ -58,7 +58,7 @@ class HashEncoder:
 
     dim = DIM
 
-    def encode(self, texts: list[str], label: str = "") -> np.ndarray:
+    def encode(self, texts: list[str], label: str = "", *, undirected_as_zeros: bool = False) -> np.ndarray:
         assert all(texts), "an empty text was encoded"
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
         rows = np.array([np.random.default_rng(s).standard_normal(DIM) for s in seeds]).reshape(-1, DIM)

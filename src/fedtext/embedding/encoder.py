@@ -52,8 +52,13 @@ class Encoder:
     model: SentenceTransformer
     batch_tokens: int = BATCH_TOKENS
 
-    def encode(self, texts: Sequence[str], label: str = "embedding") -> Float32[np.ndarray, "text dim"]:
+    def encode(
+        self, texts: Sequence[str], label: str = "embedding", *, undirected_as_zeros: bool = False
+    ) -> Float32[np.ndarray, "text dim"]:
         """Unit-norm embeddings, in the order of `texts`; no texts give an array of no rows.
+
+        `undirected_as_zeros`: a text that the encoder gives no direction has a row of zeros, which contributes nothing:
+        of private texts, whether a run ends must not be one client's say.
 
         Raises:
             ValueError: An embedding is not finite or has no direction; names its row, never its text.
@@ -70,7 +75,9 @@ class Encoder:
         embeddings = embedded[[rows[text] for text in texts]] if len(texts) else embedded
         norms = np.linalg.norm(embeddings, axis=1, keepdims=True)
         bad = np.flatnonzero(~np.isfinite(norms[:, 0]) | (norms[:, 0] == 0))
-        if bad.size:
+        if undirected_as_zeros:
+            embeddings[bad], norms[bad] = 0.0, 1.0
+        elif bad.size:
             raise ValueError(
                 f"encoder '{self.name}' gives {bad.size} of {len(texts)} texts no direction (NaN, infinite or zero), "
                 f"row {bad[0]} first: check that text and the encoder's weights"

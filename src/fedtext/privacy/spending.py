@@ -45,7 +45,7 @@ class Spent(Parameters):
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for one and the same answer."""
-        return (self.release, self.reason, self.round, self.receipt)
+        return (self.release, self.reason, self.round, self.receipt, self.part)
 
 
 class TotalExceeded(BudgetExceeded):
