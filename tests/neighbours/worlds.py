@@ -84,7 +84,8 @@ class World:
 
     def _saved(self, name: str, value: Any) -> Any:
         """A model that was trained goes through its directory, as in the catalog; all else is handed on."""
-        if not hasattr(value, "save_pretrained"):
+        parts = value if isinstance(value, tuple) else (value,)
+        if not all(hasattr(part, "save_pretrained") for part in parts):
             return value
         dataset = ModelDirectoryDataset(filepath=str(Path(self._folder.name) / name))
         dataset.save(value)
