@@ -34,14 +34,14 @@ def ranks_for_codes(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(nodes, "unit_codes", ranks)
 
 
-def shapes_of_the_company(patch: pytest.MonkeyPatch) -> None:
-    """How far texts are padded depends on how many there are."""
-    lengths = Encoder._lengths
+def last_bits_of_the_company(patch: pytest.MonkeyPatch) -> None:
+    """Texts that share a batch move each other a little, as they do on machines whose kernels mind the shape."""
+    forward = Encoder._forward
 
-    def padded(self: Encoder, texts: list[str]) -> list[int]:
-        return [min(own + 8 * (len(texts) % 7), 120) for own in lengths(self, texts)]
+    def together(self: Encoder, features: dict[str, Any]) -> np.ndarray:
+        return forward(self, features) + np.float32(1e-7 * float(features["input_ids"].float().mean()))
 
-    patch.setattr(Encoder, "_lengths", padded)
+    patch.setattr(Encoder, "_forward", together)
 
 
 def one_stream_of_coins(patch: pytest.MonkeyPatch) -> None:
@@ -52,7 +52,7 @@ def one_stream_of_coins(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("algorithm", "plant"),
-    [("dp_fedavg", ranks_for_codes), ("popri", shapes_of_the_company), ("popri", one_stream_of_coins)],
+    [("dp_fedavg", ranks_for_codes), ("popri", last_bits_of_the_company), ("popri", one_stream_of_coins)],
 )
 def test_a_planted_coupling_is_seen(algorithm: str, plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
