@@ -34,7 +34,7 @@ from fedtext.provenance import DataRootBusyError, Store
 from fedtext.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
 from fedtext.resume import RELEASE, Resumption
 
-BUDGET = "budget"  # tag of nodes that check a budget
+BUDGET, CHECK = "budget", "check"  # tags of nodes that check a budget, and the data
 
 
 class ResumableRunner(SequentialRunner):
@@ -153,10 +153,18 @@ def _refuse_plans(account: Account, node: Node, catalog: CatalogProtocol[Any, An
 
 
 def _checks_first(pipeline: Pipeline) -> list[Node]:
-    """The pipeline's order, except that what nodes tagged `budget` need comes first: refusals precede long work."""
-    checks = [node.name for node in pipeline.nodes if BUDGET in node.tags]
-    needed = set(pipeline.to_nodes(*checks).nodes) if checks else set()
-    return sorted(pipeline.nodes, key=lambda node: node not in needed)
+    """The pipeline's order, except that refusals precede long work.
+
+    What nodes tagged `budget` need comes first, before private data are read; then what those tagged `check` need,
+    which find out whether the data can be used at all.
+    """
+
+    def needed(tag: str) -> set[Node]:
+        tagged = [node.name for node in pipeline.nodes if tag in node.tags]
+        return set(pipeline.to_nodes(*tagged).nodes) if tagged else set()
+
+    first, second = needed(BUDGET), needed(CHECK)
+    return sorted(pipeline.nodes, key=lambda node: (node not in first, node not in second))
 
 
 def _refusal(error: Exception) -> RunRefusedError | None:

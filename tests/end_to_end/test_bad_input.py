@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,8 +47,15 @@ def refused(said: Said, *words: str) -> None:
         assert word in said.text, f"{word!r} not in:\n{said.text}"
 
 
+OWN = {"corpus__source": "table", "privacy__population": 100}
+
+
+DECLARED = {"population.json", "ledger_open.json"}  # what no data were read for
+
+
 def nothing_left(root: Path) -> bool:
-    return not [path for path in root.rglob("*") if path.is_file() and ".fedtext" not in path.parts]
+    found = [path for path in root.rglob("*") if path.is_file() and ".fedtext" not in path.parts]
+    return not {path.name for path in found} - DECLARED
 
 
 @pytest.mark.parametrize(
@@ -104,7 +110,7 @@ def test_a_bad_table_is_refused_before_anything_is_written(
     run: Run, tmp_path: Path, content: bytes, words: list[str]
 ) -> None:
     (tmp_path / "mine.csv").write_bytes(content)
-    refused(run(corpus__source="table", corpus__path=tmp_path / "mine.csv"), *words)
+    refused(run(**OWN, corpus__path=tmp_path / "mine.csv"), *words)
     assert nothing_left(tmp_path / "data")
 
 
@@ -112,9 +118,14 @@ def test_a_bad_table_is_refused_before_anything_is_written(
     ("values", "words"),
     [
         ({"privacy__delta": 0.02}, ["delta is 0.02", "below 1 / "]),
-        ({"privacy__sampling": "fixed_size", "privacy__clients_per_round": 500}, ["clients_per_round is 500"]),
+        ({"privacy__sampling": "poisson", "privacy__clients_per_round": 500}, ["clients_per_round is 500"]),
+        ({"privacy__sampling": "fixed_size", "privacy__clients_per_round": 50}, ["privacy.enrolment is not set"]),
         ({"privacy__sampling": "poisson"}, ["privacy.clients_per_round is not set"]),
-        ({"partition__method": "iid", "partition__clients": 500}, ["partition.clients is 500", "100 records"]),
+        ({"partition__method": "iid", "partition__clients": 50}, ["deals all records out among made-up clients"]),
+        (
+            {"partition__method": "iid", "partition__clients": 500, "corpus__declared_public": "true"},
+            ["partition.clients is 500", "100 records"],
+        ),
         ({"popri__variant": "central"}, ["popri.variant is central", "declare unit record"]),
     ],
 )
@@ -122,12 +133,12 @@ def test_what_the_number_of_clients_forbids_is_refused_before_long_work(
     run: Run, tmp_path: Path, values: dict[str, object], words: list[str]
 ) -> None:
     path = table(tmp_path, text=texts(100))
-    refused(run(corpus__source="table", corpus__path=path, **values), *words)
+    refused(run(**OWN, corpus__path=path, **values), *words)
     assert not list((tmp_path / "data").rglob("*.safetensors")), "nothing was embedded or generated"
 
 
 def test_a_missing_table_is_one_line_in_a_process_of_its_own(tmp_path: Path) -> None:
-    wrong = params(data_root=tmp_path / "data", corpus__source="table", corpus__path="/nowhere/mine.csv")
+    wrong = params(data_root=tmp_path / "data", **OWN, corpus__path="/nowhere/mine.csv")
     done = kedro("run", "--env", "tiny", "--params", wrong)
     assert done.returncode == 1
     assert done.stdout == ""
@@ -151,11 +162,12 @@ def test_embeddings_that_are_not_numbers_are_refused(run: Run, tmp_path: Path, m
 
     monkeypatch.setattr(Encoder, "_forward", nothing)
     path = table(tmp_path, text=texts(100))
-    public = shutil.copy(path, tmp_path / "public.csv")
-    said = run(corpus__source="table", corpus__path=path, corpus__public_path=public)
+    (tmp_path / "public").mkdir()
+    public = table(tmp_path / "public", text=[f"public {text}" for text in texts(100)])
+    said = run(**OWN, corpus__path=path, corpus__public_path=public)
     refused(said, "encoder 'offline' gives", "NaN")
     assert LONG not in said.text
-    assert not list((tmp_path / "data").rglob("*embeddings*"))
+    assert not list((tmp_path / "data").rglob("public_embeddings*"))
 
 
 def test_a_disk_that_fills_up_is_named_and_leaves_nothing_half_written(
@@ -174,7 +186,7 @@ def test_a_disk_that_fills_up_is_named_and_leaves_nothing_half_written(
 
     monkeypatch.setattr(atomic, "replacing_file", full)
     path = table(tmp_path, text=texts(100))
-    refused(run(corpus__source="table", corpus__path=path), f"{tmp_path / 'data'} is full", "Free some space")
+    refused(run(**OWN, corpus__path=path), f"{tmp_path / 'data'} is full", "Free some space")
     left = {found.name for found in (tmp_path / "data").rglob("*") if found.is_file() and ".fedtext" not in found.parts}
     assert left == {"private_records.parquet", "private_clients.parquet"}
 

@@ -57,7 +57,7 @@ def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> 
         "--env",
         "tiny",
         "--params",
-        params(data_root=root, corpus__source="table", corpus__path=table, privacy__delta=1e-3),
+        params(data_root=root, corpus__source="table", corpus__path=table, privacy__delta=1e-3, privacy__population=60),
         FEDTEXT_TRACKING="on",
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

@@ -93,7 +93,7 @@ class Planted:
         (toy.path / "notes.txt").write_text("\n".join(f"secret-{i}" for i in range(40)))
 
 
-PRIVATE_CORPUS = {"corpus": {"path": "notes.txt"}}  # a table that is not declared public
+PRIVATE_CORPUS = {"corpus": {"path": "notes.txt", "declared_public": False}}  # a table that is not declared public
 
 RUN = {
     "a file path in params": Planted(
@@ -375,11 +375,11 @@ RUN = {
     ),
     "release and report tags together": Planted(
         """
-        def publish(private_train: pd.DataFrame, ledger: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        def publish(private_train: pd.DataFrame, ledger: nodes.Ledger) -> tuple[dict[str, Any], nodes.Ledger]:
             return first_text(private_train), ledger
 
         NODES = [
-            node(nodes.open_ledger, None, "ledger_open", name="open_ledger"),
+            node(nodes.open_ledger, "params:privacy", "ledger_open", name="open_ledger"),
             node(publish, ["private_train", "ledger_open"], ["shown", "ledger"], name="publish",
                  tags=["release", "report"]),
             node(nodes.report, ["shown", "ledger"], "toy_report", name="report"),

@@ -65,7 +65,7 @@ def read_public_table(path: str, text_column: str) -> pd.DataFrame:
         FileNotFoundError: no such file.
         ValueError: as for `read_table`, of these two columns.
     """
-    params = Corpus(text_column=text_column)
+    params = Corpus.model_construct(text_column=text_column)  # not validated, which would look at the private path
     return _records(params, _existing_path(path, "corpus.public_path"), ("text_column", "label_column"))
 
 

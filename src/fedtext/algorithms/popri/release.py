@@ -47,13 +47,18 @@ def release_private_mean(
         round=0,
         ledger=ledger,
         key=key,
-        public_digest=settings,
+        public_digest=_features_told(popri),
     )
     sums = total.reshape(classes, dim)
     if not popri.labels:
         return sums / expected_units(ledger), charged
     floor = summed_stddev(charged)  # a class lost in the noise is not divided by next to nothing, or less
     return sums[:, :-1] / np.maximum(sums[:, -1:], floor), charged
+
+
+def _features_told(popri: Popri) -> str:
+    """What the clients are told to send: the parameters of the feature map, and no others, name coins and noise."""
+    return repr((popri.scoring, popri.random_features, popri.bandwidth, popri.seed, tuple(popri.labels)))
 
 
 def _sent_features(embeddings: Float[np.ndarray, "sample dim"], popri: Popri) -> Float[np.ndarray, "sample sent"]:

@@ -21,6 +21,7 @@ def create_pipeline() -> Pipeline:
                 ["private_records", "params:partition", "params:corpus"],
                 "private_clients",
                 name="assign_clients",
+                tags="check",  # of a table that cannot be read, or dealt out, one hears before anything is made of it
             ),
             node(
                 chunk_private_records,
