@@ -51,7 +51,7 @@ RESULT = Path("build/benchmarks/dp_fedavg.json")
 
 
 def rows_of_clients(clients: int) -> tuple[np.ndarray, np.ndarray]:
-    """Token rows of `clients` documented objects, evenly spaced over the standard library, and whose they are."""
+    """Token rows of `clients` documented objects, evenly spaced over the standard library, and codes of the objects."""
     records = stdlib_records(Corpus())
     records = records.iloc[np.linspace(0, len(records) - 1, clients).astype(int)]
     samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), Chunking())
@@ -86,7 +86,7 @@ def side_by_side(model: Any, tokens: np.ndarray, client: np.ndarray, at_once: in
         round=1,
         ledger=Ledger(declaration=Privacy(epsilon=1e3, delta=1e-5, noise_seed=1), population=int(client.max()) + 1),
         key=new_noise_key(1),
-        input_digest="",
+        public_digest="",
     )
     return total
 
@@ -167,7 +167,7 @@ def main() -> None:
     keep_freed_memory()  # as every run of the project does
     tokens, client = rows_of_clients(chosen.clients)
     updates = client_updates(public_model(), tokens, client, LOCAL, seed=SEED)
-    ours = sum(clip_rows(block, CLIP_NORM).sum(axis=0) for block in updates)
+    ours = sum(clip_rows(block.rows, CLIP_NORM).sum(axis=0) for block in updates)
     work: dict[str, Callable[[Any], object]] = {
         f"side by side, {n} at once": lambda model, n=n: side_by_side(model, tokens, client, n) for n in chosen.at_once
     }

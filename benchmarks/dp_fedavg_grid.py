@@ -58,7 +58,7 @@ def trained(
     for t in range(rounds):
         total = np.zeros(weights.size)
         for block in client_updates(load_weights(model, weights), tokens, client, local, seed=t):
-            total += clip_rows(block, clip_norm).sum(axis=0)
+            total += clip_rows(block.rows, clip_norm).sum(axis=0)
         noise = mean_noise * clip_norm * drawn.standard_normal(weights.size)
         weights = (weights + total / (client.max() + 1) + noise).astype(np.float32)
     return weights

@@ -133,9 +133,14 @@ def active_data_root() -> Path:
 def privacy_class(name: str, entry: dict[str, Any]) -> str | None:
     """`private`, `released` or `public` as the catalog entry says, `private` for names that begin so, else None."""
     stated: str | None = ((entry.get("metadata") or {}).get("fedtext") or {}).get("privacy")
-    if stated is None and name.rpartition(".")[2].startswith("private_"):
+    if stated is None and is_private_name(name):
         return "private"
     return stated
+
+
+def is_private_name(name: str) -> bool:
+    """Whether a data set is private by its name, as all private ones are."""
+    return name.rpartition(".")[2].startswith("private_")
 
 
 def _loader_without_session() -> ProjectConfigLoader:

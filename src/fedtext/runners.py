@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from pluggy import PluginManager
 
 from fedtext.account import Account
 from fedtext.allocator import give_freed_memory_back, keep_freed_memory
-from fedtext.config import active_data_root, active_parameters, corpus_is_public
+from fedtext.config import active_data_root, active_parameters, corpus_is_public, is_private_name
 from fedtext.fingerprint import canonical, text_digest
 from fedtext.history import History
 from fedtext.privacy.gate import standing
@@ -64,10 +65,13 @@ class ResumableRunner(SequentialRunner):
             resumption.begin(node)
             began = time.perf_counter()
             gate = account.gate(node.name, releases=RELEASE in node.tags)
-            with resumption.watching(node) as watched, standing(gate):
+            private = any(map(is_private_name, (*node.inputs, *node.outputs)))
+            with resumption.watching(node) as watched, standing(gate), _for_the_owner_alone(node):
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             ran.add(node.name)
-            resumption.commit(node, seconds=time.perf_counter() - began)
+            # How long private data take to work on depends on them: of a private corpus nobody is told.
+            told = account.public or not private
+            resumption.commit(node, seconds=time.perf_counter() - began if told else None)
 
         keep_freed_memory()
         data_root = Path(self._data_root) if self._data_root else active_data_root()
@@ -105,6 +109,19 @@ class ResumableRunner(SequentialRunner):
         except Exception:
             self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
             raise
+
+
+@contextmanager
+def _for_the_owner_alone(node: Node) -> Iterator[None]:
+    """Private files can be read by whoever runs the node, and by nobody else."""
+    if not any(map(is_private_name, node.outputs)):
+        yield
+        return
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _account(data_root: Path) -> Account:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedtext.corpora.table import read_table
+from fedtext.corpora.table import read_table, refuse_private_rows
 from fedtext.params.corpus import Corpus
 from fedtext.records import RECORD_COLUMNS
 
@@ -60,7 +60,7 @@ def test_every_format_gives_the_same_records(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 def test_only_text_is_needed_and_each_row_is_then_a_client(tmp_path, suffix):
     records = read_table(write(tmp_path / f"notes.{suffix}", {"text": ["one", "two", "two"], "other": [1, 2, 3]}))
-    assert records["client_id"].tolist() == ["1", "2", "3"]
+    assert records["client_id"].is_unique
     assert records["label"].tolist() == records["date"].tolist() == [None, None, None]
 
 
@@ -249,3 +249,24 @@ def test_a_damaged_parquet_file(tmp_path):
     refused(raw(tmp_path / "a.parquet", whole[: len(whole) // 2]), "a.parquet is not a readable Parquet file")
     refused(raw(tmp_path / "a.parquet", SECRET.encode()), "a.parquet is not a readable Parquet file")
     assert corpus.path is not None
+
+
+def test_a_row_of_its_own_keeps_its_name_whoever_comes_or_goes(tmp_path):
+    texts = ["one", "two", "two", "three"]
+    whole = read_table(write(tmp_path / "a.csv", {"text": texts, "label": list("abcd")}))
+    fewer = read_table(write(tmp_path / "b.csv", {"text": texts[1:], "label": list("bcd")}))
+    assert whole["client_id"].tolist()[1:] == fewer["client_id"].tolist()
+    equal = read_table(write(tmp_path / "c.csv", {"text": ["same"] * 3 + ["other"]}))["client_id"]
+    assert equal.is_unique
+    assert read_table(write(tmp_path / "d.csv", {"text": ["same"] * 2 + ["other"]}))["client_id"].isin(equal).all()
+
+
+def test_a_copy_of_the_private_table_is_no_public_text(tmp_path):
+    write(tmp_path / "mine.csv", {"text": [f"{SECRET} {i}" for i in range(10)]})
+    copied = write(tmp_path / "copy.jsonl", {"text": [f"{SECRET} {i}" for i in range(2, 10)] + ["public"]})
+    private = [f"{SECRET} {i}" for i in range(10)]
+    with pytest.raises(ValueError, match=r"public_path .*copy\.jsonl holds the private table's texts") as caught:
+        refuse_private_rows(private, copied.path, "text")
+    assert SECRET not in str(caught.value)
+    other = write(tmp_path / "other.csv", {"text": [f"public {i}" for i in range(9)] + [private[0]]})
+    refuse_private_rows(private, other.path, "text")

@@ -7,7 +7,9 @@ file, the column, the rows and the remedy. Rows count from 1, headers excluded. 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.records import RECORD_COLUMNS
 
 ROWS_NAMED = 5
+COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
 ALL_FIELDS = ("text_column", "client_column", "label_column", "date_column")
 Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to read
 
@@ -25,8 +28,9 @@ Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to
 def read_table(params: Corpus) -> pd.DataFrame:
     """Records (`client_id`, `text`, `label`, `date`) of the file `params.path`, in file order.
 
-    Only the text column is required. Without a client column each row is a client, named by its row number. A label or
-    date that is absent or empty is None; what reads as an ISO date or time becomes an ISO date, other dates stay text.
+    Only the text column is required. Without a client column each row is a client, named by a digest of what it holds,
+    so that a row more or less leaves the others their names. A label or date that is absent or empty is None; what
+    reads as an ISO date or time becomes an ISO date, other dates stay text.
 
     Raises:
         FileNotFoundError: no such file.
@@ -42,6 +46,16 @@ def read_table(params: Corpus) -> pd.DataFrame:
             "column by corpus.client_column, or drop it to make each row a client"
         )
     return records
+
+
+def refuse_private_rows(private: Sequence[str], public_path: str, text_column: str) -> None:
+    """Raise ValueError if the file `public_path` holds many of the private texts: all of it would be shown."""
+    public = set(read_public_table(public_path, text_column)["text"])
+    if len(public.intersection(private)) > COPIED * len(public):
+        raise ValueError(
+            f"corpus.public_path {public_path} holds the private table's texts, and all its texts would be public: "
+            "name a file of public texts, or leave it unset"
+        )
 
 
 def read_public_table(path: str, text_column: str) -> pd.DataFrame:
@@ -60,16 +74,13 @@ def _records(params: Corpus, path: Path, fields: Sequence[str]) -> pd.DataFrame:
     table = _READERS[path.suffix.lower()](path, partial(_columns, params, fields, path))
     if not len(table):
         raise ValueError(f"{path} holds no rows: give a file with texts")
-    records = pd.DataFrame(
-        {
-            "client_id": _client_ids(params, table, path),
-            "text": _texts(params, table, path),
-            "label": _optional(table, params.label_column, _name),
-            "date": _optional(table, params.date_column, _day),
-        },
-        columns=list(RECORD_COLUMNS),
-        dtype=object,
-    )
+    held: dict[str, Sequence[str | None]] = {
+        "text": _texts(params, table, path),
+        "label": _optional(table, params.label_column, _name),
+        "date": _optional(table, params.date_column, _day),
+    }
+    owners = _client_ids(params, table, path) if params.client_column in table.columns else _own_names(*held.values())
+    records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), dtype=object)
     for column in RECORD_COLUMNS:
         _refuse(
             records[column].tolist(), _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text,"
@@ -185,11 +196,21 @@ def _texts(params: Corpus, table: pd.DataFrame, path: Path) -> list[str]:
 
 
 def _client_ids(params: Corpus, table: pd.DataFrame, path: Path) -> list[str]:
-    if params.client_column not in table.columns:
-        return [str(row) for row in range(1, len(table) + 1)]
     ids = table[params.client_column].tolist()
     _refuse(ids, lambda one: _missing(one) or not str(one).strip(), f"{path}, column '{params.client_column}'", "no id")
     return [_name(one) for one in ids]
+
+
+def _own_names(*columns: Sequence[str | None]) -> list[str]:
+    """A name for every row that is a client of its own: a digest of what it holds, equal rows numbered."""
+    rows = ("\x1f".join(map(str, row)).encode("utf-8", "replace") for row in zip(*columns, strict=True))
+    digests = [hashlib.sha256(row).hexdigest()[:20] for row in rows]
+    seen: Counter[str] = Counter()
+    names = []
+    for one in digests:
+        seen[one] += 1
+        names.append(one if seen[one] == 1 else f"{one}-{seen[one]}")
+    return names
 
 
 def _optional(table: pd.DataFrame, column: str, as_text: Callable[[object], str]) -> list[str | None]:

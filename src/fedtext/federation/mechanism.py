@@ -12,6 +12,8 @@ from fedtext.privacy.ledger import Ledger, Release, most_units
 from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 
+NEGLIGIBLE = 1e-9  # nats of epsilon: far below the digits that any report shows
+
 
 @dataclass(frozen=True)
 class PlannedSum:
@@ -87,6 +89,8 @@ def planned_sum(
     )
     stddev_on_grid = covering_stddev(release.noise_stddev / step * widening)
     refuse_inexact(stddev_on_grid)
+    if declaration.aggregation == "secure":
+        _refuse_coarse_shares(stddev_on_grid, population, dim, name)
     return PlannedSum(
         release=release,
         dim=dim,
@@ -95,6 +99,15 @@ def planned_sum(
         draws=most_units(declaration, population) if local else 1,
         contributors=per_round if declaration.sampling == "fixed_size" else most_units(declaration, population),
     )
+
+
+def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
+    """A deployment's noise is a sum of shares, priced here as one draw: that must change nothing that could be seen."""
+    if 2 * share_divergence(stddev_on_grid, shares, dim) > NEGLIGIBLE:
+        raise ValueError(
+            f"{name}: noise of {stddev_on_grid:.3g} grid points in {shares} shares is not one discrete Gaussian to "
+            f"{NEGLIGIBLE} nats: ask for more noise, or declare aggregation local or trusted"
+        )
 
 
 def noise_widening(declaration: Privacy) -> float:

@@ -62,8 +62,9 @@ def private_sum(
     and gate are asked before the first block is read. The same call gives the same bytes, however the clients are cut
     into blocks and ordered; other sums, or the same name with other parameters or public inputs, give independent
     noise. Every value returned is a multiple of the grid's step. Of the clients `asked` (their codes) those that have
-    nothing to say need no row: they send zeros, and under `local` their noise, for who is silent must not show. Nobody
-    asked (an empty Poisson draw) gives pure noise, or zeros under `local`, where nobody is there to add any.
+    nothing to say need no row: they send zeros, and under `local` their noise, for who is silent must not show. So does
+    whose row holds NaN or an infinity: whether a release happens must not be one client's say. Nobody asked (an empty
+    Poisson draw) gives pure noise, or zeros under `local`, where nobody is there to add any.
 
     Args:
         blocks: What the clients contribute.
@@ -80,9 +81,9 @@ def private_sum(
 
     Raises:
         BudgetExceeded: ledger or gate refuse; nothing has been read.
-        ValueError: the sum could wrap around modulo 2^modulus_bits (nothing has been read), a block is not `dim` wide
-            or holds NaN or an infinity, the key is not of the declared source, a client contributes that was not asked
-            or twice, or more are asked than were priced.
+        ValueError: the sum could wrap around modulo 2^modulus_bits (nothing has been read), a block is not `dim` wide,
+            the key is not of the declared source, a client contributes that was not asked or twice, or more are asked
+            than were priced.
     """
     plan = planned_sum(
         ledger.declaration,

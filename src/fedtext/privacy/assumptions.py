@@ -7,7 +7,11 @@ from fedtext.privacy.ledger import Ledger
 SIMULATED = "simulation: seeded noise"
 
 _AGGREGATION = {
-    "secure": "Secure aggregation: the server sees the noised sum, no client's message; clients add noise in shares.",
+    "secure": (
+        "Secure aggregation: the server sees the noised sum, no client's message; all enrolled clients add noise in "
+        "shares, also those that were not drawn and those that hold nothing. This run simulated it: one process held "
+        "all messages and drew the noise, so whoever runs it is trusted as a curator would be."
+    ),
     "local": (
         "Local noise: every client adds all of its noise itself. Epsilon is that of one client's message as the server "
         "sees it, sender included, so no sampling is counted. A reader of the sums alone sees the noise of all clients."

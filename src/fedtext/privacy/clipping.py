@@ -31,12 +31,17 @@ def clip_factors(norms: Float[np.ndarray, "*row"], clip_norm: float) -> Float[np
 def clip_rows(x: Float[np.ndarray, "row dim"], clip_norm: float) -> Float[np.ndarray, "row dim"]:
     """Rows scaled down to an L2 norm of at most `clip_norm`, in double precision; shorter rows stay as they are.
 
+    A row that holds NaN, an infinity or values too large to square becomes zeros: whether a release happens at all
+    must not be one client's say.
+
     Raises:
-        ValueError: as `clip_factors`.
+        ValueError: `clip_norm` is not positive and finite.
     """
     wide = np.array(x, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         parts = (wide[:, first : first + _PART] for first in range(0, max(wide.shape[1], 1), _PART))
         norms = np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in parts))
+    broken = ~np.isfinite(norms)
+    wide[broken], norms[broken] = 0.0, 0.0
     wide *= clip_factors(norms, clip_norm)[:, None]
     return wide

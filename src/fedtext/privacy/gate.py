@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fedtext.privacy.ledger import Ledger, Release
 
 
+@runtime_checkable
 class Gate(Protocol):
     """What a door asks."""
 

@@ -1,0 +1,99 @@
+"""Gradients of clients that each have weights of their own: side by side in one call, or one client a call.
+
+Side by side is `torch.func.vmap` over clients of the model's vector-Jacobian product. In a given shape each client is a
+slot of its own: what it gets does not depend, to the bit, on its slot or on what the other slots hold.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from fedtext.cores import over_cores
+from fedtext.hardware import bfloat16_where_it_pays
+from fedtext.training.local_steps import POSITIONS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+    Weights = dict[str, Tensor]
+    # Weights of each slot, or one set for all of them (shared), and tokens (slot, place, position).
+    Gradients = Callable[[Weights, Tensor, bool], Weights]
+
+
+def side_by_side(model: PreTrainedModel) -> Gradients:
+    """Gradients of all slots in one call; `model` computes eagerly from now on."""
+    import torch
+
+    model.set_attn_implementation("eager")  # vmap runs fused attention client by client, and says so
+
+    def of_one(weights: Weights, ids: Tensor) -> Weights:
+        logits, pullback = torch.func.vjp(lambda w: _logits(model, w, ids), weights)
+        found: Weights = pullback(_error(logits, ids))[0]
+        return found
+
+    def of_all(weights: Weights, ids: Tensor, shared: bool) -> Weights:
+        with bfloat16_where_it_pays(model.device):
+            found: Weights = torch.func.vmap(of_one, in_dims=(None if shared else 0, 0))(weights, ids)
+        return found
+
+    return of_all
+
+
+def one_alone(model: PreTrainedModel) -> Gradients:
+    """Gradients of the only slot, by plain automatic differentiation."""
+    import torch
+
+    def of_one(weights: Weights, ids: Tensor, shared: bool) -> Weights:
+        (own,) = ids
+        leaves = {n: (w if shared else w[0]).detach().requires_grad_() for n, w in weights.items()}
+        logits = _logits(model, leaves, own)
+        found = torch.autograd.grad(logits, list(leaves.values()), _error(logits.detach(), own))
+        return {name: gradient[None] for name, gradient in zip(leaves, found, strict=True)}
+
+    return of_one
+
+
+def slots_are_alike(model: PreTrainedModel, slots: int) -> bool:
+    """Whether `side_by_side` takes a copy of `model` and gives `slots` clients of the same tokens the same bytes.
+
+    Tried on made-up tokens in the smallest shape, where least of a client fills whole registers: no client decides it.
+    """
+    import torch
+
+    ids = torch.arange(POSITIONS + 1, device=model.device).repeat(slots, 1, 1)
+    (alike,) = over_cores(lambda shown: _agree(model, shown), [ids], 1, model.device)
+    return alike
+
+
+def _agree(model: PreTrainedModel, ids: Tensor) -> bool:
+    import torch
+
+    common = {name: p.detach() for name, p in model.named_parameters()}
+    own = {name: p.repeat(len(ids), *[1] * p.dim()) for name, p in common.items()}
+    gradients = side_by_side(copy.deepcopy(model))
+    try:
+        found = [*gradients(common, ids, True).values(), *gradients(own, ids, False).values()]
+    except (RuntimeError, NotImplementedError, ValueError):
+        return False
+    return all(torch.equal(bits, bits[:1].expand_as(bits)) for bits in (each.view(torch.int32) for each in found))
+
+
+def _logits(model: PreTrainedModel, weights: Mapping[str, Tensor], ids: Tensor) -> Tensor:
+    import torch
+
+    inputs = {"input_ids": ids[:, :-1].clamp(min=0), "use_cache": False}
+    return torch.func.functional_call(model, dict(weights), (), inputs).logits.float()
+
+
+def _error(logits: Tensor, ids: Tensor) -> Tensor:
+    """Derivative of the mean cross-entropy of a batch's real tokens with respect to its logits."""
+    import torch
+
+    labels = ids[:, 1:, None]
+    real = (labels >= 0).to(logits.dtype)
+    error = logits.softmax(-1)  # as large as all that is done to it: in place
+    error.scatter_add_(-1, labels.clamp(min=0), -torch.ones_like(real))
+    return error.mul_(real / real.sum().clamp(min=1.0))

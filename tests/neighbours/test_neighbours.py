@@ -1,0 +1,89 @@
+"""One client's presence moves nothing but its own message: from records to the integer sum at the door, bit for bit."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.neighbours.world_sizes import small
+from tests.neighbours.worlds import World, moved
+
+WORDS = [
+    "the",
+    "port",
+    "clerk",
+    "filed",
+    "a",
+    "claim",
+    "about",
+    "late",
+    "cargo",
+    "and",
+    "asked",
+    "for",
+    "its",
+    "ledger",
+]
+FORMS = [  # algorithm, what differs from the small sizes, protected unit
+    ("popri", {}, "client"),
+    ("popri", {"popri": {"scoring": "mean_cosine", "prompt_pool": "random", "oversample": 1.0, "rounds": 1}}, "client"),
+    ("popri", {"privacy": {"sampling": "poisson", "clients_per_round": 12, "adjacency": "add_remove"}}, "client"),
+    ("popri", {"popri": {"variant": "central"}, "privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
+    ("popri", {"privacy": {"aggregation": "local", "adjacency": "replace_one"}}, "client"),
+    ("pe", {}, "client"),
+    ("pe", {"pe": {"form": "aug_pe"}, "privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
+    ("pe_sft", {"privacy": {"sampling": "poisson", "clients_per_round": 12}}, "client"),
+    ("dp_fedavg", {}, "client"),
+    ("dp_fedavg", {"privacy": {"sampling": "poisson", "clients_per_round": 12, "adjacency": "replace_one"}}, "client"),
+    ("dp_fedavg", {"privacy": {"unit": "record"}}, "record"),
+    ("dp_ftrl", {"privacy": {"adjacency": "replace_one"}}, "client"),
+    ("dp_ftrl", {"privacy": {"adjacency": "add_remove"}}, "client"),
+]
+
+
+def written(rng: np.random.Generator) -> str:
+    return " ".join(rng.choice(WORDS, size=rng.integers(8, 60)))
+
+
+def corpus(clients: int = 28, seed: int = 0) -> pd.DataFrame:
+    """One to five records a client, of very different lengths: short enough that each is one sample."""
+    rng = np.random.default_rng(seed)
+    owners = [f"person {i:02d}" for i in range(clients) for _ in range(rng.integers(1, 6))]
+    texts = [written(rng) for _ in owners]
+    return pd.DataFrame({"client_id": owners, "text": texts, "label": None, "date": None})
+
+
+def neighbours(records: pd.DataFrame, trained: list[str], unit: str) -> dict[str, pd.DataFrame]:
+    """The first, a middle and the last training client in the order of ids, gone, and with other text; or one record."""
+    rng, found = np.random.default_rng(1), {}
+    for place, one in {"first": trained[0], "middle": trained[len(trained) // 2], "last": trained[-1]}.items():
+        rows = records.index[records["client_id"] == one]
+        rows = rows[:1] if unit == "record" else rows
+        found[f"the {place} gone"] = records.drop(index=rows).reset_index(drop=True)
+        found[f"the {place} with other text"] = records.assign(
+            text=records["text"].where(~records.index.isin(rows), [written(rng) for _ in range(len(records))])
+        )
+    return found
+
+
+@cache
+def first_world(number: int) -> World:
+    algorithm, changes, _ = FORMS[number]
+    return World(algorithm, corpus(), small(changes))
+
+
+@pytest.mark.parametrize("number", range(len(FORMS)), ids=[f"{name}-{i}" for i, (name, *_) in enumerate(FORMS)])
+def test_one_unit_moves_nothing_but_its_own_message(number: int) -> None:
+    world, unit = first_world(number), FORMS[number][2]
+    assert all(sent.total() > 3 for sent in world.messages.values()), "hardly anybody sent anything"
+    trained = sorted(set(world.value("private_train")["client_id"]))
+    seen = 0
+    for change, records in neighbours(corpus(), trained, unit).items():
+        for release, (gone, come) in moved(world.messages, world.beside(records)).items():
+            assert gone <= 1, f"{change}: {gone} messages of {release} are not as they were"
+            assert come <= ("other" in change), f"{change}: {come} messages of {release} are new"
+            seen += gone
+    assert seen, "no change was seen at all"

@@ -1,0 +1,21 @@
+"""Sizes at which a whole algorithm runs in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_SIZES: dict[str, Any] = {
+    "privacy": {"epsilon": 8.0, "delta": 1e-3, "noise_seed": 7},
+    "partition": {"validation_share": 0.1, "test_share": 0.1},
+    "corpus": {"public_texts": 40},
+    "popri": {"rounds": 2, "prompts": 2, "responses": 3, "rejected_rank": 2, "random_features": 64, "pool_minimum": 20},
+    "pe": {"rounds": 2, "population": 12},
+    "dp_fedavg": {"rounds": 2},
+    "dp_ftrl": {"rounds": 3, "separation": 2},
+}
+
+
+def small(changes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The small sizes, with `changes` laid over them group by group."""
+    return {group: {**_SIZES.get(group, {}), **changes.get(group, {})} for group in {*_SIZES, *changes}}

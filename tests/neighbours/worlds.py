@@ -1,0 +1,143 @@
+"""Two worlds that differ in one client's records, and what every client sends in each, from records to the door.
+
+A world is a registered algorithm's own graph, real models and all, run in memory from `private_records`. The neighbour
+sees the released transcript of the first world: what is public or released is taken over, what is private is made anew
+from its own records. So the messages of all rounds can be compared, although noise makes rounds differ.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from kedro.framework.startup import bootstrap_project
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+from kedro.validation.type_extractor import TypeExtractor
+
+from fedtext.config import ProjectConfigLoader, active_parameters
+from fedtext.datasets.model_directory import ModelDirectoryDataset
+from fedtext.federation import secure_sum
+
+ROOT = Path(__file__).parents[2]
+MODELS = ("generator", "on_device", "encoder")
+Messages = dict[str, Counter[bytes]]  # of each release, what its units sent, as integers on the grid
+
+
+class World:
+    """A registered algorithm on some records.
+
+    Args:
+        algorithm: Its name in the registry.
+        records: `client_id`, `text`, `label`, `date`.
+        parameters: Laid over `conf/base`, as `--params` would.
+    """
+
+    def __init__(self, algorithm: str, records: pd.DataFrame, parameters: dict[str, Any]) -> None:
+        self._nodes = _until_released(_registered(parameters)[algorithm])
+        self._values = {"private_records": records, **_models(), **_parameters(self._nodes)}
+        self.messages: Messages = {}
+        self._folder = TemporaryDirectory()
+        for node in self._nodes:
+            self._values |= self._run(node, self._values)
+
+    def beside(self, records: pd.DataFrame) -> Messages:
+        """What the clients send in the world with these records, given all that the first one released."""
+        private, seen = {"private_records": records}, dict(self._values)
+        messages, self.messages = self.messages, {}
+        for node in self._nodes:
+            if not private.keys() & set(node.inputs):
+                continue
+            made = self._run(node, seen | private)
+            private |= {name: value for name, value in made.items() if _is_private(name)}
+        found, self.messages = self.messages, messages
+        return found
+
+    def value(self, name: str) -> Any:
+        """A data set of the first world."""
+        return self._values[name]
+
+    def _run(self, node: Node, values: dict[str, Any]) -> dict[str, Any]:
+        with recorded() as sent:
+            made = node.run({name: values[name] for name in node.inputs})
+        if "release" in node.tags:
+            self.messages[node.name] = sent
+        return {name: self._saved(name, value) for name, value in made.items()}
+
+    def _saved(self, name: str, value: Any) -> Any:
+        """A model that was trained goes through its directory, as in the catalog; all else is handed on."""
+        if not hasattr(value, "save_pretrained"):
+            return value
+        dataset = ModelDirectoryDataset(filepath=str(Path(self._folder.name) / name))
+        dataset.save(value)
+        return dataset.load()
+
+
+@contextmanager
+def recorded() -> Iterator[Counter[bytes]]:
+    """Counts the integer rows that pass the door inside."""
+    sent: Counter[bytes] = Counter()
+    rounded = secure_sum.randomly_rounded
+
+    def noted(x: np.ndarray, *rest: Any) -> np.ndarray:
+        messages = rounded(x, *rest)
+        sent.update(row.tobytes() for row in messages if row.any())  # a row of zeros says nothing
+        return messages
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secure_sum, "randomly_rounded", noted)
+        yield sent
+
+
+def moved(first: Messages, second: Messages) -> dict[str, tuple[int, int]]:
+    """Of each release, how many messages are in the first world alone, and how many in the second alone."""
+    return {name: ((first[name] - second[name]).total(), (second[name] - first[name]).total()) for name in first}
+
+
+def _registered(parameters: dict[str, Any]) -> dict[str, Pipeline]:
+    from fedtext.pipeline_registry import register_pipelines
+
+    bootstrap_project(ROOT)
+    ProjectConfigLoader(
+        conf_source=str(ROOT / "conf"), env="tiny", base_env="base", default_run_env="local", runtime_params=parameters
+    )
+    return register_pipelines()
+
+
+def _until_released(job: Pipeline) -> list[Node]:
+    """The nodes that some release depends on, from the records on, in order."""
+    source = [node.name for node in job.nodes if "private_records" in node.outputs]
+    releases = [node.name for node in job.nodes if "release" in node.tags and not node.name.startswith("evaluation")]
+    return [node for node in job.to_nodes(*releases).nodes if node.name not in source]
+
+
+def _models() -> dict[str, Any]:
+    assert ProjectConfigLoader.active is not None
+    config = ProjectConfigLoader.active["catalog"]
+    catalog = DataCatalog.from_config({name: config[name] for name in MODELS})
+    return {name: catalog.load(name) for name in MODELS}
+
+
+def _parameters(nodes: list[Node]) -> dict[str, Any]:
+    """Values of the `params:` that the nodes read, as their types."""
+    types = TypeExtractor({"job": Pipeline(nodes)}).extract_types_from_pipelines()
+    found = {}
+    for name in {name for node in nodes for name in node.inputs if name.startswith("params:")}:
+        value: Any = active_parameters()
+        for key in name.removeprefix("params:").split("."):
+            value = value[key]
+        model: Callable[[Any], Any] | None = getattr(types.get(name.removeprefix("params:")), "model_validate", None)
+        found[name] = value if model is None else model(value)
+    return found
+
+
+def _is_private(name: str) -> bool:
+    return name.rpartition(".")[2].startswith("private_")
