@@ -11,8 +11,9 @@ import pandas as pd
 from audits import faults
 from audits.corpus import private_records, replaced, training_client, without, zeroed
 from audits.jobs import job
+from audits.remembered import remembered
 from audits.statistics import Bounds, epsilon_bounds, sight
-from audits.worlds import TwoWorlds, remembered
+from audits.worlds import TwoWorlds
 
 Neighbour = Callable[[pd.DataFrame, str], pd.DataFrame]
 NEIGHBOURS: dict[str, tuple[Neighbour, str]] = {

@@ -18,10 +18,11 @@ from fedtext.training.pretraining import new_llama, train_tokenizer
 CLIENTS = 40
 SHARES = {"validation_share": 0.1, "test_share": 0.15}
 WORDS = (
-    "harbour ferry gull rope tide anchor pilot storm lamp chart soup market baker flour oven bread queue coin apron "
-    "salt garden bean spade frost hedge pond moss beetle swallow ladder engine valve piston rail signal guard whistle "
-    "tunnel steam driver letter stamp clerk drawer ribbon ledger ink seal bench window"
-).split()
+    *("harbour", "ferry", "gull", "rope", "tide", "anchor", "pilot", "storm", "lamp", "chart", "soup", "market"),
+    *("baker", "flour", "oven", "bread", "queue", "coin", "apron", "salt", "garden", "bean", "spade", "frost"),
+    *("hedge", "pond", "moss", "beetle", "swallow", "ladder", "engine", "valve", "piston", "rail", "signal", "guard"),
+    *("whistle", "tunnel", "steam", "driver", "letter", "stamp", "clerk", "drawer", "ribbon", "ink", "seal", "window"),
+)
 PLACES = ("first", "middle", "last")
 
 
@@ -35,18 +36,18 @@ def private_records() -> pd.DataFrame:
     ids = [f"client {number:02d}" for number in range(CLIENTS)]
     chosen = dict(zip((training_client(ids, place) for place in PLACES), (1, 4, 1), strict=True))
     held = {one: chosen.get(one, int(drawn)) for one, drawn in zip(ids, rng.integers(2, 5, CLIENTS), strict=True)}
-    rows = [
-        (one, _sentence(rng), "sea" if number % 2 else "land", None) for one in ids for number in range(held[one])
-    ]
+    rows = [(one, _sentence(rng), "sea" if number % 2 else "land", None) for one in ids for number in range(held[one])]
     return pd.DataFrame(rows, columns=list(RECORD_COLUMNS))
 
 
-def public_records() -> pd.DataFrame:
-    """Two texts in six spellings each, which differ in spaces: the encoder reads them alike, so that a vote between them
-    hangs on the last bits of what it makes of them."""
+def public_records(texts: int = 2, spellings: int = 6) -> pd.DataFrame:
+    """`texts` in some spellings each, which differ in spaces.
+
+    The encoder reads them alike, so that a vote between them hangs on the last bits of what it makes of them.
+    """
     rng = stream(0, "audit", "public")
-    texts = [_sentence(rng) for _ in range(2)]
-    twins = [text.replace(" ", "  ", spaces) for spaces in range(6) for text in texts]
+    written = [_sentence(rng) for _ in range(texts)]
+    twins = [text.replace(" ", "  ", spaces) for spaces in range(spellings) for text in written]
     rows = [(f"public {number}", text, "sea", None) for number, text in enumerate(twins)]
     return pd.DataFrame(rows, columns=list(RECORD_COLUMNS))
 

@@ -15,10 +15,18 @@ from fedtext.federation import correlated_sum, secure_sum
 from fedtext.federation.blocks import Block
 from fedtext.pipelines.client_tokens import nodes as client_tokens
 from fedtext.pipelines.clients import nodes as clients
-from fedtext.privacy.ledger import Ledger, Release
+from fedtext.pipelines.dp_fedavg import nodes as dp_fedavg_nodes
+from fedtext.pipelines.dp_ftrl import nodes as dp_ftrl_nodes
+from fedtext.pipelines.pe_sft import nodes as pe_sft_nodes
+from fedtext.pipelines.popri.nodes import final as popri_nodes
+from fedtext.pipelines.private_evolution.nodes import final as pe_nodes
+from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import discrete_gaussian
+from fedtext.privacy.report import final_report
 from fedtext.seeding import stream
+from fedtext.training import local_steps
 
+REPORTING = (popri_nodes, pe_nodes, pe_sft_nodes, dp_fedavg_nodes, dp_ftrl_nodes)
 Fault = Callable[[], AbstractContextManager[None]]
 
 
@@ -88,17 +96,14 @@ def embedded_by_batch_statistics(batch: int = 4) -> Iterator[None]:
 
 
 @contextmanager
-def trained_in_company(kept: float = 0.9) -> Iterator[None]:
-    """Momentum is not forgotten between clients: each starts with that of the one before."""
+def trained_in_company() -> Iterator[None]:
+    """All clients draw the order of their batches from one stream, one client after another."""
 
     def coupled(train: Callable[..., Iterator[Block]]) -> Callable[..., Iterator[Block]]:
-        def updates(*given: Any, **named: Any) -> Iterator[Block]:
-            blocks = list(train(*given, **named))
-            units, rows = np.concatenate([b.unit for b in blocks]), np.concatenate([b.rows for b in blocks])
-            order = np.argsort(units)
-            for before, after in zip(order, order[1:], strict=False):
-                rows[after] += kept * rows[before]
-            yield Block(units, rows)
+        def updates(*given: Any, seed: int) -> Iterator[Block]:
+            common = stream(seed, "all clients")
+            with patch.object(local_steps, "stream", lambda *_: common):
+                yield from list(train(*given, seed=seed))
 
         return updates
 
@@ -110,14 +115,12 @@ def trained_in_company(kept: float = 0.9) -> Iterator[None]:
 
 @contextmanager
 def last_release_uncharged() -> Iterator[None]:
-    """The last planned release leaves, and its charge does not arrive."""
-    charge = Ledger.charge
+    """The charge of the last release is lost on its way to the report."""
 
-    def forgetful(ledger: Ledger, release: Release) -> Ledger:
-        last = ledger.planned[-1]
-        return ledger if (release.name, release.round) == (last.name, last.round) else charge(ledger, release)
+    def report(ledger: Ledger, *given: Any) -> tuple[dict[str, Any], str]:
+        return final_report(ledger.model_copy(update={"releases": ledger.releases[:-1]}), *given)
 
-    with patch.object(Ledger, "charge", forgetful):
+    with _patched("final_report", report, *REPORTING):
         yield
 
 

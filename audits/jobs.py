@@ -22,8 +22,8 @@ VOTES = {"rounds": 2, "population": 12, "sampler": {"max_new_tokens": 16}}
 OWN: dict[str, dict[str, Any]] = {
     "popri": {"random_features": 64, "pool_minimum": 10},
     "popri by ballots": {
-        "rounds": 1, "prompts": 4, "responses": 5, "scoring": "nearest_histogram", "prompt_pool": "random", "oversample": 1.0,
-        "checkpoint": "last", "sampler": {"max_new_tokens": 16},
+        "rounds": 1, "prompts": 4, "responses": 5, "scoring": "nearest_histogram", "prompt_pool": "random",
+        "oversample": 1.0, "checkpoint": "last", "sampler": {"max_new_tokens": 16},
     },
     "pe": VOTES,
     "pe_sft": {**VOTES, "labels": "sea land", "selection": "rank"},
@@ -36,10 +36,11 @@ GROUP = {"popri by ballots": "popri", "pe_sft": "pe"}  # whose parameters decide
 def job(name: str) -> Job:
     """The algorithm `name`, or one of its forms, on the audit's public text and small models."""
     parameters = {**COMMON, GROUP.get(name, name): OWN[name]}
-    return Job(name.partition(" ")[0], parameters, public_records(), _models())
+    return Job(name.partition(" ")[0], parameters, public_records(), models())
 
 
 @cache
-def _models() -> dict[str, Any]:
+def models() -> dict[str, Any]:
+    """By data set name; the language models are small ones."""
     directory = Path(tempfile.mkdtemp(prefix="fedtext-audit-"))
     return {**small_models(directory), "encoder": load_encoder("offline", device="cpu")}

@@ -69,9 +69,7 @@ def sight(leaks: Sequence[Leak], real: int) -> Sight:
     return Sight(score, math.sqrt(squared), np.array(along), np.concatenate(everywhere))
 
 
-def epsilon_bounds(
-    worlds: tuple[Sequence[Sight], Sequence[Sight]], *, delta: float, alpha: float = ALPHA
-) -> Bounds:
+def epsilon_bounds(worlds: tuple[Sequence[Sight], Sequence[Sight]], *, delta: float, alpha: float = ALPHA) -> Bounds:
     """Bounds from runs of world 0 and of world 1, together wrong with probability at most `alpha`."""
     scores, runs = [np.array([one.score for one in world]) for world in worlds], [*worlds[0], *worlds[1]]
     nearest = min(one.distance for one in runs)  # where it depends on what was released before
@@ -95,7 +93,9 @@ def threshold_bound(scores: tuple[np.ndarray, np.ndarray], *, delta: float, alph
         for edge in np.unique(np.concatenate(chosen)):
             hits = [int((sign * half >= sign * edge).sum()) for half in chosen]
             for likely in (0, 1):
-                found = _ratio(hits[likely], len(chosen[likely]), hits[1 - likely], len(chosen[1 - likely]), delta, alpha)
+                found = _ratio(
+                    hits[likely], len(chosen[likely]), hits[1 - likely], len(chosen[1 - likely]), delta, alpha
+                )
                 if found > best:
                     best, event = found, (sign, float(edge), likely)
     sign, edge, likely = event

@@ -11,10 +11,9 @@ Nodes that the run's noise key does not reach are run once a pair of corpora, al
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -26,13 +25,9 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.validation.parameter_validator import ParameterValidator
 
-from fedtext.algorithms import dp_fedavg, dp_ftrl
 from fedtext.config import ProjectConfigLoader, active_parameters, privacy_class
 from fedtext.federation import correlated_sum, secure_sum
-from fedtext.federation.blocks import Block
-from fedtext.federation.secure_sum import digest
 from fedtext.privacy.noise import new_noise_key
-from fedtext.training.federated_averaging import flat_weights
 from fedtext.training.lora import TrainedAdapter
 
 ROOT = Path(__file__).parents[1]
@@ -107,7 +102,7 @@ class TwoWorlds:
         """All that leaves in world `real` under the noise key of `seed`, in order, and the target."""
         key, public = new_noise_key(seed), dict(self._public)
         private: tuple[Store, Store] = ({**self._private[0], KEY: key}, {**self._private[1], KEY: key})
-        leaks = []
+        leaks: list[Leak] = []
         for node in self._later:
             if "release" in node.tags:
                 leaks += _release(node, public, private, real)
@@ -165,30 +160,6 @@ def without_noise() -> Iterator[None]:
 
 def _nothing(*_: object, size: int, **__: object) -> np.ndarray:
     return np.zeros(size, dtype=np.int64)
-
-
-@contextmanager
-def remembered(most: int = 32) -> Iterator[None]:
-    """Local training that was done before is not done again: it is a function of what it is given.
-
-    Weights, tokens, clients and seed name it. Whole answers are kept, never one client's: that a client's part is a
-    function of the client alone is what is under attack.
-    """
-    kept: dict[str, list[Block]] = {}
-
-    def train(original: Callable[..., Iterator[Block]], *given: Any, seed: int) -> Iterator[Block]:
-        model, tokens, unit, local = given
-        name = f"{digest(flat_weights(model), tokens, unit)} {seed} {local.model_dump_json()}"
-        if name not in kept and len(kept) >= most:
-            del kept[next(iter(kept))]
-        kept[name] = kept.pop(name, None) or list(original(*given, seed=seed))  # the newest is the last to go
-        return iter(kept[name])
-
-    with ExitStack() as stack:
-        for algorithm in (dp_fedavg, dp_ftrl):
-            remembering = partial(train, algorithm.client_updates)
-            stack.enter_context(patch.object(algorithm, "client_updates", remembering))
-        yield
 
 
 def _is_private(name: str) -> bool:
