@@ -22,7 +22,7 @@ ECHOES = {"popri": 6, "pe": 6, COPIES: 6}
 def main() -> int:
     """Runs all, writes the page, and says how many attacks came out other than they should."""
     began, workers = time.monotonic(), os.cpu_count() or 1
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_alone) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         attacks = [_said(pool.submit(attacked, one), str(one)) for one in (*sound(), *faulty())]
         texts = {name: _said(pool.submit(echoed, name, runs), f"canaries, {name}") for name, runs in ECHOES.items()}
         found: list[Finding] = [one.result() for one in attacks]
@@ -33,13 +33,6 @@ def main() -> int:
     wrong = [one for one in intact if not one.holds] + [one for one in broken if one.holds]
     print(text, *wrong, f"{len(wrong)} of {len(found)} attacks came out as they should not", sep="\n")
     return min(len(wrong), 1)
-
-
-def _alone() -> None:
-    """One thread a process."""
-    import torch
-
-    torch.set_num_threads(1)
 
 
 def _said(future: Future[Any], name: str) -> Future[Any]:

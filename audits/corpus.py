@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,6 +18,9 @@ from fedtext.params.training import LlamaShape
 from fedtext.records import RECORD_COLUMNS
 from fedtext.seeding import stream
 from fedtext.training.pretraining import new_llama, train_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 CLIENTS = 40
 SHARES = {"validation_share": 0.1, "test_share": 0.15}
@@ -77,6 +84,23 @@ def replaced(records: pd.DataFrame, client: str) -> pd.DataFrame:
     return pd.concat([others, without(records, client)], ignore_index=True)
 
 
+@dataclass(frozen=True)
+class InMemory(LanguageModel):
+    """A language model that is read from its directory once; who asks for it gets a copy."""
+
+    def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+        """As `LanguageModel.load`."""
+        if self.adapter is not None:
+            return super().load(merge_adapter)
+        model, tokenizer = _read(self.source)
+        return copy.deepcopy(model), tokenizer
+
+
+@cache
+def _read(source: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    return LanguageModel(source).load()
+
+
 def small_models(directory: Path) -> dict[str, LanguageModel]:
     """`generator`, with the bundled one's tokenizer, and `on_device` of three thousand weights: both untrained."""
     shape = LlamaShape(hidden_size=8, layers=1, heads=1, feed_forward=16, max_positions=512)
@@ -85,7 +109,7 @@ def small_models(directory: Path) -> dict[str, LanguageModel]:
     for name, tokenizer in (("generator", theirs), ("on_device", own)):
         new_llama(shape, tokenizer, seed=0).save_pretrained(directory / name)
         tokenizer.save_pretrained(directory / name)
-    return {name: LanguageModel(str(directory / name)) for name in ("generator", "on_device")}
+    return {name: InMemory(str(directory / name)) for name in ("generator", "on_device")}
 
 
 def _sentence(rng: np.random.Generator) -> str:

@@ -86,29 +86,33 @@ def threshold_bound(scores: tuple[np.ndarray, np.ndarray], *, delta: float, alph
     (epsilon, delta) privacy says P1(S) <= e^epsilon P0(S) + delta for every event S, and the same with the worlds
     exchanged. The first half of the runs chooses S among all half-lines, the second half measures it.
     """
-    chosen = [half[: len(half) // 2] for half in scores]
-    measured = [half[len(half) // 2 :] for half in scores]
-    best, event = -math.inf, (1.0, 0.0, 1)
-    for sign in (1.0, -1.0):
-        for edge in np.unique(np.concatenate(chosen)):
-            hits = [int((sign * half >= sign * edge).sum()) for half in chosen]
-            for likely in (0, 1):
-                found = _ratio(
-                    hits[likely], len(chosen[likely]), hits[1 - likely], len(chosen[1 - likely]), delta, alpha
+    best, measured = -math.inf, 0.0
+    for likely, other in (scores, scores[::-1]):
+        for sign in (1.0, -1.0):
+            (first, fresh), (others, fresh_others) = (_halves(sign * world) for world in (likely, other))
+            edges = np.unique(np.concatenate([first, others]))
+            promised = _bounds_at(edges, first, others, delta, alpha)
+            at = int(promised.argmax())
+            if promised[at] > best:
+                best, measured = (
+                    promised[at],
+                    float(_bounds_at(edges[at : at + 1], fresh, fresh_others, delta, alpha)[0]),
                 )
-                if found > best:
-                    best, event = found, (sign, float(edge), likely)
-    sign, edge, likely = event
-    hits = [int((sign * half >= sign * edge).sum()) for half in measured]
-    runs = [len(half) for half in measured]
-    return max(0.0, _ratio(hits[likely], runs[likely], hits[1 - likely], runs[1 - likely], delta, alpha))
+    return max(0.0, measured)
 
 
-def _ratio(seen: int, runs: int, mistaken: int, others: int, delta: float, alpha: float) -> float:
-    """log((p - delta) / q) with p at least, and q at most, what so many hits allow; each wrong by alpha / 2."""
-    least = stats.beta.ppf(alpha / 2, seen, runs - seen + 1) if seen else 0.0
-    most = stats.beta.ppf(1 - alpha / 2, mistaken + 1, others - mistaken) if mistaken < others else 1.0
-    return float(math.log((least - delta) / most)) if least > delta else -math.inf
+def _halves(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the second half, each sorted."""
+    return np.sort(scores[: len(scores) // 2]), np.sort(scores[len(scores) // 2 :])
+
+
+def _bounds_at(edges: np.ndarray, likely: np.ndarray, other: np.ndarray, delta: float, alpha: float) -> np.ndarray:
+    """log((p - delta) / q) of `score >= edge`: p at least, q at most, what the hits allow; each wrong by alpha / 2."""
+    seen, mistaken = (len(world) - np.searchsorted(world, edges) for world in (likely, other))
+    least = np.where(seen > 0, stats.beta.ppf(alpha / 2, np.maximum(seen, 1), len(likely) - seen + 1), 0.0)
+    misses = len(other) - mistaken
+    most = np.where(misses > 0, stats.beta.ppf(1 - alpha / 2, mistaken + 1, np.maximum(misses, 1)), 1.0)
+    return np.asarray(np.log(np.maximum(least - delta, 1e-300) / most))
 
 
 def gaussian_bound(distance: float, noise: Iterable[np.ndarray], *, delta: float, alpha: float) -> float:
