@@ -33,23 +33,7 @@ from fedtext.records import RECORD_COLUMNS
 from fedtext.seeding import stream
 
 CANARIES = 60
-SYLLABLES = (
-    "bru",
-    "vok",
-    "zin",
-    "qua",
-    "tho",
-    "plex",
-    "gri",
-    "dro",
-    "nym",
-    "kel",
-    "fjo",
-    "ubba",
-    "ryx",
-    "sklee",
-    "pho",
-)
+SYLLABLES = tuple("bru vok zin qua tho plex gri dro nym wasp kel fjo ubba ryx morv sklee pho dwim jat hulm".split())  # noqa: SIM905
 DELTA = 1e-7  # so small that it takes no guess off the bound
 COPIES = "copies"
 CHUNKING = {"length": 64, "min_tokens": 4}
@@ -138,11 +122,11 @@ def guessed(scores: np.ndarray, coins: np.ndarray, *, delta: float, alpha: float
     rng = stream(0, "audit", "bootstrap")
     drawn = [rng.integers(scores.shape[1], size=scores.shape[1]) for _ in range(500)]
     low, high = np.quantile([_auc(scores[:, rows], coins[:, rows]) for rows in drawn], [0.025, 0.975])
-    return Guesses(auc, float(low), float(high), _implied(scores, coins, delta=delta, alpha=alpha))
+    return Guesses(auc, float(low), float(high), implied_epsilon(scores, coins, delta=delta, alpha=alpha))
 
 
-def _implied(scores: np.ndarray, coins: np.ndarray, *, delta: float, alpha: float) -> float:
-    """The smallest epsilon under which so many right guesses are no surprise."""
+def implied_epsilon(scores: np.ndarray, coins: np.ndarray, *, delta: float, alpha: float) -> float:
+    """The smallest epsilon under which so many right guesses are no surprise, wrong with probability at most `alpha`."""
     third = scores.shape[1] // 3
     order = np.argsort(scores, axis=1, kind="stable")
     right = int((~np.take_along_axis(coins, order[:, :third], 1)).sum())

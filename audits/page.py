@@ -43,6 +43,19 @@ and nothing else that could be seen, and POPri's one release takes means of boun
 clip: those two faults do no harm there and are not planted.
 
 """
+BEFORE = """
+## The code before
+
+The same attack on commit 6e0ad2f, where a client's place among the sorted ids seeded its batches, at a claim of 1:
+
+| corpus | rounds | first client removed moves the sums by | along | everywhere |
+|---|---|---|---|---|
+| of this page (40 runs) | 2 | 7.8 clip norms | 5.28 | 6.37 |
+| the default job's 2,377 docstrings (one run) | 4 | 27.6 clip norms (13.1 in the first round) | 2.45 | 21.85 |
+
+One run has four values of noise along the line between the two worlds, and three million everywhere else.
+
+"""
 ECHO = """
 ## Canaries in the text
 
@@ -79,6 +92,7 @@ def page(
             _table(sound, ("algorithm", "neighbour"), lambda one: (one.attack.job, one.attack.neighbour)),
             FAULTY,
             _table(faulty, ("fault", "algorithm", "neighbour"), lambda one: (one.attack.fault, *one.attack[:2])),
+            BEFORE,
             ECHO.format(canaries=CANARIES, copies=COPIES),
             *rows,
         ]
