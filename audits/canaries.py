@@ -126,7 +126,7 @@ def guessed(scores: np.ndarray, coins: np.ndarray, *, delta: float, alpha: float
 
 
 def implied_epsilon(scores: np.ndarray, coins: np.ndarray, *, delta: float, alpha: float) -> float:
-    """The smallest epsilon under which so many right guesses are no surprise, wrong with probability at most `alpha`."""
+    """The smallest epsilon under which so many right guesses have a probability above `alpha`."""
     third = scores.shape[1] // 3
     order = np.argsort(scores, axis=1, kind="stable")
     right = int((~np.take_along_axis(coins, order[:, :third], 1)).sum())

@@ -50,7 +50,7 @@ The same attack on commit 6e0ad2f, where a client's place among the sorted ids s
 
 | corpus | rounds | first client removed moves the sums by | along | everywhere |
 |---|---|---|---|---|
-| of this page (40 runs) | 2 | 7.8 clip norms | 5.28 | 6.37 |
+| of this page (40 runs) | 2 | 7.3 clip norms | 4.29 | 5.98 |
 | the default job's 2,377 docstrings (one run) | 4 | 27.6 clip norms (13.1 in the first round) | 2.45 | 21.85 |
 
 One run has four values of noise along the line between the two worlds, and three million everywhere else.
