@@ -25,6 +25,7 @@ from made_up import clients_of, unit_rows
 from fedtext.algorithms.popri import release_private_mean, score_by_ballots
 from fedtext.algorithms.private_evolution import noised_histogram
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.units import unit_codes
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.private_evolution import PrivateEvolution
@@ -72,7 +73,9 @@ def measured(name: str, clients: int) -> dict[str, Any]:
     """Peak resident MiB and seconds of one release, in this process."""
     random = np.random.default_rng(0)
     n = int(clients * SAMPLES_PER_CLIENT)
-    samples = PrivateSamples(unit_rows(random, n), clients_of(random, n, clients), np.zeros(n, dtype=np.int64), clients)
+    codes = unit_codes([str(i) for i in range(clients)])
+    held = codes[clients_of(random, n, clients)]
+    samples = PrivateSamples(unit_rows(random, n), held, np.zeros(n, dtype=np.int64), codes)
     ledger = Ledger(declaration=Privacy(epsilon=1.0, delta=3e-6, noise_seed=0), population=clients)
     start = time.perf_counter()
     MECHANISMS[name][1](samples, ledger, random)

@@ -50,7 +50,9 @@ def serving(hub: Hub) -> Iterator[Hub]:
             path = unquote(urlsplit(self.path).path).strip("/")
             hub.asked.append(f"{self.command} {path}")
             parts = path.split("/")
-            if parts[:2] == ["api", "models"]:
+            if parts[:2] == ["api", "models"] and parts[4:5] == ["tree"]:
+                self._list("/".join(parts[2:4]), parts[5])
+            elif parts[:2] == ["api", "models"]:
                 self._describe("/".join(parts[2:4]), parts[5] if parts[4:5] == ["revision"] else "main", parts[4:])
             elif parts[2:3] == ["resolve"]:
                 self._file("/".join(parts[:2]), parts[3], "/".join(parts[4:]))
@@ -69,6 +71,23 @@ def serving(hub: Hub) -> Iterator[Hub]:
             else:
                 files = [{"rfilename": str(path.relative_to(found[1]))} for path in found[1].rglob("*")]
                 self._answer(json.dumps({"id": name, "sha": found[0], "siblings": files}).encode(), {})
+
+        def _list(self, name: str, revision: str) -> None:
+            found = hub.find(name, revision)
+            if found is None:
+                self._refuse("RevisionNotFound")
+                return
+            files = [path for path in found[1].rglob("*") if path.is_file()]
+            told = [
+                {
+                    "type": "file",
+                    "path": str(path.relative_to(found[1])),
+                    "size": path.stat().st_size,
+                    "oid": commit_of(path.parent),
+                }
+                for path in files
+            ]
+            self._answer(json.dumps(told).encode(), {})
 
         def _file(self, name: str, revision: str, file: str) -> None:
             found = hub.find(name, revision)

@@ -21,9 +21,17 @@ def four_cores():
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize(("pieces", "share"), [(1, 4), (2, 2), (3, 1), (9, 1)])
-def test_cores_are_shared_among_the_pieces(pieces, share):
-    assert set(over_cores(lambda _: torch.get_num_threads(), range(pieces), pieces, CPU)) == {share}
+@pytest.mark.parametrize("pieces", [1, 2, 3, 9])
+@pytest.mark.parametrize("cores", [1, 2, 4])
+def test_a_piece_has_one_thread_whatever_comes_with_it(pieces, cores):
+    torch.set_num_threads(cores)
+    assert list(over_cores(lambda _: torch.get_num_threads(), range(pieces), pieces, CPU)) == [1] * pieces
+    assert torch.get_num_threads() == cores
+    torch.set_num_threads(4)
+
+
+def test_no_pieces_are_no_work():
+    assert list(over_cores(lambda piece: piece, [], 0, CPU)) == []
 
 
 def test_pieces_run_at_once_and_come_back_in_order():
@@ -32,9 +40,9 @@ def test_pieces_run_at_once_and_come_back_in_order():
     assert done == [piece * piece for piece in range(8)]
 
 
-def test_another_device_works_in_the_calling_thread():
-    named = over_cores(lambda _: threading.get_ident(), range(8), 8, torch.device("meta"))
-    assert set(named) == {threading.get_ident()}
+def test_another_device_works_in_the_calling_thread_with_all_threads():
+    work = over_cores(lambda _: (threading.get_ident(), torch.get_num_threads()), range(8), 8, torch.device("meta"))
+    assert set(work) == {(threading.get_ident(), 4)}
 
 
 def test_pieces_are_taken_as_they_are_needed():

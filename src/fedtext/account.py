@@ -6,6 +6,7 @@ import logging
 import math
 from dataclasses import dataclass, field
 
+from fedtext.guard.watch import suspended
 from fedtext.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.spending import Spent, not_yet_made, refuse_overdraft, total_epsilon
@@ -63,6 +64,7 @@ class NodeGate:
     node: str
     releases: bool
     passed: list[Release] = field(default_factory=list)
+    again: bool = False
     _ledger: Ledger | None = None
 
     def admit(self, release: Release, ledger: Ledger) -> None:
@@ -73,35 +75,40 @@ class NodeGate:
                 "'release', with a ledger in and out"
             )
         self._ledger = ledger
-        if not any(entry.release == release for entry in self.account.history.entries()):
+        if not self._made(release):
             self.account._refuse(ledger, [release])
 
     def confirm(self, release: Release, round: int, receipt: str) -> None:
         """Writes the release down before it leaves; one made of other data is another one, and must be paid for."""
         assert self._ledger is not None  # admitted before
         entry = self._entry(self._ledger, release, round, receipt)
-        others = [one for one in self.account.history.entries() if one.release == release and one.round == round]
-        if others and all(one.receipt != receipt for one in others):
+        others = [one for one in self._entries() if one.release == release and one.round == round]
+        if not others and not self._made(release):
+            self.account._refuse(self._ledger, [release])  # once more: another run may have released since
+        elif others and all(one.receipt != receipt for one in others):
             self._refuse_second(release, entry)
-        if self.account.history.add(entry) and (earlier := self._earlier(entry)):
-            LOG.warning(
-                "%s released private data again, with other parameters or inputs: all releases of this data set "
-                "together cost epsilon %.4g now, of %d earlier ones epsilon %.4g",
-                self.node,
-                total_epsilon(self.account.history.entries(), self._ledger, self.account.split),
-                earlier,
-                total_epsilon(
-                    [one for one in self.account.history.entries() if one.key != entry.key], self._ledger, entry.split
-                ),
-            )
+        with suspended():
+            new = self.account.history.add(entry)
+        self.again = new and any(one.node == self.node and one.key != entry.key for one in self._entries())
         self.passed.append(release)
+
+    def tell(self) -> None:
+        """Says that the node released once more, and what all of it costs; after the node, which is silent."""
+        if self.again and self._ledger is not None:
+            LOG.warning(
+                "%s released private data again, with other parameters or inputs: all that was released of this data "
+                "set costs epsilon %.4g together",
+                self.node,
+                total_epsilon(self._entries(), self._ledger, self.account.split),
+            )
 
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
         """Writes a read without a mechanism down; raises TotalExceeded on a private corpus with a finite budget."""
         entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
-        if entry.key not in {one.key for one in self.account.history.entries()}:
+        if entry.key not in {one.key for one in self._entries()}:
             self.account._refuse(ledger, [], unaccounted=True)
-            self.account.history.add(entry)
+            with suspended():
+                self.account.history.add(entry)
 
     def _refuse_second(self, release: Release, entry: Spent) -> None:
         """The plan is known, the data are others: priced as one more of them, which drew the same clients."""
@@ -109,7 +116,7 @@ class NodeGate:
         allowed = self.account.allowed(self._ledger)
         if allowed is None:
             return
-        entries = (*self.account.history.entries(), entry)
+        entries = (*self._entries(), entry)
         if total_epsilon(entries, self._ledger, self.account.split) > allowed * (1 + 1e-9):
             raise RunRefusedError(
                 f"'{release.name}' was released before, of other data: to release it again would pass epsilon "
@@ -117,8 +124,11 @@ class NodeGate:
                 "data back as they were, or raise privacy.total_epsilon if the people behind them agree to it"
             )
 
-    def _earlier(self, entry: Spent) -> int:
-        return sum(one.node == self.node and one.key != entry.key for one in self.account.history.entries())
+    def _made(self, release: Release) -> bool:
+        return any(entry.release == release for entry in self._entries())
+
+    def _entries(self) -> tuple[Spent, ...]:
+        return self.account.history.entries()
 
     def _entry(self, ledger: Ledger, release: Release | None, round: int, receipt: str) -> Spent:
         declared = ledger.declaration

@@ -7,6 +7,7 @@ How many rounds an algorithm has decides its graph. `pipeline.py` files read tha
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import Any, ClassVar
 from kedro.config import OmegaConfigLoader
 from kedro.utils import find_kedro_project
 from omegaconf import OmegaConf
+from pydantic import ValidationError
 
+from fedtext.params.corpus import Corpus
 from fedtext.refusal import RunRefusedError
 
 DEFAULT_DATA_ROOT = "data"
@@ -106,11 +109,13 @@ def active_group(name: str) -> dict[str, Any]:
     return group
 
 
-def corpus_is_public() -> bool:
-    """Whether the active configuration's text to protect is a public stand-in (params.corpus.Corpus.is_public)."""
-    corpus = active_group("corpus")
-    declared = corpus.get("declared_public")
-    return corpus.get("source", "table") != "table" if declared is None else bool(declared)
+def corpus_is_public(parameters: Mapping[str, Any] | None = None) -> bool:
+    """Whether the text to protect is a public stand-in, by the active or the given parameters; a faulty one is not."""
+    given = active_parameters() if parameters is None else parameters
+    try:
+        return Corpus.model_validate(given.get("corpus") or {}).is_public
+    except ValidationError:
+        return False
 
 
 def active_rounds(algorithm: str) -> int:

@@ -1,9 +1,10 @@
-"""Independent pieces of work side by side on a CPU: one core a piece, as long as there are pieces.
+"""Independent pieces of work side by side on a CPU: one core a piece, one thread of torch's whatever else there is.
 
 torch spreads each small matrix product over all cores and waits at every one of them for the slower half. Whole batches
 on one core each wait for nothing, which makes embedding 1.1 to 1.2 times as fast on two cores (with other things, in
-benchmarks/embedding.py), and what a batch gives no longer depends on how many cores there are. Many clients' training
-gains from it too; one model's does not: a small model's steps are too short for threads that take turns in Python.
+benchmarks/embedding.py). A lone piece gets one thread too: products split among threads may be rounded differently, and
+what a piece gives must depend neither on how many cores there are nor on how many pieces come with it. Many clients'
+training gains from it too; one model's does not: a small model's steps are too short for threads that take turns.
 """
 
 from __future__ import annotations
@@ -26,23 +27,30 @@ def over_cores(work: Callable[[T], R], pieces: Iterable[T], count: int, device: 
     """`work` of each of `count` pieces, in their order: as many at once as there are cores on a CPU, else one.
 
     Pieces are taken as they are needed, by the calling thread. What torch keeps for each thread, such as the inference
-    mode, is for `work` to set; torch's own threads are what remains to each, one where there are pieces enough.
+    mode, is for `work` to set; on a CPU one thread of torch's own does each piece, a lone one too.
     """
     import torch
 
-    cores = torch.get_num_threads()
-    workers = min(cores, count) if device.type == "cpu" else 1
-    if workers < 2:
+    if device.type != "cpu":
         yield from map(work, pieces)
         return
-    share = cores // workers
-    torch.set_num_threads(share)  # new threads start with the number set last
-    pool = ThreadPoolExecutor(workers, "cores", initializer=torch.set_num_threads, initargs=(share,))
+    cores = torch.get_num_threads()
+    workers = min(cores, count)
+    torch.set_num_threads(1)  # new threads start with the number set last
+    try:
+        yield from map(work, pieces) if workers < 2 else _side_by_side(work, pieces, workers)
+    finally:
+        torch.set_num_threads(cores)
+
+
+def _side_by_side(work: Callable[[T], R], pieces: Iterable[T], workers: int) -> Iterator[R]:
+    import torch
+
+    pool = ThreadPoolExecutor(workers, "cores", initializer=torch.set_num_threads, initargs=(1,))
     try:
         yield from _in_order(pool, work, pieces, at_once=2 * workers)  # one under way and one to go on with
     finally:
         pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(cores)
 
 
 def per_thread(make: Callable[[], T]) -> Callable[[], T]:

@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -90,24 +91,29 @@ def stat_key(path: Path) -> str:
 
 
 def local_paths(value: Any, name: str = "") -> list[Path]:
-    """Existing local files and directories that a parameter's strings name: what they hold is an input too.
+    """Existing local files and directories that a parameter's strings name: what they hold is an input too."""
+    return [path for _, path in named_paths(value, name)]
 
-    A plain word names one where the parameter's `name` ends in `path` or `dir`; elsewhere it is a word.
+
+def named_paths(value: Any, name: str = "") -> Iterator[tuple[str, Path]]:
+    """The same with the dotted name, below `name`, of the value that names each.
+
+    A plain word names one where the parameter's name ends in `path` or `dir`; elsewhere it is a word.
     """
     if isinstance(value, BaseModel):
         value = value.model_dump()
     if isinstance(value, Mapping):
-        return [path for key, inner in value.items() for path in local_paths(inner, str(key))]
-    if isinstance(value, list | tuple):
-        return [path for inner in value for path in local_paths(inner, name)]
-    if isinstance(value, str) and ("/" in value or "." in value or name.endswith(("path", "dir"))):
+        for key, inner in value.items():
+            yield from named_paths(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from named_paths(inner, name)
+    elif isinstance(value, str) and ("/" in value or "." in value or name.endswith(("path", "dir"))):
         path = Path(value).expanduser()
-        try:
+        with suppress(OSError):  # too long or unprintable to be a path
             # A directory around the working directory ("/", "..") is a coincidence, not an input.
-            return [path] if path.exists() and not Path.cwd().is_relative_to(path.resolve()) else []
-        except OSError:  # too long or unprintable to be a path
-            return []
-    return []
+            if path.exists() and not Path.cwd().is_relative_to(path.resolve()):
+                yield name, path
 
 
 @cache

@@ -17,6 +17,8 @@ PATIENCE = 10.0  # seconds for the hub's answer
 MAIN = "main"
 BUNDLED = "bundled:"  # before the name of a language model that ships with the package
 SHIPPED = f"{BUNDLED}generator"
+READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
+NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
 
 
 class Place(NamedTuple):
@@ -33,6 +35,9 @@ class Place(NamedTuple):
     local: bool
     revision: str = MAIN
     commit: str | None = None
+
+
+_fetched: set[Place] = set()
 
 
 def find_model(source: str, kind: str, shipped: str) -> Place:
@@ -53,9 +58,30 @@ def find_model(source: str, kind: str, shipped: str) -> Place:
         )
     try:
         name, _, revision = source.partition("@")
-        return _on_hub(name, revision or MAIN)
+        place = _on_hub(name, revision or MAIN)
     except OSError as error:
         raise unreadable(source, kind, shipped, error) from error
+    return place._replace(local=True) if place in _fetched else place
+
+
+def fetch(source: str, kind: str, shipped: str) -> None:
+    """Brings a model of the hub into the hub's cache, so that who reads it later needs no network.
+
+    Nodes that read private data have none (fedtext.guard). What no reader here asks for stays on the hub.
+
+    Raises:
+        OSError: It is not there, or cannot be brought here.
+    """
+    place = find_model(source, kind, shipped)
+    if place.local:
+        return
+    from huggingface_hub import snapshot_download
+
+    try:
+        snapshot_download(place.name, revision=place.revision, allow_patterns=[*READ], ignore_patterns=[*NOT_READ])
+    except Exception as error:  # the hub's client raises many types
+        raise unreadable(source, kind, shipped, error) from error
+    _fetched.add(place)
 
 
 def model_identity(source: str, kind: str, shipped: str) -> Path | str:

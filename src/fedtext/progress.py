@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -14,8 +15,16 @@ def progress(items: Iterable[T], label: str, *, unit: str = "it", total: int | N
     """`items` behind a tqdm bar named `label`; `FEDTEXT_PROGRESS=0` turns every bar off."""
     from tqdm.auto import tqdm
 
-    off = os.environ.get("FEDTEXT_PROGRESS") == "0"
-    bar: Iterable[T] = tqdm(items, desc=label, unit=unit, total=total, disable=off, mininterval=1.0, dynamic_ncols=True)
+    bar: Iterable[T] = tqdm(
+        items,
+        desc=label,
+        unit=unit,
+        total=total,
+        disable=os.environ.get("FEDTEXT_PROGRESS") == "0",
+        mininterval=1.0,
+        dynamic_ncols=True,
+        file=sys.__stderr__,  # shown where a node's own messages are not (fedtext.guard): it tells counts alone
+    )
     return bar
 
 

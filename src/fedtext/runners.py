@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -22,13 +22,14 @@ from kedro.validation.exceptions import ParameterValidationError
 from kedro.validation.type_extractor import TypeExtractor
 from pluggy import PluginManager
 
-from fedtext.account import Account
+from fedtext.account import Account, NodeGate
 from fedtext.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.config import active_data_root, active_parameters, corpus_is_public, is_private_name
 from fedtext.fingerprint import canonical, text_digest
+from fedtext.guard import Guard
 from fedtext.history import History
-from fedtext.privacy.gate import standing
-from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.gate import current, standing
+from fedtext.privacy.ledger import Ledger, Release
 from fedtext.provenance import DataRootBusyError, Store
 from fedtext.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
 from fedtext.resume import RELEASE, Resumption
@@ -66,9 +67,11 @@ class ResumableRunner(SequentialRunner):
             began = time.perf_counter()
             gate = account.gate(node.name, releases=RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
-            with resumption.watching(node) as watched, standing(gate), _for_the_owner_alone(node):
+            guarded = guard.around(node)
+            with resumption.watching(guarded) as watched, standing(gate), _for_the_owner_alone(node):
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             ran.add(node.name)
+            gate.tell()
             # How long private data take to work on depends on them: of a private corpus nobody is told.
             told = account.public or not private
             resumption.commit(node, seconds=time.perf_counter() - began if told else None)
@@ -76,6 +79,7 @@ class ResumableRunner(SequentialRunner):
         keep_freed_memory()
         data_root = Path(self._data_root) if self._data_root else active_data_root()
         readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
+        guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), passed=_passed)
         total, ran = len(pipeline.nodes), set[str]()
         kept = pipeline.inputs() | pipeline.outputs()
         account = _account(data_root)
@@ -109,6 +113,12 @@ class ResumableRunner(SequentialRunner):
         except Exception:
             self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
             raise
+
+
+def _passed() -> Sequence[Release]:
+    """What went through the doors since the node at work began."""
+    gate = current()
+    return gate.passed if isinstance(gate, NodeGate) else ()
 
 
 @contextmanager

@@ -58,14 +58,6 @@ def test_whose_a_public_text_is_does_not_matter(tmp_path: Path, clients: list[st
     ]
 
 
-def test_the_private_table_is_no_public_table(tmp_path: Path) -> None:
-    path, link = tmp_path / "private.csv", tmp_path / "link.csv"
-    pd.DataFrame({"text": ["one", "two"]}).to_csv(path, index=False)
-    link.symlink_to(path)
-    with pytest.raises(ValueError, match=r"corpus\.public_path .*link\.csv is the private table, corpus\.path"):
-        public.public_records(Corpus(source="table", path=str(path), public_path=str(link)))
-
-
 def test_a_missing_public_table_is_named_by_its_own_parameter() -> None:
     with pytest.raises(FileNotFoundError, match=r"corpus\.public_path /nowhere/public\.csv is not a file"):
         public.public_records(Corpus(source="docstrings", public_path="/nowhere/public.csv"))

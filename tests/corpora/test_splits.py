@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.corpora.splits import corpus_splits, split_clients, split_of
+from fedtext.corpora.splits import client_splits, corpus_splits, split_of, splits_of
+from fedtext.params.corpus import Partition
 
 SHARES = {"validation_share": 0.1, "test_share": 0.2}
 
 
 def test_shares_are_kept_in_the_large():
-    splits = split_clients((str(i) for i in range(20_000)), **SHARES, seed=0).tolist()
+    splits = list(splits_of((str(i) for i in range(20_000)), **SHARES, seed=0).values())
     assert splits.count("test") == pytest.approx(4000, abs=250)  # 4.4 standard deviations
     assert splits.count("validation") == pytest.approx(2000, abs=190)
     assert splits.count("train") == 20_000 - splits.count("test") - splits.count("validation")
@@ -21,17 +23,18 @@ def test_shares_are_kept_in_the_large():
 def test_appending_or_reordering_never_moves_a_client(first, more, seed):
     ids = [f"client {i}" for i in range(first)]
     shares = {"validation_share": 0.3, "test_share": 0.3}
-    before = split_clients(ids, **shares, seed=seed)
+    before = splits_of(ids, **shares, seed=seed)
     longer = ids + [f"later {i}" for i in range(more)]
-    assert split_clients(longer, **shares, seed=seed)[:first].tolist() == before.tolist()
-    assert split_clients(ids[::-1], **shares, seed=seed)[::-1].tolist() == before.tolist()
+    after = splits_of(longer, **shares, seed=seed)
+    assert {one: after[one] for one in ids} == before
+    assert splits_of(ids[::-1], **shares, seed=seed) == before
 
 
 def test_a_client_has_one_split_however_often_it_occurs():
     ids = [str(i % 50) for i in range(500)]
-    splits = split_clients(ids, **SHARES, seed=1)
-    assert len(splits) == 500
-    assert splits[:50].tolist() * 10 == splits.tolist()
+    splits = splits_of(ids, **SHARES, seed=1)
+    assert splits == splits_of(ids[:50], **SHARES, seed=1)
+    assert splits == {one: split_of(one, **SHARES, seed=1) for one in ids[:50]}
 
 
 def test_growing_the_test_share_only_adds_to_it():
@@ -43,7 +46,7 @@ def test_growing_the_test_share_only_adds_to_it():
 
 def test_the_seed_draws_another_split():
     ids = [str(i) for i in range(200)]
-    assert split_clients(ids, **SHARES, seed=0).tolist() != split_clients(ids, **SHARES, seed=1).tolist()
+    assert splits_of(ids, **SHARES, seed=0) != splits_of(ids, **SHARES, seed=1)
 
 
 def test_the_split_of_an_id_never_changes():
@@ -52,11 +55,17 @@ def test_the_split_of_an_id_never_changes():
     assert found == ["test"] * 2 + ["train"] * 7 + ["validation", "test", "train"]
 
 
+def records(owners: list[str], splits: list[str] | None = None) -> pd.DataFrame:
+    """A corpus's records, with a column of splits or without."""
+    table = pd.DataFrame({"client_id": pd.Series(owners, dtype=object)})
+    return table if splits is None else table.assign(split=splits)
+
+
 def test_an_empty_split_is_an_error_with_a_remedy():
     with pytest.raises(ValueError, match=r"none of 3 clients falls into the .* split.*change\s+partition.seed"):
-        split_clients(["a", "b", "c"], validation_share=0.01, test_share=0.01, seed=0)
+        client_splits(records(["a", "b", "c"]), Partition(validation_share=0.01, test_share=0.01))
     with pytest.raises(ValueError, match="none of 0 clients"):
-        split_clients([], **SHARES, seed=0)
+        client_splits(records([]), Partition(**SHARES))
 
 
 def test_shares_must_leave_something_to_train_on():
@@ -66,7 +75,13 @@ def test_shares_must_leave_something_to_train_on():
 
 def test_a_corpus_keeps_its_own_splits():
     owners, given = ["a", "b", "c", "a"], ["train", "validation", "test", "train"]
-    assert corpus_splits(["c", "a", "a", "b"], owners, given).tolist() == ["test", "train", "train", "validation"]
+    expected = {"a": "train", "b": "validation", "c": "test"}
+    assert corpus_splits(owners, given) == expected
+    assert client_splits(records(owners, given), Partition()) == expected
+    by_hash = splits_of(map(str, range(99)), **SHARES, seed=4)
+    anew = Partition(**SHARES, split="hash", seed=4)
+    assert client_splits(records([str(i) for i in range(99)], ["train"] * 99), anew) == by_hash
+    assert client_splits(records([str(i) for i in range(99)]), anew.model_copy(update={"split": "corpus"})) == by_hash
 
 
 @pytest.mark.parametrize(
@@ -78,9 +93,9 @@ def test_a_corpus_keeps_its_own_splits():
 )
 def test_splits_that_a_corpus_cannot_have(given, reason):
     with pytest.raises(ValueError, match=reason):
-        corpus_splits(["a"], ["a", "b", "c"], given)
+        corpus_splits(["a", "b", "c"], given)
 
 
 def test_a_client_in_two_splits_is_refused():
     with pytest.raises(ValueError, match=r"one client in train and in test.*partition\.split=hash"):
-        corpus_splits(["a"], ["a", "b", "a"], ["train", "validation", "test"])
+        corpus_splits(["a", "b", "a"], ["train", "validation", "test"])

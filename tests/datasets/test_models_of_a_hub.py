@@ -38,10 +38,10 @@ print(json.dumps([told(kinds[kind][0](source=source), kinds[kind][1]) for kind, 
 """
 
 
-def ask(hub: Hub, home: Path, *asked: str) -> list[Any]:
+def ask(hub: Hub, home: Path, *asked: str, program: str = ASKED) -> list[Any]:
     """Identity, and a number that the weights decide, of every `kind source`; or the error's type and words."""
     settings = {**os.environ, "HF_ENDPOINT": hub.endpoint, "HF_HOME": str(home), "HF_HUB_DISABLE_TELEMETRY": "1"}
-    command = [sys.executable, "-c", ASKED, *asked]
+    command = [sys.executable, "-c", program, *asked]
     done = subprocess.run(command, check=False, env=settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     answers: list[Any] = json.loads(done.stdout.splitlines()[-1])
@@ -82,3 +82,20 @@ def test_a_model_is_its_commit_whatever_the_hub_does_next(tmp_path: Path) -> Non
         pinned,
         [encoder_name, entry],
     ]
+
+
+def test_a_node_that_reads_private_data_reads_a_model_of_the_hub_without_the_network(tmp_path: Path) -> None:
+    asked = ASKED.replace(
+        "    return float(next(model.load()[0].parameters())[0, 0])",
+        "    with watched(Watch('train', reads_private=True, may_read=False, data_root=Path('data'))):\n"
+        "        return float(next(model.load()[0].parameters())[0, 0])",
+    )
+    assert asked != ASKED
+    imports = "from pathlib import Path\nfrom fedtext.guard.side_effects import watched\nfrom fedtext.guard.watch import Watch\n"
+    hub = Hub()
+    hub.upload("owner/model", Path(bundled("on_device")))
+    with serving(hub):
+        (_, weight), own = ask(
+            hub, tmp_path / "home", "model owner/model", f"model {bundled('on_device')}", program=imports + asked
+        )
+    assert weight == own[1]

@@ -8,31 +8,26 @@ import pytest
 from kedro.io import DatasetError
 
 from fedtext.datasets.releases import ReleaseHistoryDataset
-from fedtext.provenance import ReleaseEntry, Store
+from fedtext.history import History
+from tests.privacy.histories import release, spent
 
 
-def entry(node: str, identity: str, result: str | None = None) -> ReleaseEntry:
-    return ReleaseEntry(node=node, identity=identity, parameters={}, result=result)
-
-
-def test_the_same_result_counts_once_and_a_run_that_was_cut_short_counts(tmp_path: Path) -> None:
-    dataset = ReleaseHistoryDataset(filepath=str(tmp_path))
+def test_every_answer_is_read_once_in_order_and_makes_the_history_another_one(tmp_path: Path) -> None:
+    dataset, history = ReleaseHistoryDataset(filepath=str(tmp_path)), History(tmp_path)
     assert dataset.load() == ()
-    before = dataset.identity()
-    with Store.locked(tmp_path) as store:
-        assert store.note_release(entry("vote", "one"))
-        assert dataset.load() == (entry("vote", "one"),)
-        assert store.note_release(entry("vote", "one", "bytes"))
-        assert not store.note_release(entry("vote", "one", "bytes"))
-        store.note_release(entry("vote", "two", "bytes"))
-        store.note_release(entry("vote", "three"))
-        store.note_release(entry("other", "one", "bytes"))
-    assert [(e.node, e.identity, e.result) for e in dataset.load()] == [
-        ("vote", "one", "bytes"),
-        ("vote", "three", None),
-        ("other", "one", "bytes"),
+    assert dataset.exists(), "no answer is a history too"
+    seen = {dataset.identity()}
+    votes = [spent(release(round=t), f"bytes {t}", node="vote") for t in (1, 2)]
+    for entry in (votes[0], votes[1], spent(None, "look", reason="no mechanism")):
+        assert history.add(entry)
+        seen.add(dataset.identity())
+    assert not history.add(votes[0])
+    assert [(e.node, e.round, e.receipt) for e in dataset.load()] == [
+        ("vote", 1, "bytes 1"),
+        ("vote", 2, "bytes 2"),
+        ("node", 0, "look"),
     ]
-    assert dataset.identity() != before
+    assert len(seen | {dataset.identity()}) == 4
 
 
 def test_nodes_do_not_write_it(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from fedtext.evaluation.conditions import compare_conditions
 from fedtext.evaluation.distribution import Bias, HeldOut, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.next_token import NextTokenCounts
 from fedtext.evaluation.scorecard import Distribution, Protection, scorecard
+from fedtext.evaluation.terms import Terms
 from fedtext.federation.communication import Cost
 
 LEVELS = {
@@ -77,5 +78,6 @@ def card(**changes: Any) -> dict[str, Any]:
         "distribution": distribution(),
         "costs": [cost.model_copy(update={"client_seconds": 0.003, "server_seconds": 31.0})],
         "synthetic_texts": 2500,
+        "terms": Terms(),
     }
     return scorecard(**{**given, **changes})

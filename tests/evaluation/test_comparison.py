@@ -158,6 +158,28 @@ def test_where_training_on_the_private_text_gains_nothing_nothing_is_called_alik
     assert verdict(claim, Interval(0.0, -1e-4, 1e-4, 3), tolerance=-1e-3) == UNDECIDED
 
 
+def test_without_a_control_on_the_private_text_the_gap_is_unknown_and_nothing_is_called_alike() -> None:
+    runs = [run(entry, seed) for seed in SEEDS for entry in LEVELS]
+    for one in runs:
+        del one.card["accuracy"]["conditions"]["private"]
+        if one.card["distribution"]:  # a priced evaluation's
+            one.card["distribution"] |= {"bias": None, "sets": {}}
+    found = compare_runs(runs, CLAIMS)
+    assert found["entries"]["popri"]["gap_closed"] is None
+    assert found["entries"]["popri"]["fid"] is None
+    assert found["fid_sizes"] == []
+    assert "private" not in found["conditions"]
+    for name in ("alike", "unlike"):
+        assert found["claims"][name]["tolerance"] is None
+        assert found["claims"][name]["accuracy"]["verdict"] == UNDECIDED
+    assert (
+        found["claims"]["more"]["accuracy"]["verdict"]
+        == compare_runs(RUNS, CLAIMS)["claims"]["more"]["accuracy"]["verdict"]
+    )
+    assert any("there is no control on the private text itself" in row[1] for row in claim_rows(found))
+    json.dumps(found, allow_nan=False)
+
+
 def test_a_claim_about_two_conditions_is_refused() -> None:
     with pytest.raises(ValueError, match="two conditions"):
         Claim(says="x", better="eps0", worse="private")

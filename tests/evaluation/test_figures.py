@@ -124,3 +124,10 @@ def test_span_of_the_figure_comes_from_released_points():
     near = pca_panels("PCA", {"synthetic": cloud(300, 1)}, HELD_OUT, CLIENTS, PCA)
     far = pca_panels("PCA", {"synthetic": cloud(300, 1)}, outlier, np.append(CLIENTS, 501), PCA)
     assert near.layout.xaxis.range == far.layout.xaxis.range
+
+
+def test_held_out_text_that_has_a_price_is_not_drawn():
+    figure = pca_panels("Sets", {"synthetic": cloud(300, 1), "public": cloud(300, 2)}, None, None, PCA)
+    assert {trace.type for trace in figure.data} == {"scatter"}
+    assert len(figure.data) == 2
+    assert "not shown" in figure.layout.annotations[-1].text

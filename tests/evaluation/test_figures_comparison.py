@@ -109,3 +109,12 @@ def test_figure_2_takes_each_run_s_own_panel_and_the_held_out_text_last() -> Non
     assert low <= min(reach) < max(reach) <= high
     assert np.allclose(decoded(points[0].x), PCA.project(cloud(50, 3))[:, 0])
     assert "no entry made synthetic text" in figures.sets_panels({}).layout.meta
+
+
+@pytest.mark.parametrize(("drawn", "last"), [(True, "held-out text"), (False, "public text")])
+def test_the_last_panel_of_the_sets_is_called_what_it_shows(drawn: bool, last: str) -> None:
+    held_out = (HELD_OUT, CLIENTS) if drawn else (None, None)
+    sets = {"synthetic": cloud(300, 1), "public": cloud(300, 2)}
+    one = json.loads(pca_panels("Sets", sets, *held_out, PCA).to_json())
+    titles = [note.text for note in figures.sets_panels({"popri": one}).layout.annotations]
+    assert last in titles

@@ -14,6 +14,7 @@ from fedtext.evaluation.next_token import (
     padded,
     token_rows,
 )
+from fedtext.generation.language_model import LanguageModel
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import CausalTraining
 from fedtext.training.causal_lm import train_causal_lm
@@ -156,3 +157,16 @@ def test_padding_teaches_nothing(llama):
     narrow_history = train_causal_lm(model, rows, recipe, seed=0, pad_token_id=PADDING)
     wide_history = train_causal_lm(wide, widened, recipe, seed=0, pad_token_id=PADDING)
     assert wide_history[-1]["loss"] == pytest.approx(narrow_history[-1]["loss"], rel=1e-3)
+
+
+def test_a_text_s_counts_are_its_own_to_the_last_bit_in_any_company():
+    model, tokenizer = LanguageModel("bundled:on_device").load()
+    rng = np.random.default_rng(0)
+    words = [token for token in tokenizer.get_vocab() if token.isalpha()]
+    texts = [" ".join(rng.choice(words, size=rng.integers(1, 40))) for _ in range(70)]
+    rows = token_rows(tokenizer, texts, 48)
+    together = count_next_tokens(model.float(), rows, batch_size=8)
+    for kept in (rng.permutation(70)[:33], np.array([5]), np.arange(69, -1, -1)):
+        some = count_next_tokens(model, [rows[i] for i in kept], batch_size=8)
+        assert np.array_equal(some.nats, together.nats[kept])
+        assert np.array_equal(some.correct, together.correct[kept])

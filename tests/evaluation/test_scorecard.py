@@ -6,12 +6,19 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from fedtext.evaluation.scorecard import Protection, epsilon_after
+from fedtext.evaluation.html import render_report
+from fedtext.evaluation.priced_distances import FeatureMap, ReleasedMean
+from fedtext.evaluation.scorecard import Distribution, Protection, epsilon_after
 from fedtext.evaluation.tables import protection_table
+from fedtext.evaluation.terms import Terms, TestUnits
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Release, open_ledger
 from fedtext.privacy.report import privacy_report
-from tests.evaluation.examples import accuracy, card, protection
+from tests.evaluation.examples import HELD_OUT, accuracy, card, cloud, protection
+
+TESTED = TestUnits(unit="client", units=120, epsilon=0.5, delta=1e-5, simulated=False)
 
 
 def test_scorecard_is_strict_json_and_starts_with_the_headline():
@@ -49,9 +56,10 @@ def test_limits_state_the_bias_and_unequal_conditions():
 def report(**declared: object) -> dict[str, Any]:
     privacy = Privacy(**{"epsilon": 2.0, "delta": 1e-5, **declared})
     release = Release(name="scores", round=1, mechanism="discrete Gaussian", sensitivity=1.0, noise_stddev=6.0)
-    ledger = open_ledger(privacy, 1000, [release])
-    for round_number in (1, 2):
-        ledger = ledger.charge(release.model_copy(update={"round": round_number}))
+    rounds = [release.model_copy(update={"round": number}) for number in (1, 2)]
+    ledger = open_ledger(privacy, 1000, rounds)
+    for one in rounds:
+        ledger = ledger.charge(one)
     return privacy_report(ledger)
 
 
@@ -80,3 +88,50 @@ def test_protection_refuses_nonsense():
         protection(adjacency="swap")
     with pytest.raises(ValidationError):
         protection(delta=0)
+
+
+def released_distances() -> Distribution:
+    phi = FeatureMap.of(cloud(300, 3), features=16, axes=3, seed=0)
+    released = ReleasedMean.of(phi, phi(HELD_OUT).sum(axis=0), 5.0)
+    rows = {name: released.compare(cloud(200, 4)) for name in ("synthetic", "public_control")}
+    curve = {"adapter": 0, "released_score": 0.1, **rows["synthetic"]}
+    return Distribution(rounds=(curve,), sets=rows, floor=released.floor(cloud(300, 3)))
+
+
+def test_a_priced_evaluation_s_report_has_no_fid_and_says_what_test_clients_are_promised() -> None:
+    made = card(distribution=released_distances(), terms=Terms(tested=TESTED))
+    json.dumps(made, allow_nan=False)
+    assert made["distribution"]["bias"] is None
+    assert made["distribution"]["sets"]["synthetic"]["fid"] is None
+    page = render_report(made, {}, [])
+    assert "Each of about 120 test clients is protected as well, with ε = 0.50" in page.partition("</div>")[0]
+    assert "Frechet on main axes" in page
+    assert ">FID<" not in page
+    assert "0.500 at δ = 10⁻⁵" in protection_table(made["protection"], made["terms"]["tested"])
+    assert any("There is no FID" in limit for limit in made["limits"])
+
+
+def test_terms_come_from_what_was_declared_and_reported() -> None:
+    table = Corpus(source="table", path="x.csv")
+    private = Privacy(epsilon=1.0, delta=1e-5)
+    priced = Terms.of(table, Evaluation(), private, {**report(), "epsilon": 0.5})
+    assert priced.tested == TESTED.model_copy(update={"units": 1000})
+    assert not priced.private_control
+    assert Terms.of(Corpus(), Evaluation(), private) == Terms(private_control=True, aggregation="secure")
+
+
+@pytest.mark.parametrize(
+    ("terms", "said", "unsaid"),
+    [
+        (Terms(), "The test clients are not protected by these figures", "ε = ∞"),
+        (Terms(tested=TESTED), "is protected as well", "not protected"),
+        (Terms(tested=TESTED.model_copy(update={"simulated": True})), "would be protected as well", "is protected"),
+        (Terms(private_control=True), "control at ε = ∞ was trained on the protected text itself", "secure"),
+        (Terms(aggregation="secure"), "simulates secure aggregation in one process", "ε = ∞"),
+        (Terms(aggregation="local"), "", "secure aggregation"),
+    ],
+)
+def test_the_first_lines_say_the_terms(terms: Terms, said: str, unsaid: str) -> None:
+    notes = " ".join(card(terms=terms)["notes"])
+    assert said in notes
+    assert unsaid not in notes

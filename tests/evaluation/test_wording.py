@@ -113,3 +113,17 @@ def test_missing_controls_are_said():
 
 def test_gap_within_noise_is_not_called_a_share():
     assert "of the gap" not in accuracy_sentence(accuracy(private=0.09))
+
+
+@pytest.mark.parametrize(
+    ("total", "said"),
+    [
+        (None, "all releases together."),
+        ({"epsilon": 1.0, "budget": 1.0, "releases": 1, "public": False}, "It is the only release of this data set"),
+        ({"epsilon": 2.341, "budget": 4.0, "releases": 3, "public": False}, "All 3 releases of this data set so far "
+         "come to ε = 2.35 of a budget of 4.00."),
+        ({"epsilon": "infinity", "budget": None, "releases": 2, "public": True}, "no finite ε; the text is public"),
+    ],
+)  # fmt: skip
+def test_second_sentence_says_what_the_data_set_has_cost_so_far(total, said):
+    assert said in epsilon_sentence(protection(total=total).model_dump())

@@ -12,14 +12,15 @@ from scipy import stats
 
 from fedtext.federation import correlated_sum as module
 from fedtext.federation import secure_sum
+from fedtext.federation.blocks import Block
 from fedtext.federation.correlated_sum import PlannedRun, correlated_sum, planned_run
 from fedtext.federation.participation import scheduled
-from fedtext.federation.secure_sum import digest
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.banded_factor import banded_factor
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.factorisation import Factorisation, independent, on_weight_grid, prefix_sums, tree
-from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.gate import OpenGate, standing
+from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 
 KEY = new_noise_key(5)
@@ -55,17 +56,19 @@ def run(
     factorisation: Factorisation,
     opened: Ledger,
     key: NoiseKey = KEY,
-    coins: str | None = None,
+    enrolled: np.ndarray | None = None,
+    public_digest: str = "",
     **other: Any,
 ) -> tuple[np.ndarray, Ledger]:
     """All rounds; `data[round, client]` is what a client would send. Released rows in order, and the last ledger."""
     planned = plan(factorisation, opened, data.shape[2], **other)
+    everybody = np.arange(data.shape[1]) if enrolled is None else enrolled
     open_sums, released, charged = np.zeros((0, data.shape[2]), dtype=np.int64), [], opened
     for t in range(1, factorisation.rounds + 1):
         done = correlated_sum(
-            lambda asked, t=t: [data[t - 1, asked]],
-            planned, clip_norm=CLIP_NORM, round=t, open_sums=open_sums, ledger=charged, key=key,
-            input_digest=coins or digest(data[t - 1]),
+            lambda asked, t=t: [Block(asked, data[t - 1, asked])],
+            planned, enrolled=everybody, clip_norm=CLIP_NORM, round=t, open_sums=open_sums, ledger=charged, key=key,
+            public_digest=public_digest,
         )  # fmt: skip
         open_sums, charged = done.open_sums, done.ledger
         released.append(done.released)
@@ -84,7 +87,8 @@ def round_sums(data: np.ndarray, separation: int = SEPARATION) -> np.ndarray:
     """X: what the clients whose turn it is add up to, clipped."""
     norms = np.linalg.norm(data, axis=2, keepdims=True)
     clipped = data * np.minimum(1, CLIP_NORM / np.maximum(norms, 1e-300))
-    turns = [scheduled(data.shape[1], separation=separation, round=t + 1, key=KEY) for t in range(len(data))]
+    everybody = np.arange(data.shape[1])
+    turns = [scheduled(everybody, separation=separation, round=t + 1, key=KEY) for t in range(len(data))]
     return np.array([rows[asked].sum(axis=0) for rows, asked in zip(clipped, turns, strict=True)])
 
 
@@ -143,7 +147,7 @@ def test_the_run_is_charged_once_and_calibrated_exactly(factorisation: Factorisa
 
 
 def moved_by(data: np.ndarray, neighbour: np.ndarray, factorisation: Factorisation) -> np.ndarray:
-    first, second = (run(some, factorisation, ledger(), coins="the same")[0] for some in (data, neighbour))
+    first, second = (run(some, factorisation, ledger())[0] for some in (data, neighbour))
     return first - second
 
 
@@ -153,12 +157,16 @@ def test_no_client_moves_all_rows_by_more_than_the_stated_sensitivity(factorisat
     rng = np.random.default_rng(3)
     data, dim = rng.normal(size=(ROUNDS, CLIENTS, 5)), 5
     stated = plan(factorisation, ledger(), dim).release.sensitivity
-    largest = 0.0
+    whole, largest = run(data, factorisation, ledger())[0], 0.0
     for client in range(CLIENTS):
         for aligned in (False, True):
             changed, other = data.copy(), data.copy()
             changed[:, client] = 0.0
             other[:, client] = 9 * (np.eye(5)[0] if aligned else rng.normal(size=(ROUNDS, 5)))
+            if not aligned:  # one who goes moves nobody: what is left is what a client that sends zeros leaves
+                left = run(data, factorisation, ledger(), enrolled=np.delete(np.arange(CLIENTS), client))[0]
+                assert np.array_equal(left, run(changed, factorisation, ledger())[0])
+                assert 0 < np.linalg.norm(whole - left) <= stated
             moved = moved_by(other, changed, factorisation)
             largest = max(largest, float(np.linalg.norm(moved)))
             if aligned:
@@ -177,6 +185,7 @@ def test_the_same_rounds_give_the_same_bytes_and_other_inputs_other_noise() -> N
     for changed in (
         run(other, banded(), ledger())[0],
         run(data, banded(), ledger(), name="others")[0],
+        run(data, banded(), ledger(), public_digest="others")[0],
         run(data, FACTORISATIONS[1], ledger())[0],
         run(data, banded(), ledger(), key=new_noise_key(6))[0],
     ):
@@ -189,7 +198,7 @@ def test_missing_shares_are_made_up_for_once() -> None:
     assert ratio == pytest.approx(1.25, rel=0.02)
 
 
-def untouched(asked: np.ndarray) -> Iterator[np.ndarray]:
+def untouched(asked: np.ndarray) -> Iterator[Block]:
     raise AssertionError("private data were read")
     yield
 
@@ -205,8 +214,9 @@ def untouched(asked: np.ndarray) -> Iterator[np.ndarray]:
 )
 def test_what_does_not_fit_is_refused_before_anything_is_read(changes: dict[str, Any], words: str) -> None:
     call = {"round": 1, "open_sums": np.zeros((0, 4), np.int64), "ledger": ledger(), "clip_norm": CLIP_NORM, **changes}
+    call |= {"enrolled": np.arange(CLIENTS), "key": KEY, "public_digest": ""}
     with pytest.raises(ValueError, match=words):
-        correlated_sum(untouched, plan(banded(), ledger(), 4), key=KEY, input_digest="", **call)
+        correlated_sum(untouched, plan(banded(), ledger(), 4), **call)
 
 
 def test_a_ledger_that_paid_for_other_weights_does_not_pay_for_these() -> None:
@@ -214,24 +224,65 @@ def test_a_ledger_that_paid_for_other_weights_does_not_pay_for_these() -> None:
     with pytest.raises(ValueError, match="paid for by round 1"):
         correlated_sum(
             untouched, plan(banded(), ledger(), 4), clip_norm=CLIP_NORM, round=4,
-            open_sums=np.zeros((2, 4), np.int64), ledger=paid, key=KEY, input_digest="",
+            open_sums=np.zeros((2, 4), np.int64), ledger=paid, key=KEY, enrolled=np.arange(CLIENTS), public_digest="",
         )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "declared",
-    [{"aggregation": "local"}, {"sampling": "poisson", "clients_per_round": 4}, {"adjacency": "add_remove"}],
+    [{"aggregation": "local"}, {"sampling": "poisson", "clients_per_round": 4}],
 )
 def test_declarations_that_do_not_fit_are_refused(declared: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"keeps a schedule of its own|moves the others to other rounds"):
+    with pytest.raises(ValueError, match="keeps a schedule of its own"):
         plan(banded(), ledger(**declared), 4)
 
 
-def test_more_clients_than_were_asked_are_refused() -> None:
-    with pytest.raises(ValueError, match="more clients contribute"):
+def test_adding_or_removing_a_client_costs_what_silencing_it_does() -> None:
+    """A client more or less moves nobody to another round, so add_remove can be declared, at the same price."""
+    data = np.zeros((ROUNDS, CLIENTS, 4))
+    zeroed, removed = (run(data, banded(), ledger(adjacency=one))[1] for one in ("zero_out", "add_remove"))
+    assert removed.epsilon() == zeroed.epsilon() < removed.epsilon("replace_one")
+
+
+@pytest.mark.parametrize("answer", ["another", "twice", "all of them, one twice"])
+def test_a_client_that_was_not_asked_or_answers_twice_is_refused(answer: str) -> None:
+    asked_in_round_1 = scheduled(np.arange(CLIENTS), separation=SEPARATION, round=1, key=KEY)
+    another = np.setdiff1d(np.arange(CLIENTS), asked_in_round_1)[:1]
+    once_too_often = np.append(asked_in_round_1, asked_in_round_1[0])
+    codes = {"another": another, "twice": asked_in_round_1[[0, 0]]}.get(answer, once_too_often)
+    with pytest.raises(ValueError, match="sums: a client contributes that was not asked, or contributes twice"):
         correlated_sum(
-            lambda asked: [np.zeros((len(asked) + 1, 4))], plan(banded(), ledger(), 4), clip_norm=CLIP_NORM, round=1,
-            open_sums=np.zeros((0, 4), np.int64), ledger=ledger(), key=KEY, input_digest="",
+            lambda asked: [Block(codes, np.zeros((len(codes), 4)))], plan(banded(), ledger(), 4), clip_norm=CLIP_NORM,
+            round=1, open_sums=np.zeros((0, 4), np.int64), ledger=ledger(), key=KEY, enrolled=np.arange(CLIENTS),
+            public_digest="",
+        )  # fmt: skip
+
+
+def test_the_gate_stands_before_every_round_and_is_told_of_each() -> None:
+    told: list[tuple[str, int]] = []
+
+    class Watch(OpenGate):
+        def admit(self, release: Release, ledger: Ledger) -> None:
+            told.append(("admit", 0))
+
+        def confirm(self, release: Release, round: int, receipt: str) -> None:
+            told.append((receipt, round))
+
+    class Shut(OpenGate):
+        def admit(self, release: Release, ledger: Ledger) -> None:
+            raise RuntimeError("not admitted")
+
+    data = np.zeros((ROUNDS, CLIENTS, 4))
+    with standing(Watch()):
+        released, _ = run(data, banded(), ledger())
+    assert np.array_equal(released, run(data, banded(), ledger())[0])
+    assert [word for word, _ in told[::2]] == ["admit"] * ROUNDS
+    assert [round for _, round in told[1::2]] == [1, 2, 3, 4, 5, 6]
+    assert len({receipt for receipt, _ in told[1::2]}) == ROUNDS
+    with standing(Shut()), pytest.raises(RuntimeError, match="not admitted"):
+        correlated_sum(
+            untouched, plan(banded(), ledger(), 4), clip_norm=CLIP_NORM, round=1, open_sums=np.zeros((0, 4), np.int64),
+            ledger=ledger(), key=KEY, enrolled=np.arange(CLIENTS), public_digest="",
         )  # fmt: skip
 
 
@@ -254,7 +305,7 @@ def passes_audit(factorisation: Factorisation) -> bool:
     released, _ = run(data, factorisation, ledger(CANARIES))
     signal = np.zeros((len(released), CANARIES))
     for t in range(1, ROUNDS + 1):
-        asked = scheduled(CANARIES, separation=SEPARATION, round=t, key=KEY)
+        asked = scheduled(np.arange(CANARIES), separation=SEPARATION, round=t, key=KEY)
         signal[:, asked] += CLIP_NORM * factorisation.encoder[:, t - 1, None]
     seen = (signal * released).sum(axis=0) / np.square(signal).sum(axis=0)
     right = int(((seen > 0.5) == present).sum())

@@ -127,6 +127,24 @@ def test_the_share_bound_covers_the_true_divergence(shares: int) -> None:
     assert 0.01 < ratio <= share_divergence(total, shares, 1)
 
 
+@pytest.mark.parametrize("multiplier", [1e-6, 1.5e-3])
+def test_noise_too_thin_to_be_cut_into_shares_is_refused_where_clients_add_it(multiplier: float) -> None:
+    """The first is below half a grid point a share, where no bound is known; the second has one, of 1e-6 nats."""
+    with pytest.raises(ValueError, match=r"scores: noise of .* grid points in 300 shares .* local or trusted"):
+        plan(300, dim=100, multiplier=multiplier)
+    for aggregation in ("trusted", "local"):
+        assert plan(300, dim=100, multiplier=multiplier, aggregation=aggregation).stddev_on_grid > 2
+    assert plan(300, dim=100, multiplier=2e-3).stddev_on_grid > 30
+
+
+@pytest.mark.parametrize("shares", [2**16 - 1, 2**16, 2**16 + 1, 200_000])
+def test_the_share_bound_of_many_shares_is_the_sum_of_all_terms_or_a_little_more(shares: int) -> None:
+    variance, k = 0.3, np.arange(1, shares)
+    exact = 7 * 10 * math.fsum(np.exp(-2 * math.pi**2 * variance * k / (k + 1)))
+    found = share_divergence(math.sqrt(variance * shares), shares, 7)
+    assert exact * (1 - 1e-9) <= found <= exact * (1 + 1e-3)
+
+
 def test_the_share_bound_vanishes_on_the_grid_and_refuses_thin_shares() -> None:
     planned = plan(10_000, 18_000)
     assert share_divergence(planned.stddev_on_grid, 10_000, 18_000) < 1e-300

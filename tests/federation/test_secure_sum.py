@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fedtext.federation import secure_sum
-from fedtext.federation.mechanism import planned_sum
-from fedtext.federation.secure_sum import digest, private_sum
+from fedtext.federation.blocks import Block
+from fedtext.federation.mechanism import PlannedSum, planned_sum
+from fedtext.federation.secure_sum import client_messages, digest, private_sum
+from fedtext.federation.units import unit_codes
 from fedtext.params.privacy import Adjacency, Privacy
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.gate import OpenGate, standing
+from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 
 KEY = new_noise_key(21)
@@ -34,22 +37,25 @@ def summed(
     rows: np.ndarray,
     opened: Ledger,
     *,
+    units: np.ndarray | None = None,
     blocks: int = 1,
     multiplier: float = MULTIPLIER,
     key: NoiseKey = KEY,
     **other: Any,
 ) -> np.ndarray:
-    arguments = {
-        "clip_norm": 1.0,
-        "name": "scores",
-        "round": 1,
-        "asked": np.arange(len(rows)),
-        "input_digest": digest(rows),
-    }
-    arguments |= other
-    parts = np.array_split(rows, blocks) if len(rows) else iter(())
+    codes = np.arange(len(rows)) if units is None else units
+    arguments = {"clip_norm": 1.0, "name": "scores", "round": 1, "asked": codes, "public_digest": ""} | other
+    cut = map(Block, np.array_split(codes, blocks), np.array_split(rows, blocks))
+    parts = cut if len(rows) else iter(())
     total, _ = private_sum(parts, dim=rows.shape[1], noise_multiplier=multiplier, ledger=opened, key=key, **arguments)
     return total
+
+
+def plan(opened: Ledger, dim: int, *, clip_norm: float = 1.0, round: int = 1) -> PlannedSum:
+    return planned_sum(
+        opened.declaration, opened.population, dim=dim, clip_norm=clip_norm, noise_multiplier=MULTIPLIER, name="scores",
+        round=round,
+    )  # fmt: skip
 
 
 def unit_rows(clients: int, dim: int, seed: int = 0) -> np.ndarray:
@@ -81,9 +87,7 @@ def test_noise_has_the_stated_deviation(aggregation: str, share: float) -> None:
     clients, dim = (1, 40_000) if aggregation != "local" else (4, 20_000)
     opened = ledger(aggregation=aggregation)
     noise = summed(np.zeros((clients, dim)), opened, multiplier=MULTIPLIER * share)
-    stated = planned_sum(
-        opened.declaration, 5000, dim=dim, clip_norm=1.0, noise_multiplier=MULTIPLIER, name="scores", round=1
-    ).release.noise_stddev * math.sqrt(clients if aggregation == "local" else 1)
+    stated = plan(opened, dim).release.noise_stddev * math.sqrt(clients if aggregation == "local" else 1)
     p_value = stats.chi2.cdf(np.square(noise / stated).sum(), dim)
     assert (p_value < 1e-6) if share < 1 else (1e-3 < p_value < 1 - 1e-3)
     assert stats.kstest(noise / np.std(noise), "norm").pvalue > 1e-3
@@ -96,11 +100,14 @@ def test_missing_shares_are_made_up_for() -> None:
 
 
 @pytest.mark.parametrize("aggregation", ["secure", "trusted", "local"])
-def test_the_same_call_gives_the_same_bytes_whatever_the_blocks(aggregation: str) -> None:
+def test_the_same_call_gives_the_same_bytes_whatever_the_blocks_and_the_order(aggregation: str) -> None:
     rows = unit_rows(30, 7)
     first = summed(rows, ledger(aggregation=aggregation))
     assert first.tobytes() == summed(rows, ledger(aggregation=aggregation), blocks=1).tobytes()
     assert first.tobytes() == summed(rows, ledger(aggregation=aggregation), blocks=7).tobytes()
+    order = np.random.default_rng(1).permutation(30)
+    shuffled = summed(rows[order], ledger(aggregation=aggregation), units=order, blocks=4)
+    assert first.tobytes() == shuffled.tobytes()
 
 
 @pytest.mark.parametrize("aggregation", ["secure", "local"])
@@ -123,7 +130,7 @@ def test_every_value_is_on_the_grid() -> None:
     [
         {"round": 2},
         {"name": "other"},
-        {"input_digest": "another"},
+        {"public_digest": "another"},
         {"key": new_noise_key(22)},
         {"multiplier": 10.0, "clip_norm": 2.0},
     ],
@@ -135,11 +142,11 @@ def test_any_change_gives_independent_noise(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("aggregation", ["secure", "trusted", "local"])
-def test_a_forgotten_input_does_not_cancel_the_noise(aggregation: str) -> None:
+def test_two_different_sums_of_one_name_do_not_share_their_noise(aggregation: str) -> None:
     rows, other = np.zeros((2, 5000)), np.zeros((2, 5000))
     other[:, 0] = 1.0
     opened = ledger(aggregation=aggregation)
-    first, second = (summed(some, opened, input_digest="the same for both") for some in (rows, other))
+    first, second = (summed(some, opened) for some in (rows, other))
     assert np.std(first - second) > 1.3 * MULTIPLIER * (math.sqrt(2) if aggregation == "local" else 1)
 
 
@@ -147,7 +154,7 @@ def test_the_ledger_is_charged_what_was_planned() -> None:
     opened = ledger(honest_fraction=0.9)
     rows = unit_rows(10, 16)
     _, charged = private_sum(
-        [rows],
+        [Block(np.arange(10), rows)],
         dim=16,
         asked=np.arange(10),
         clip_norm=1.0,
@@ -156,16 +163,13 @@ def test_the_ledger_is_charged_what_was_planned() -> None:
         round=4,
         ledger=opened,
         key=KEY,
-        input_digest=digest(rows),
+        public_digest="",
     )
-    plan = planned_sum(
-        opened.declaration, 5000, dim=16, clip_norm=1.0, noise_multiplier=MULTIPLIER, name="scores", round=4
-    )
-    assert charged.releases == (plan.release,)
+    assert charged.releases == (plan(opened, 16, round=4).release,)
     assert opened.releases == ()
 
 
-def untouched() -> Iterator[np.ndarray]:
+def untouched() -> Iterator[Block]:
     raise AssertionError("private data were read")
     yield
 
@@ -173,7 +177,7 @@ def untouched() -> Iterator[np.ndarray]:
 def unread(**other: Any) -> None:
     """A sum whose call is refused before any block is read."""
     call: dict[str, Any] = {"dim": 4, "asked": np.arange(3), "clip_norm": 1.0, "noise_multiplier": MULTIPLIER}
-    call |= {"name": "scores", "round": 1, "ledger": ledger(), "key": KEY, "input_digest": ""}
+    call |= {"name": "scores", "round": 1, "ledger": ledger(), "key": KEY, "public_digest": ""}
     private_sum(untouched(), **(call | other))
 
 
@@ -184,6 +188,7 @@ def unread(**other: Any) -> None:
         (ValueError, {"modulus_bits": 12}),
         (ValueError, {"noise_multiplier": 0.0}),
         (ValueError, {"clip_norm": -1.0}),
+        (ValueError, {"asked": np.arange(5001)}),
     ],
 )
 def test_overdraft_and_bad_plans_are_refused_before_any_block_is_read(
@@ -200,21 +205,19 @@ def test_a_calibrated_multiplier_pays_for_its_rounds_and_no_more(adjacency: Adja
     multiplier = noise_multiplier(epsilon=1.0, delta=3e-6, rounds=5, adjacency=adjacency)
     rows = unit_rows(10, 16)
     call: dict[str, Any] = {"dim": 16, "asked": np.arange(10), "clip_norm": 1.0, "noise_multiplier": multiplier}
-    call |= {"name": "scores", "key": KEY}
+    call |= {"name": "scores", "key": KEY, "public_digest": ""}
     charged = declared
     for round in range(5):
-        _, charged = private_sum([rows], round=round, ledger=charged, input_digest=digest(rows), **call)
+        _, charged = private_sum([Block(np.arange(10), rows)], round=round, ledger=charged, **call)
     assert charged.epsilon() == pytest.approx(1.0, abs=1e-6)
     with pytest.raises(BudgetExceeded):
-        private_sum(untouched(), round=5, ledger=charged, input_digest="", **call)
+        private_sum(untouched(), round=5, ledger=charged, **call)
 
 
 def test_the_modulus_keeps_every_legal_sum() -> None:
     rows = np.tile([[1.0, 0.0, -1.0]], (300, 1))
     opened = ledger(300, delta=1e-6)
-    bits = planned_sum(
-        opened.declaration, 300, dim=3, clip_norm=math.sqrt(2), noise_multiplier=MULTIPLIER, name="scores", round=1
-    ).message_bits
+    bits = plan(opened, 3, clip_norm=math.sqrt(2)).message_bits
     narrow = summed(rows, opened, clip_norm=math.sqrt(2), modulus_bits=bits)
     assert np.array_equal(narrow, summed(rows, opened, clip_norm=math.sqrt(2)))
     assert abs(narrow[0] - 300) < 6 * 1.5 * MULTIPLIER
@@ -236,32 +239,40 @@ def test_an_empty_draw_is_pure_noise() -> None:
     assert not summed(empty, ledger(aggregation="local")).any()
 
 
-@pytest.mark.parametrize("rows", [np.full((2, 4), np.nan), np.full((2, 4), np.inf)])
-def test_broken_rows_are_refused(rows: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="NaN"):
-        summed(rows, ledger(), input_digest="")
+@pytest.mark.parametrize("aggregation", ["secure", "trusted", "local"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
+def test_a_client_with_a_broken_row_is_as_silent_as_one_without_a_row(aggregation: str, bad: float) -> None:
+    """Whether a release happens at all must not be one client's say, and nobody is to see that its row was broken."""
+    rows, opened = unit_rows(5, 40), ledger(aggregation=aggregation)
+    rows[3, 7] = bad
+    others = np.delete(np.arange(5), 3)
+    silent = summed(rows[others], opened, units=others, asked=np.arange(5))
+    assert summed(rows, opened).tobytes() == silent.tobytes()
 
 
 def test_blocks_of_another_width_and_too_many_clients_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"\(2, 5\).*\(clients, 4\)"):
-        private_sum(
-            [np.zeros((2, 5))],
-            dim=4,
-            asked=np.arange(2),
-            clip_norm=1.0,
-            noise_multiplier=MULTIPLIER,
-            name="scores",
-            round=1,
-            ledger=ledger(),
-            key=KEY,
-            input_digest="",
-        )
+    for codes, width in ((np.arange(2), 5), (np.arange(3), 4)):
+        call: dict[str, Any] = {"dim": 4, "asked": np.arange(3), "clip_norm": 1.0, "noise_multiplier": MULTIPLIER}
+        call |= {"name": "scores", "round": 1, "ledger": ledger(), "key": KEY, "public_digest": ""}
+        with pytest.raises(ValueError, match=rf"\(2, {width}\) of {len(codes)} clients; rows of 4 numbers"):
+            private_sum([Block(codes, np.zeros((2, width)))], **call)
     with pytest.raises(ValueError, match="31 clients are asked, 30 were accounted for"):
         summed(np.zeros((31, 4)), ledger(30))
     with pytest.raises(ValueError, match="11 clients are asked, 10 were accounted for"):
         summed(np.zeros((11, 4)), ledger(30, sampling="fixed_size", clients_per_round=10))
-    with pytest.raises(ValueError, match="more clients contribute than the 9 that were asked"):
+    with pytest.raises(ValueError, match="contributes that was not asked"):
         summed(np.zeros((10, 4)), ledger(30), asked=np.arange(9))
+
+
+@pytest.mark.parametrize("aggregation", ["secure", "trusted", "local"])
+@pytest.mark.parametrize("blocks", [1, 2, 4])
+@pytest.mark.parametrize("codes", [[1, 2, 3, 1], [1, 1, 2, 3], [1, 2, 3, 5], [5, 5, 1, 2]])
+def test_a_unit_that_was_not_asked_or_comes_twice_is_refused(aggregation: str, blocks: int, codes: list[int]) -> None:
+    """As many rows as were asked for, too: a unit that answers for another one as well moves the sum by twice a clip."""
+    units, asked = np.array(codes), np.arange(1, 5)
+    with pytest.raises(ValueError, match=r"scores: a client contributes that was not asked, or contributes twice"):
+        summed(np.zeros((4, 6)), ledger(aggregation=aggregation), units=units, asked=asked, blocks=blocks)
+    assert summed(np.zeros((4, 6)), ledger(), units=asked, asked=asked, blocks=blocks).shape == (6,)
 
 
 def test_who_is_silent_does_not_show_under_local_noise() -> None:
@@ -270,9 +281,7 @@ def test_who_is_silent_does_not_show_under_local_noise() -> None:
     spread = np.std(summed(rows, opened, asked=np.arange(12)))
     assert spread == pytest.approx(MULTIPLIER * math.sqrt(12), rel=0.05)
     assert spread == pytest.approx(np.std(summed(np.zeros((12, 5000)), opened)), rel=0.05)
-    assert np.array_equal(
-        summed(rows, opened, asked=np.arange(12)), summed(np.zeros((12, 5000)), opened, input_digest=digest(rows))
-    )
+    assert np.array_equal(summed(rows, opened, asked=np.arange(12)), summed(np.zeros((12, 5000)), opened))
 
 
 def test_a_key_of_another_source_than_declared_is_refused_before_any_block_is_read() -> None:
@@ -289,18 +298,111 @@ def test_no_client_moves_the_sum_by_more_than_the_stated_sensitivity(seed: int, 
     rows = rng.normal(size=(6, dim)) * rng.choice([1e-3, 1.0, 1e3], size=(6, 1))
     without, replaced = rows.copy(), rows.copy()
     without[2], replaced[2] = 0.0, -scale * rows[2]
-    before, zeroed, swapped = (summed(some, ledger(), input_digest="one") for some in (rows, without, replaced))
-    stated = planned_sum(
-        ledger().declaration, 5000, dim=dim, clip_norm=1.0, noise_multiplier=MULTIPLIER, name="scores", round=1
-    ).release.sensitivity
+    before, zeroed, swapped = (summed(some, ledger()) for some in (rows, without, replaced))
+    others = np.delete(np.arange(6), 2)
+    removed = summed(rows[others], ledger(), units=others)
+    stated = plan(ledger(), dim).release.sensitivity
     assert np.linalg.norm(before - zeroed) <= stated
     assert np.linalg.norm(before - swapped) <= 2 * stated
+    assert np.array_equal(removed, zeroed)
+
+
+def sent(
+    codes: np.ndarray, rows: np.ndarray, key: NoiseKey = KEY, stream: tuple[str, ...] = ("a",)
+) -> dict[int, bytes]:
+    """Each unit's message."""
+    messages = client_messages([Block(codes, rows)], plan(ledger(), rows.shape[1]), 1.0, key, stream)
+    return {unit: message.tobytes() for unit, message in messages}
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**31), dim=st.integers(1, 40), company=st.integers(0, 9))
+def test_what_a_client_sends_depends_on_nobody_else(seed: int, dim: int, company: int) -> None:
+    """Alone, in other company, at another place, beside clients of the same text: the same bytes."""
+    rng = np.random.default_rng(seed)
+    codes, rows = unit_codes([f"client {i}" for i in range(company + 1)]), rng.normal(size=(company + 1, dim))
+    alone = sent(codes[:1], rows[:1])[int(codes[0])]
+    others = rng.permutation(company + 1)
+    others_rows = np.where(others[:, None] == 0, rows[others], rng.normal(size=rows.shape) * rng.choice([0, 9]))
+    assert sent(codes, rows)[int(codes[0])] == alone
+    assert sent(codes[others], others_rows)[int(codes[0])] == alone
+
+
+def test_every_client_tosses_coins_of_its_own() -> None:
+    """The same row of 200 clients: no two messages are alike, and their mean is the row; other streams toss anew."""
+    codes, row = unit_codes([str(i) for i in range(200)]), np.full((1, 64), 0.01 + 0.3 * 2.0**-13)
+    messages = sent(codes, row.repeat(200, axis=0))
+    assert len(set(messages.values())) == 200
+    grid = np.array([np.frombuffer(message, dtype=np.int64) for message in messages.values()])
+    down, up = np.unique(grid)
+    share = row[0, 0] / plan(ledger(), 64).step - down
+    assert (up - down, 0 < share < 1) == (1, True)
+    right = stats.binomtest(int((grid == up).sum()), grid.size, share)
+    assert right.pvalue > 1e-4
+    assert stats.binomtest(right.k, grid.size, 1 - share).pvalue < 1e-6
+    changed = [sent(codes[:1], row, new_noise_key(22)), sent(codes[:1], row, stream=("b",))]
+    assert all(one[int(codes[0])] != messages[int(codes[0])] for one in changed)
+
+
+@pytest.mark.parametrize("change", [{"round": 2}, {"name": "other"}, {"public_digest": "other"}, {"clip_norm": 1.5}])
+@pytest.mark.usefixtures("silent")
+def test_another_release_tosses_other_coins(change: dict[str, Any]) -> None:
+    rows = unit_rows(5, 50) / 2
+    assert not np.array_equal(summed(rows, ledger()), summed(rows, ledger(), **change))
+
+
+class Watch(OpenGate):
+    """A gate that writes down what it is told."""
+
+    def __init__(self, refusing: str = "") -> None:
+        self.refusing, self.told, self.receipts = refusing, list[Any](), list[str]()
+
+    def admit(self, release: Release, ledger: Ledger) -> None:
+        self.told.append(("admit", release.name))
+        if self.refusing == "admit":
+            raise RuntimeError("not admitted")
+
+    def confirm(self, release: Release, round: int, receipt: str) -> None:
+        self.told.append(("confirm", release.name, round))
+        self.receipts.append(receipt)
+        if self.refusing == "confirm":
+            raise RuntimeError("not confirmed")
+
+
+def test_the_gate_is_asked_before_anything_is_read_and_told_before_anything_leaves() -> None:
+    rows = unit_rows(5, 4)
+    with standing(Watch("admit")), pytest.raises(RuntimeError, match="not admitted"):
+        unread()
+    with standing(Watch("confirm")), pytest.raises(RuntimeError, match="not confirmed"):
+        summed(rows, ledger())
+    with standing(watch := Watch()):
+        released = summed(rows, ledger(), round=3)
+    assert watch.told == [("admit", "scores"), ("confirm", "scores", 3)]
+    assert np.array_equal(released, summed(rows, ledger(), round=3)), "the gate that watches changes nothing"
+
+
+@pytest.mark.parametrize("aggregation", ["secure", "trusted", "local"])
+def test_a_receipt_is_the_same_for_the_same_sum_only_and_says_nothing_without_the_key(aggregation: str) -> None:
+    rows, opened = unit_rows(5, 4), ledger(aggregation=aggregation)
+    moved = rows.copy()
+    moved[0] = 0.0
+    with standing(watch := Watch()):
+        summed(rows, opened)
+        summed(rows, opened, blocks=3)
+        summed(moved, opened)
+        summed(rows, opened, key=new_noise_key(22))
+        summed(rows, opened, round=2)
+        summed(rows, opened, public_digest="other")
+    first, again, *others = watch.receipts
+    assert first == again
+    assert len({first, *others}) == 5
+    assert all(len(receipt) == 32 and int(receipt, 16) >= 0 for receipt in watch.receipts)
 
 
 @pytest.mark.usefixtures("silent")
 def test_the_stated_sensitivity_is_nearly_reached() -> None:
     rows = np.eye(3) * 50
-    moved = summed(rows, ledger(), input_digest="one") - summed(rows * [[0], [1], [1]], ledger(), input_digest="one")
+    moved = summed(rows, ledger()) - summed(rows * [[0], [1], [1]], ledger())
     assert 0.999 < np.linalg.norm(moved) <= 1.001
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedtext.corpora.public import stdlib_records
+from fedtext.params.corpus import Corpus
 from tests.neighbours.world_sizes import small
 from tests.neighbours.worlds import World, moved
 
@@ -44,15 +46,18 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
 ]
 
 
-def written(rng: np.random.Generator) -> str:
-    return " ".join(rng.choice(WORDS, size=rng.integers(8, 60)))
+LONGEST = {"client": 60, "record": 14}  # words: a record that is a unit is one sample, a client's may be several
 
 
-def corpus(clients: int = 28, seed: int = 0) -> pd.DataFrame:
-    """One to five records a client, of very different lengths: short enough that each is one sample."""
-    rng = np.random.default_rng(seed)
+def written(rng: np.random.Generator, unit: str) -> str:
+    return " ".join(rng.choice(WORDS, size=rng.integers(4, LONGEST[unit])))
+
+
+def corpus(unit: str, clients: int = 28) -> pd.DataFrame:
+    """One to five records a client, of very different lengths."""
+    rng = np.random.default_rng(0)
     owners = [f"person {i:02d}" for i in range(clients) for _ in range(rng.integers(1, 6))]
-    texts = [written(rng) for _ in owners]
+    texts = [written(rng, unit) for _ in owners]
     return pd.DataFrame({"client_id": owners, "text": texts, "label": None, "date": None})
 
 
@@ -64,15 +69,15 @@ def neighbours(records: pd.DataFrame, trained: list[str], unit: str) -> dict[str
         rows = rows[:1] if unit == "record" else rows
         found[f"the {place} gone"] = records.drop(index=rows).reset_index(drop=True)
         found[f"the {place} with other text"] = records.assign(
-            text=records["text"].where(~records.index.isin(rows), [written(rng) for _ in range(len(records))])
+            text=records["text"].where(~records.index.isin(rows), [written(rng, unit) for _ in range(len(records))])
         )
     return found
 
 
 @cache
 def first_world(number: int) -> World:
-    algorithm, changes, _ = FORMS[number]
-    return World(algorithm, corpus(), small(changes))
+    algorithm, changes, unit = FORMS[number]
+    return World(algorithm, corpus(unit), small(changes))
 
 
 @pytest.mark.parametrize("number", range(len(FORMS)), ids=[f"{name}-{i}" for i, (name, *_) in enumerate(FORMS)])
@@ -80,10 +85,36 @@ def test_one_unit_moves_nothing_but_its_own_message(number: int) -> None:
     world, unit = first_world(number), FORMS[number][2]
     assert all(sent.total() > 3 for sent in world.messages.values()), "hardly anybody sent anything"
     trained = sorted(set(world.value("private_train")["client_id"]))
+    holds(world, corpus(unit), trained, unit)
+
+
+def holds(world: World, records: pd.DataFrame, owners: list[str], unit: str) -> None:
+    """Every neighbour of the world differs from it in one message of each release at most, and in one at all."""
     seen = 0
-    for change, records in neighbours(corpus(), trained, unit).items():
-        for release, (gone, come) in moved(world.messages, world.beside(records)).items():
+    for change, other in neighbours(records, owners, unit).items():
+        for release, (gone, come) in moved(world.messages, world.beside(other)).items():
             assert gone <= 1, f"{change}: {gone} messages of {release} are not as they were"
             assert come <= ("other" in change), f"{change}: {come} messages of {release} are new"
             seen += gone
     assert seen, "no change was seen at all"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["popri", "dp_fedavg"])
+def test_one_test_client_moves_nothing_but_its_own_message_of_the_evaluation(algorithm: str) -> None:
+    private = {"corpus": {"public_texts": 40, "declared_public": False}, "partition": {"test_share": 0.4}}
+    declared = {"privacy": {"epsilon": 8.0, "delta": 1e-3, "noise_seed": 7, "population": 28}}
+    world = World(algorithm, corpus("client"), small(private | declared), of_evaluation=True)
+    assert any("accuracy" in release for release in world.messages)
+    holds(world, corpus("client"), sorted(set(world.value("private_test")["client_id"])), "client")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["popri", "pe", "dp_fedavg", "dp_ftrl"])
+def test_one_object_of_the_default_corpus_moves_nothing_but_its_own_message(algorithm: str) -> None:
+    """The default job as it is, but for the rounds: one is enough, and what it releases is the neighbour's too."""
+    one_round = {"pe": {"rounds": 1}, "dp_fedavg": {"rounds": 1}, "dp_ftrl": {"rounds": 1, "separation": 1}}
+    records = stdlib_records(Corpus())
+    world = World(algorithm, records, {"privacy": {"noise_seed": 7}, **one_round}, env=None)
+    assert all(sent.total() > 2000 for sent in world.messages.values())
+    holds(world, records, sorted(set(world.value("private_train")["client_id"])), "client")

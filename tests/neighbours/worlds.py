@@ -38,11 +38,21 @@ class World:
     Args:
         algorithm: Its name in the registry.
         records: `client_id`, `text`, `label`, `date`.
-        parameters: Laid over `conf/base`, as `--params` would.
+        parameters: Laid over the environment, as `--params` would.
+        env: The configuration's environment.
+        of_evaluation: Whether the releases of the held-out evaluation are looked at, in place of the algorithm's.
     """
 
-    def __init__(self, algorithm: str, records: pd.DataFrame, parameters: dict[str, Any]) -> None:
-        self._nodes = _until_released(_registered(parameters)[algorithm])
+    def __init__(
+        self,
+        algorithm: str,
+        records: pd.DataFrame,
+        parameters: dict[str, Any],
+        *,
+        env: str | None = "tiny",
+        of_evaluation: bool = False,
+    ) -> None:
+        self._nodes = _until_released(_registered(parameters, env)[algorithm], of_evaluation)
         self._values = {"private_records": records, **_models(), **_parameters(self._nodes)}
         self.messages: Messages = {}
         self._folder = TemporaryDirectory()
@@ -74,7 +84,8 @@ class World:
 
     def _saved(self, name: str, value: Any) -> Any:
         """A model that was trained goes through its directory, as in the catalog; all else is handed on."""
-        if not hasattr(value, "save_pretrained"):
+        parts = value if isinstance(value, tuple) else (value,)
+        if not all(hasattr(part, "save_pretrained") for part in parts):
             return value
         dataset = ModelDirectoryDataset(filepath=str(Path(self._folder.name) / name))
         dataset.save(value)
@@ -102,20 +113,21 @@ def moved(first: Messages, second: Messages) -> dict[str, tuple[int, int]]:
     return {name: ((first[name] - second[name]).total(), (second[name] - first[name]).total()) for name in first}
 
 
-def _registered(parameters: dict[str, Any]) -> dict[str, Pipeline]:
+def _registered(parameters: dict[str, Any], env: str | None) -> dict[str, Pipeline]:
     from fedtext.pipeline_registry import register_pipelines
 
     bootstrap_project(ROOT)
     ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), env="tiny", base_env="base", default_run_env="local", runtime_params=parameters
+        conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local", runtime_params=parameters
     )
     return register_pipelines()
 
 
-def _until_released(job: Pipeline) -> list[Node]:
+def _until_released(job: Pipeline, of_evaluation: bool) -> list[Node]:
     """The nodes that some release depends on, from the records on, in order."""
     source = [node.name for node in job.nodes if "private_records" in node.outputs]
-    releases = [node.name for node in job.nodes if "release" in node.tags and not node.name.startswith("evaluation")]
+    tagged = [node.name for node in job.nodes if "release" in node.tags]
+    releases = [name for name in tagged if name.startswith("evaluation") is of_evaluation]
     return [node for node in job.to_nodes(*releases).nodes if node.name not in source]
 
 

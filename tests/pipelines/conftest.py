@@ -16,8 +16,10 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
 from fedtext.config import ProjectConfigLoader
+from fedtext.federation.population import Population
+from fedtext.federation.units import record_codes, unit_codes
 from fedtext.generation.language_model import LanguageModel
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
@@ -56,7 +58,7 @@ class HashEncoder:
 
     dim = DIM
 
-    def encode(self, texts: list[str], label: str = "") -> np.ndarray:
+    def encode(self, texts: list[str], label: str = "", *, undirected_as_zeros: bool = False) -> np.ndarray:
         assert all(texts), "an empty text was encoded"
         seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
         rows = np.array([np.random.default_rng(s).standard_normal(DIM) for s in seeds]).reshape(-1, DIM)
@@ -130,19 +132,23 @@ def run_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str, 
     """Runs the clients' pipeline and an algorithm's, with `more` data sets given; everything made, by name."""
     from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 
-    pipeline = clients() + algorithm
+    pipeline = clients(counted=True) + algorithm
     private = pd.DataFrame(
-        {"client_id": [f"c{i // 2}" for i in range(60)], "text": [f"secret {i}" for i in range(60)],
-         "label": ["tea", "rum"] * 30}
+        {"client_id": [f"c{i // 2}" for i in range(80)], "text": [f"secret {i}" for i in range(80)],
+         "label": ["tea", "rum"] * 40, "split": ["train"] * 60 + ["validation"] * 10 + ["test"] * 10}
     )  # fmt: skip
     given = {
-        "private_train": private,
-        "private_validation": private[:20],
+        "private_clients": private,
+        "private_samples": private,
+        "private_train": private[:60],
+        "private_validation": private[60:70],
         "public_samples": pd.DataFrame({"text": [f"public {i}" for i in range(30)]}),
         "encoder": HashEncoder(),
         "generator": Talker(),
         "params:privacy": Privacy.model_validate(privacy),
         "params:privacy.noise_seed": privacy["noise_seed"],
+        "params:corpus": Corpus(),
+        "params:partition": Partition(),
         "params:chunking": Chunking(),
         "release_history": (),
         **more,
@@ -161,10 +167,13 @@ def train_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str
     from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
 
     pipeline = client_tokens() + algorithm
+    ids, texts = [f"c{i // 2}" for i in range(40)], made_up(40, 0)
+    enrolled = np.unique(record_codes(ids, texts) if privacy.get("unit") == "record" else unit_codes(ids))
     given = {
-        "private_train": pd.DataFrame({"client_id": [f"c{i // 2}" for i in range(40)], "text": made_up(40, 0)}),
+        "private_train": pd.DataFrame({"client_id": ids, "text": texts}),
         "private_noise_key": new_noise_key(privacy["noise_seed"]),
-        "population": {"units": 40 if privacy.get("unit") == "record" else 20},
+        "private_enrolment": {"unit": enrolled},
+        "population": Population(enrolled=50, training=len(enrolled), test=5, source="counted"),
         "on_device": ON_DEVICE,
         "release_history": (),
         "params:privacy": Privacy.model_validate(privacy),

@@ -14,6 +14,7 @@ import yaml
 from fedtext.atomic import REPLACED, partial_path
 from fedtext.datasets.figures import PlotlyDataset
 from fedtext.evaluation.figures_pca import pca_panels
+from fedtext.history import HISTORY_ROOT, History, release_history
 from fedtext.params.compare import Claims, Compare, Entry
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import children, nodes
@@ -21,9 +22,10 @@ from fedtext.pipelines.compare.nodes import asking, checking
 from fedtext.pipelines.compare.pipeline import FIGURES
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import privacy_report
-from fedtext.provenance import NodeRecord, ReleaseEntry, Store
+from fedtext.provenance import NodeRecord, Store
 from fedtext.refusal import RunRefusedError
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, card, cloud
+from tests.privacy.histories import release, spent
 
 PARAMETERS = {
     "popri": {"seed": 0, "rounds": 2},
@@ -35,6 +37,8 @@ PARAMETERS = {
 }
 SNAPSHOTS = {"largefedbench": {"out_dir": "/benchmark"}}
 ENTRIES = ("popri", "rank_7")
+MEAN, VOTES = release(name="other.mean"), release(name="popri.votes", round=1)
+REPORT = {"releases": [{**one.model_dump(), "epsilon_alone": 1.0} for one in (MEAN, VOTES)]}
 RANK_7 = Entry(algorithm="popri", params={"popri": {"rejected_rank": 7}})
 
 
@@ -90,7 +94,7 @@ def finished(root: Path) -> None:
     reports = root / "08_reporting" / "popri"
     reports.mkdir(parents=True, exist_ok=True)
     (reports / "scorecard.json").write_text('{"algorithm": "POPri"}')
-    (reports / "privacy_report.json").write_text('{"releases": [{"name": "other.mean"}]}')
+    (reports / "privacy_report.json").write_text(json.dumps(REPORT))
     store = Store(root)
     store.note_run(["popri.release", "popri.round_01.train", "evaluation.score", "other.release"])
     for name, seconds in (
@@ -101,17 +105,30 @@ def finished(root: Path) -> None:
         ("popri.round_02.release", 70.0),  # left by a run with more rounds
     ):
         store.commit(name, NodeRecord(parts={}, outputs={"x": name}, files={}, seconds=seconds))
-    for name in ("popri.release", "other.release", "popri.round_02.release"):
-        store.note_release(ReleaseEntry(node=name, identity="i", parameters={}, result="r"))
+    for name, made, receipt in (
+        ("other.release", MEAN, "of the data before"),
+        ("other.release", MEAN, "of the data now"),
+        ("popri.release", VOTES, "votes"),
+        ("popri.round_02.release", release(name="popri.more", round=2), "left by a run with more rounds"),
+    ):
+        History(root).add(spent(made, receipt, node=name))
 
 
 @pytest.fixture
-def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def around() -> list[str]:
+    """Whose budget each started run was told to share."""
+    return []
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch, around: list[str]) -> list[list[str]]:
     """The commands that would have been run; each leaves what a finished run leaves."""
     seen: list[list[str]] = []
+    monkeypatch.delenv(HISTORY_ROOT, raising=False)
 
-    def pretend(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+    def pretend(command: list[str], env: dict[str, str], **_: Any) -> subprocess.CompletedProcess[str]:
         seen.append(command)
+        around.append(env[HISTORY_ROOT])
         settings = yaml.safe_load(Path(command[command.index("--config") + 1]).read_text())
         finished(Path(settings["run"]["params"]["data_root"]))
         return subprocess.CompletedProcess(command, 0)
@@ -127,13 +144,31 @@ def test_a_run_hands_over_its_reports_and_seconds_by_side(tmp_path: Path, comman
     assert commands[0][-4:] == ["--conf-source", "/conf", "--env", "tiny"]
     assert (result["card"], result["privacy"], result["sets_map"]) == (
         {"algorithm": "POPri"},
-        {"releases": [{"name": "other.mean"}]},
+        REPORT,
         {},
     )
-    assert len(result["released"]) == 2, "its own, and the one that its privacy report stands on"
+    assert result["released"] == ["of the data now", "votes"], "its report's own, each as it was released last"
     assert seconds["clients"] == {"popri.release": 4.0, "other.release": 6.0}
     assert seconds["server"] == {"popri.round_01.train": 9.0}
     json.dumps([result, seconds])
+
+
+def test_all_runs_of_a_comparison_share_the_budget_of_its_data_root(
+    tmp_path: Path, commands: list[list[str]], around: list[str]
+) -> None:
+    """And so do those of a comparison that another run started."""
+    child = planned(tmp_path / "comparison")
+    asking(child)(True)
+    asking(planned(tmp_path / "comparison", "rank_7", RANK_7))(True)
+    assert around == [str(tmp_path)] * 2
+
+
+def test_a_comparison_that_a_run_started_passes_on_whose_budget_it_is(
+    tmp_path: Path, commands: list[list[str]], around: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(HISTORY_ROOT, "/of the run that started it")
+    asking(planned(tmp_path / "comparison"))(True)
+    assert around == ["/of the run that started it"]
 
 
 def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands: list[list[str]]) -> None:
@@ -153,6 +188,9 @@ def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands
     (variant.data_root / "kept").write_text("")
     asking(variant)(True)
     assert (variant.data_root / "kept").exists(), "a data root that is there is not linked again"
+    History(variant.data_root).add(spent(release(name="of the variant"), "v"))
+    assert len(release_history(tmp_path / "seed_3")) == 4, "the linked history is not written through the link"
+    assert len(release_history(variant.data_root)) == 5
 
 
 def test_a_failed_run_stops_the_comparison_and_says_how_to_repeat_it(
@@ -176,8 +214,8 @@ def result(entry: str, seed: int, level: float) -> dict[str, Any]:
     found["accuracy"]["conditions"]["synthetic"]["top_1"] = level
     sets = {"synthetic": cloud(40, seed), "public": cloud(40, seed + 9)}
     drawn = json.loads(pca_panels("sets", sets, HELD_OUT, CLIENTS, PCA).to_json())
-    release = Release(name="popri.mean", round=0, mechanism="discrete Gaussian", sensitivity=1.0, noise_stddev=4.0)
-    ledger = Ledger(declaration=Privacy(epsilon=2.0, delta=1e-5), population=2000, releases=(release,))
+    made = Release(name="popri.mean", round=0, mechanism="discrete Gaussian", sensitivity=1.0, noise_stddev=4.0)
+    ledger = Ledger(declaration=Privacy(epsilon=2.0, delta=1e-5), population=2000, releases=(made,))
     return {
         "entry": entry,
         "algorithm": "popri",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fedtext.algorithms import popri as algorithm
+from fedtext.federation.population import Population
 from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.privacy.ledger import BudgetExceeded
 
@@ -88,7 +89,7 @@ def test_early_stopping_passes_through_every_node_without_work_or_price(
 def test_the_central_variant_protects_records_with_a_curator(run_popri: Run) -> None:
     central = {"unit": "record", "aggregation": "trusted"}
     made = run_popri(variant="central", privacy=central)
-    assert made["population"] == {"units": 60}
+    assert made["population"] == Population(enrolled=80, training=60, test=10, source="counted")
     assert made["popri_privacy_report"]["unit"] == "record"
     assert "trusted" in made["popri.ledger"].releases[0].mechanism
     with pytest.raises(ValueError, match="variant is federated"):

@@ -11,14 +11,15 @@ The auditor knows all but the coins and guesses each from the release. Two bound
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from fedtext.federation import secure_sum
-from fedtext.federation.secure_sum import digest, private_sum
+from fedtext.federation.blocks import Block
+from fedtext.federation.secure_sum import private_sum
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import discrete_gaussian, new_noise_key
@@ -32,12 +33,12 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Which canaries were there, and each one's coordinate of the release in units of the clip norm."""
     present = np.random.default_rng(seed).integers(0, 2, CANARIES).astype(bool)
 
-    def blocks() -> object:
+    def blocks() -> Iterator[Block]:
         for start in range(0, CANARIES, 250):
             block = np.zeros((250, CANARIES))
             rows = np.arange(250)
             block[rows, start + rows] = 10 * CLIP_NORM * present[start + rows]
-            yield block
+            yield Block(start + rows, block)
 
     total, _ = private_sum(
         blocks(),
@@ -49,7 +50,7 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         round=seed,
         ledger=Ledger(declaration=Privacy(epsilon=8.0, delta=1e-6, noise_seed=seed), population=10_000),
         key=new_noise_key(seed),
-        input_digest=digest(present),
+        public_digest="",
     )
     return present, total / CLIP_NORM
 

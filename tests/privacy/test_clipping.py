@@ -1,8 +1,9 @@
-"""Clipping: the bound holds exactly, short rows stay, broken rows are refused."""
+"""Clipping: the bound holds exactly, short rows stay, broken rows become zeros."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -32,6 +33,16 @@ def test_long_rows_keep_their_direction_and_reach_the_norm() -> None:
         rows / np.linalg.norm(rows, axis=1, keepdims=True),
         rtol=1e-12,
     )
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [1, 7, 301, 5000])
+def test_a_clipped_row_s_bits_do_not_depend_on_company(order: Literal["C", "F"], dtype: str, dim: int) -> None:
+    rows = np.asarray(np.random.default_rng(0).normal(size=(50, dim)) * 3, dtype=dtype, order=order)
+    alone = [clip_rows(rows[i : i + 1], 1.0).tobytes() for i in range(50)]
+    assert [row.tobytes() for row in clip_rows(rows, 1.0)] == alone
+    assert [row.tobytes() for row in clip_rows(rows[13:], 1.0)] == alone[13:]
 
 
 def test_short_and_zero_rows_stay_as_they_are() -> None:
@@ -65,11 +76,17 @@ def test_factors() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
-def test_broken_rows_are_refused(bad: float) -> None:
-    rows = np.ones((3, 2))
+def test_a_broken_row_becomes_zeros_and_leaves_the_others_as_they_are(bad: float) -> None:
+    """Whether a release happens at all must not be one client's say."""
+    rows = np.full((3, 2), 0.5)
     rows[1, 0] = bad
+    assert np.array_equal(clip_rows(rows, 1.0), [[0.5, 0.5], [0.0, 0.0], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_factors_of_broken_norms_are_refused(bad: float) -> None:
     with pytest.raises(ValueError, match=r"NaN.*clean it"):
-        clip_rows(rows, 1.0)
+        clip_factors(np.array([1.0, bad]), 1.0)
 
 
 @pytest.mark.parametrize("clip_norm", [0.0, -1.0, np.nan, np.inf])

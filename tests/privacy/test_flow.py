@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.privacy.flow import GraphNode, Violation, check_flow
+from fedtext.privacy.flow import GraphNode, Violation, check_files, check_flow
 
 HELD_OUT = "held_out_evaluation"
 
@@ -249,6 +250,44 @@ LEAKS = {
         {"a.ledger_texts": "public"},
         ("release without ledger", "score_2", "private_embeddings"),
     ),
+    "a release that calls itself a report too": (
+        changed("score_2", tags=frozenset({"release", "report"})),
+        {},
+        ("two roles", "score_2", "a.scores"),
+    ),
+    "an evaluation that calls itself a count too": (
+        changed("measure", tags=frozenset({HELD_OUT, "public_count"})),
+        {},
+        ("two roles", "measure", "scorecard"),
+    ),
+    "text bound to a function": (
+        changed("prompt", bound=("a DataFrame ('texts')",)),
+        {},
+        ("bound", "prompt", "prompts"),
+    ),
+    "training text called held out, in a namespace": (
+        [
+            *SOUND,
+            node("rename", "private_train", "b.private_test"),
+            node("show", "b.private_test", "shown", HELD_OUT),
+        ],
+        {"shown": "released"},
+        ("not held out", "show", "b.private_test"),
+    ),
+    "training text called held out by a second node": (
+        [
+            *SOUND,
+            node("split", "private_records", "private_train private_validation", "splits_clients"),
+            node("again", "private_train", "private_test", "splits_clients"),
+        ],
+        {},
+        ("held-out name", "again", "private_test"),
+    ),
+    "training text called held out without the tag": (
+        [*SOUND, node("again", "private_train", "private_validation")],
+        {},
+        ("held-out name", "again", "private_validation"),
+    ),
     "one transcoded name for the writer, another for the reader": (
         [*SOUND, node("store", "private_train", "cache@pandas"), node("publish", "cache@polars", "corpus")],
         {"cache@pandas": "private", "cache@polars": "released", "corpus": "released"},
@@ -314,3 +353,65 @@ def test_without_tags_nothing_private_is_ever_reachable(edges, classed) -> None:
         tainted |= {name for one in nodes if tainted & set(one.inputs) for name in one.outputs}
     leaked = {name for one in nodes for name in one.outputs if name in tainted and classes[name] != "private"}
     assert {one.dataset for one in check_flow(nodes, classes)} == leaked
+
+
+def test_the_split_alone_makes_held_out_text() -> None:
+    split = node("split", "private_records", "private_train private_validation private_test", "splits_clients")
+    assert found([*SOUND, split]) == []
+
+
+def test_private_units_are_counted_where_the_corpus_is_public_and_nowhere_else() -> None:
+    refused = check_flow(SOUND, CLASSES, public_corpus=False)
+    assert rules(refused) == {("counted", "count_units", "population")}
+    assert "privacy.population" in str(refused[0])
+
+
+def test_what_one_pipeline_evaluates_may_not_have_another_maker_that_reads_protected_text() -> None:
+    harmless = node("embed_again", "private_test", "private_x")
+    compared = node("compare", "private_x", "gap", HELD_OUT)
+    assert found([*SOUND, harmless, compared], {"gap": "released"}) == []
+    other = node("embed_train", "private_train", "private_x")
+    for makers in ([harmless, other], [other, harmless]):
+        violations = found([*SOUND, *makers, compared], {"gap": "released"})
+        assert rules(violations) == {("not held out", "compare", "private_x")}
+
+
+PLACES = {
+    "private_train": "/data/03/private_train.parquet",
+    "synthetic": "/data/07/synthetic.parquet",
+    "params:corpus.path": "/home/me/notes.csv",
+    "params:corpus.public_path": "/home/me/public.csv",
+}
+FILE_CLASSES = {"private_train": "private", "synthetic": "released", "params:corpus.path": "private"}
+MISPLACED = {
+    "two entries on one file": ({"summary": "/data/07/synthetic.parquet"}, "released", "shared file"),
+    "a private file under a public entry": ({"summary": "/data/03/private_train.parquet"}, "public", "misplaced"),
+    "a parameter's private file under a public entry": ({"summary": "/home/me/notes.csv"}, "public", "shared file"),
+    "a folder of private files under a public entry": ({"summary": "/data/03"}, "public", "nested file"),
+    "a public file in a private folder": ({"summary": "/data/03/private_train.parquet/x"}, "public", "nested file"),
+    "a private file among the reports": ({"summary": "/data/08_reporting/private_x.json"}, "private", "misplaced"),
+    "a private file that does not say so": ({"summary": "/data/03/x.json"}, "private", "misplaced"),
+    "a released file that says it is private": ({"summary": "/data/07/private_x.json"}, "released", "misplaced"),
+}
+
+
+def placed(**places: str) -> dict[str, PurePosixPath]:
+    return {name: PurePosixPath(place) for name, place in {**PLACES, **places}.items()}
+
+
+def test_one_file_one_entry_one_class() -> None:
+    assert check_files(placed(), FILE_CLASSES) == []
+    assert check_files(placed(**{"synthetic@pandas": PLACES["synthetic"]}), FILE_CLASSES) == []
+    assert check_files(placed(**{"params:old": "/home/me/public.csv"}), FILE_CLASSES) == []
+    copied = check_files(placed(**{"params:corpus.public_path": "/home/me/notes.csv"}), FILE_CLASSES)
+    assert rules(copied) == {("shared file", "", "params:corpus.public_path")}
+
+
+@pytest.mark.parametrize("fault", MISPLACED)
+def test_a_misplaced_file_is_refused(fault: str) -> None:
+    places, kind, rule = MISPLACED[fault]
+    refused = check_files(placed(**places), FILE_CLASSES | {"summary": kind})
+    assert rule in {one.rule for one in refused}
+    for one in refused:
+        assert f"'{one.dataset}'" in str(one)
+        assert re.search(r": (give|class) ", str(one))

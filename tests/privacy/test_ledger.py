@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -112,6 +113,53 @@ def test_a_published_multiplier_with_the_sampling_it_was_not_made_for_is_refused
     with pytest.raises(BudgetExceeded):
         open_ledger(declared(), 10_000, fixed)
     assert ledger(*fixed).epsilon("replace_one") == pytest.approx(2.672, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "refused"),
+    [
+        ({}, False),
+        ({"sensitivity": 1.001, "noise_stddev": 20.0 * 1.001, "mechanism": "on a grid"}, False),
+        ({"noise_stddev": 20.0 * (1 + 1e-12)}, False),
+        ({"noise_stddev": 19.9}, True),
+        ({"noise_stddev": 20.1}, True),
+        ({"round": 3}, True),
+        ({"name": "others"}, True),
+        ({"steps": 2}, True),
+        ({"rounds": 2}, True),
+        ({"sampling": "poisson", "rate": 0.5}, True),
+    ],
+)
+def test_an_opened_ledger_pays_for_what_was_planned_and_nothing_else(asked: dict[str, Any], refused: bool) -> None:
+    """A name, a round, a draw and a noise multiplier are a plan; clip norm and grid may differ, which change no price."""
+    opened = open_ledger(declared(epsilon=8.0), 10_000, [release(t, 20.0) for t in (1, 2)])
+    assert opened.planned == tuple(release(t, 20.0) for t in (1, 2))
+    wanted = release(**{"multiplier": 20.0, **asked})
+    if refused:
+        with pytest.raises(ValueError, match=r"is not what the ledger was opened for: plan it \(open_ledger\)"):
+            opened.charge(wanted)
+    else:
+        charged = opened.charge(wanted)
+        assert charged.releases == (wanted,)
+        with pytest.raises(ValueError, match="in the ledger already"):
+            charged.charge(wanted)
+
+
+def test_a_ledger_that_was_opened_for_nothing_pays_for_nothing() -> None:
+    with pytest.raises(ValueError, match="is not what the ledger was opened for"):
+        open_ledger(declared(), 10_000, []).charge(release())
+
+
+def test_a_ledger_says_whose_data_it_pays_for_and_how_many_they_may_be() -> None:
+    opened = open_ledger(declared(population=12_500), 10_000, [release()], part="test")
+    assert (opened.part, open_ledger(declared(), 10_000, []).part) == ("test", "train")
+    assert (opened.most_units, ledger().most_units) == (12_500, 10_000)
+
+
+def test_what_all_runs_together_may_spend_is_no_part_of_a_run_s_ledger() -> None:
+    """Else another total would draw other lots, and give other bytes, for the same release."""
+    one, other = (open_ledger(declared(total_epsilon=total), 10_000, [release()]) for total in (None, 7.0))
+    assert one == other
 
 
 def test_local_noise_is_priced_as_the_server_sees_it() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from fedtext.voting.ballots import (
     summed_histogram,
     summed_scores,
 )
+from fedtext.voting.witness import random_features
 from tests.voting.examples import Federation, cosine_ballots, federation, nearest_ballots, unit
 
 CENTRES = ("none", "all", "prompt")
@@ -246,6 +248,36 @@ def test_unit_record_histograms_are_one_vote_each():
 def test_a_vote_needs_candidates():
     with pytest.raises(ValueError, match="no candidates"):
         summed_histogram(np.eye(2), None, None, np.zeros((0, 2)))
+
+
+# --- a client's row is its own
+
+
+def of_client(data: Federation, client: int) -> Federation:
+    """The federation with all but one client's samples taken away."""
+    kept = data.client_index == client
+    return data._replace(embeddings=data.embeddings[kept], client_index=np.zeros(kept.sum(), np.int64), n_clients=1)
+
+
+def rows_of(data: Federation, kind: str) -> np.ndarray:
+    arguments = (data.embeddings, data.client_index, data.n_clients)
+    if kind == "nearest":
+        return np.concatenate(list(nearest_histogram_blocks(*arguments, data.candidates, block=7)))
+    if kind == "features":
+        mapped = partial(random_features, features=64, bandwidth=1.0, seed=0)
+        return np.concatenate(list(client_mean_blocks(*arguments, features=mapped, block=7)))
+    centre = {"cosine": "none", "centred": "prompt"}[kind]
+    means = client_means(*arguments)
+    return np.concatenate(list(score_blocks(means, data.candidates, centre=centre, responses_per_prompt=4, block=7)))
+
+
+@pytest.mark.parametrize("kind", ["cosine", "centred", "nearest", "features"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_client_s_row_alone_is_its_row_in_company_bit_by_bit(kind, dtype):
+    data = federation(18, clients=60, dim=96, dtype=dtype)
+    together = rows_of(data, kind)
+    for client in np.unique(data.client_index):
+        assert rows_of(of_client(data, client), kind)[0].tobytes() == together[client].tobytes()
 
 
 # --- properties

@@ -64,7 +64,7 @@ def test_the_data_root_is_absolute_and_follows_params(toy: ToyProject, tmp_path:
     assert loader(toy.path, data_root=str(tmp_path / "far")).data_root == tmp_path / "far"
     assert active_data_root() == tmp_path / "far"
     filepath = ProjectConfigLoader.active["catalog"]["private_records"]["filepath"]  # type: ignore[index]
-    assert filepath == str(tmp_path / "far/01_raw/records.parquet")
+    assert filepath == str(tmp_path / "far/01_raw/private_records.parquet")
 
 
 def test_a_given_data_root_is_not_empty(toy: ToyProject) -> None:

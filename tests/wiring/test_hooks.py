@@ -24,7 +24,7 @@ from fedtext.generation.language_model import bundled
 from fedtext.hooks import check_pipeline, check_registered_pipelines
 from fedtext.hooks.command import repeating_command
 from fedtext.hooks.nested_runs import PARENT_RUN, NestedRuns
-from fedtext.hooks.preflight import check_data_root
+from fedtext.hooks.preflight import check_data_root, check_guarded
 from fedtext.hooks.tracking import _models, flat_parameters, numbers
 from fedtext.refusal import RunRefusedError
 from tests.wiring.conftest import ToyProject
@@ -85,6 +85,14 @@ def test_factories_are_classed_by_the_names_they_resolve(toy: ToyProject) -> Non
 def test_missing_inputs_are_named_before_the_run(toy: ToyProject) -> None:
     with pytest.raises(RunRefusedError, match="released_gone does not exist"):
         toy.run("needs")
+
+
+def test_private_data_are_read_under_the_runner_that_guards_nodes(toy: ToyProject) -> None:
+    source = pipelines["__default__"].only_nodes("read_private")
+    catalog = DataCatalog.from_config(loader(toy.path)["catalog"])
+    check_guarded("<fedtext.runners.ResumableRunner object at 0x1>", source, catalog)
+    with pytest.raises(RunRefusedError, match="ThreadRunner guards no node, and private_records is private"):
+        check_guarded("<kedro.runner.thread_runner.ThreadRunner object at 0x1>", source, catalog)
 
 
 def test_a_data_root_that_is_a_file_is_refused(tmp_path: Path) -> None:
@@ -153,7 +161,7 @@ def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text
     assert {"git.revision", "environment.python", "environment.kedro"} <= run.data.tags.keys()
     losses = client.get_metric_history(run.info.run_id, "toy.loss")
     assert [metric.step for metric in losses] == [1, 2]
-    assert run.data.metrics["toy_report.epsilon"] == 1.0
+    assert run.data.metrics["toy_report.epsilon"] == pytest.approx(1.0)
     assert [file.path for file in client.list_artifacts(run.info.run_id, "08_reporting")] == ["08_reporting/toy.json"]
     for path in [*tracked.data.glob("mlflow.db*"), *(tracked.data / "mlartifacts").rglob("*")]:
         assert not path.is_file() or b"secret-" not in path.read_bytes()

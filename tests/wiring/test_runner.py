@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import multiprocessing
 import os
@@ -17,7 +16,8 @@ import pytest
 from kedro.runner import SequentialRunner, ThreadRunner
 from safetensors.numpy import save_file
 
-from fedtext.provenance import Store, release_history
+from fedtext.history import release_history
+from fedtext.provenance import Store
 from fedtext.refusal import RunRefusedError
 from tests.wiring.conftest import ToyProject, forget
 
@@ -50,7 +50,7 @@ def test_a_second_run_does_nothing(toy: ToyProject, caplog: pytest.LogCaptureFix
     ("changed", "first", "untouched"),
     [
         ({"toy.draws": 6}, "toy.round_01.score", {"read_private", "create_key", "release_mean", "start"}),
-        ({"privacy.epsilon": 2.0}, "release_mean", {"read_private", "create_key", "start"}),
+        ({"privacy.epsilon": 2.0}, "open_ledger", {"read_private", "create_key", "start"}),
         ({"toy.start": 5}, "start", {"read_private", "create_key", "release_mean"}),
     ],
 )
@@ -152,12 +152,12 @@ def test_changed_code_rebuilds_what_imports_it(toy: ToyProject, caplog: pytest.L
 
 def test_the_key_survives_a_lost_record(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
     toy.run(privacy={"noise_seed": None})
-    key = (toy.data / "01_raw/key.json").read_bytes()
+    key = (toy.data / "01_raw/private_key.json").read_bytes()
     (toy.data / ".fedtext/nodes/create_key.json").unlink()
     ran(caplog)
     toy.run(privacy={"noise_seed": None})
     assert ran(caplog) == []
-    assert (toy.data / "01_raw/key.json").read_bytes() == key
+    assert (toy.data / "01_raw/private_key.json").read_bytes() == key
 
 
 def test_a_moved_data_root_stays_valid(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
@@ -181,19 +181,21 @@ def test_the_key_survives_new_names_and_another_catalog_entry(
     toy: ToyProject, caplog: pytest.LogCaptureFixture
 ) -> None:
     toy.run(privacy={"noise_seed": None})
-    key = (toy.data / "01_raw/key.json").read_bytes()
+    key = (toy.data / "01_raw/private_key.json").read_bytes()
     for file in ("nodes.py", "pipeline_registry.py"):
         source = toy.path / "src/toy" / file
         source.write_text(source.read_text().replace("create_noise_key", "make_noise_key"))
     catalog = toy.path / "conf/base/catalog.yml"
-    place = 'filepath: "${data_root:}/01_raw/key.json"'
-    catalog.write_text(catalog.read_text().replace(place, f"save_args: {{indent: 2}}\n  {place}"))
-    assert "indent" in catalog.read_text()
+    entry = "type: fedtext.datasets.pydantic_json.PydanticJSONDataset\n  model: fedtext.privacy.noise.NoiseKey"
+    assert entry in catalog.read_text()
+    catalog.write_text(
+        catalog.read_text().replace(entry, "type: toy.nodes.KeyDataset\n  model: fedtext.privacy.noise.NoiseKey")
+    )
     forget()
     ran(caplog)
     toy.run(privacy={"noise_seed": None})
     assert "create_key" not in ran(caplog)
-    assert (toy.data / "01_raw/key.json").read_bytes() == key
+    assert (toy.data / "01_raw/private_key.json").read_bytes() == key
     assert len(release_history(toy.data)) == 1
 
 
@@ -246,15 +248,6 @@ def test_seconds_are_recorded_beside_the_results_and_kept_by_later_runs(toy: Toy
     assert store.seconds()["release_mean"] != seconds["release_mean"]
 
 
-def test_the_current_release_is_known_by_what_it_gave(toy: ToyProject) -> None:
-    toy.run()
-    before = Store(toy.data).current_releases()
-    assert list(before) == ["release_mean"]
-    assert before["release_mean"] == release_history(toy.data)[0].result
-    toy.run(privacy={"epsilon": 3.0})
-    assert Store(toy.data).current_releases() == {"release_mean": release_history(toy.data)[1].result}
-
-
 def test_every_release_is_remembered(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
     toy.run()
     toy.run()
@@ -264,9 +257,63 @@ def test_every_release_is_remembered(toy: ToyProject, caplog: pytest.LogCaptureF
     assert "released private data again" not in caplog.text
     toy.run(privacy={"epsilon": 3.0})
     assert "release_mean released private data again" in caplog.text
-    assert "2 different releases" in caplog.text
-    history = release_history(toy.data)
-    assert [json.loads(entry.parameters["params:privacy"])["epsilon"] for entry in history] == [1.0, 3.0]
+    assert [entry.budget for entry in release_history(toy.data)] == [1.0, 3.0]
+
+
+PRIVATE = {"corpus": {"declared_public": False}}
+
+
+def test_a_private_corpus_has_one_budget_whatever_the_runs_declare(
+    toy: ToyProject, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Four runs that differ in delta's third digit once released one sum four times, each 'epsilon 1'."""
+    toy.run(**PRIVATE)
+    before = toy.files()
+    for delta in (1.01e-3, 1.02e-3, 1.03e-3):
+        ran(caplog)
+        with pytest.raises(
+            RunRefusedError, match=r"may cost epsilon 1; 1 is spent \('toy.mean' x 1: 1\).*total_epsilon"
+        ):
+            toy.run(**PRIVATE, privacy={"delta": delta})
+        assert "read_private" not in ran(caplog)
+    assert len(release_history(toy.data)) == 1
+    assert toy.files()["02_released/mean.safetensors"] == before["02_released/mean.safetensors"]
+    toy.run(**PRIVATE, privacy={"delta": 1.01e-3, "total_epsilon": 1.6})
+    assert len(release_history(toy.data)) == 2
+
+
+def test_a_repeated_run_of_a_private_corpus_is_free_and_one_on_other_data_is_not(toy: ToyProject) -> None:
+    lines = [f"secret-{i}" for i in range(40)]
+    notes = toy.path / "notes.txt"
+    notes.write_text("\n".join(lines))
+    private = {"corpus": {"declared_public": False, "path": str(notes)}}
+    toy.run(**private)
+    (toy.data / "02_released/mean.safetensors").unlink()
+    toy.run(**private)
+    (toy.data / "02_released/mean.safetensors").unlink()
+    kept = toy.files()
+    notes.write_text("\n".join([*lines[:-1], "a secret of another length"]))
+    with pytest.raises(RunRefusedError, match=r"'toy.mean' was released before, of other data.*Nothing was released"):
+        toy.run(**private)
+    assert not (toy.data / "02_released/mean.safetensors").exists()
+    assert len(release_history(toy.data)) == 1
+    notes.write_text("\n".join(lines))
+    toy.run(**private)
+    assert toy.files().keys() >= kept.keys()
+
+
+def test_private_files_are_their_owner_s(toy: ToyProject) -> None:
+    toy.run()
+    for path in toy.data.rglob("private_*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert (toy.data / "02_released/ledger.json").stat().st_mode & 0o044
+
+
+def test_how_long_private_data_take_is_not_recorded_on_a_private_corpus(toy: ToyProject) -> None:
+    toy.run(**PRIVATE)
+    told = Store(toy.data).seconds()
+    assert "toy.report" in told
+    assert not {"read_private", "release_mean", "create_key"} & told.keys()
 
 
 def run_forked(toy: ToyProject, prepare: Callable[[], None] | None = None, *, kill_after: float | None = None) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
 from fedtext.corpora.docstrings import Docstring, private_docstrings, public_docstrings, site_packages_root, stdlib_root
@@ -30,10 +28,9 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
 
     Raises:
         FileNotFoundError: `corpus.public_path` is no file.
-        ValueError: it cannot be read (`read_public_table`), or is the private table.
+        ValueError: it cannot be read (`read_public_table`). That it is not the private table is checked before a run.
     """
     if corpus.public_path is not None:
-        _refuse_private_table(corpus, Path(corpus.public_path))
         table = read_public_table(corpus.public_path, corpus.text_column)
         return table if max_texts is None else table.iloc[stream(0, "public texts").permutation(len(table))[:max_texts]]
     found = public_docstrings(
@@ -43,12 +40,3 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
         max_chars_per_package=corpus.public_chars_per_package,
     )
     return docstring_records(found)
-
-
-def _refuse_private_table(corpus: Corpus, public: Path) -> None:
-    private = Path(corpus.path or "")
-    if corpus.path and private.exists() and public.exists() and private.samefile(public):
-        raise ValueError(
-            f"corpus.public_path {public} is the private table, corpus.path: all its texts would be public. Name a "
-            "file of public texts, or leave it unset"
-        )

@@ -203,7 +203,7 @@ def _client_ids(params: Corpus, table: pd.DataFrame, path: Path) -> list[str]:
 
 def _own_names(*columns: Sequence[str | None]) -> list[str]:
     """A name for every row that is a client of its own: a digest of what it holds, equal rows numbered."""
-    rows = ("\x1f".join(map(str, row)).encode("utf-8", "replace") for row in zip(*columns, strict=True))
+    rows = (json.dumps(row).encode() for row in zip(*columns, strict=True))
     digests = [hashlib.sha256(row).hexdigest()[:20] for row in rows]
     seen: Counter[str] = Counter()
     names = []

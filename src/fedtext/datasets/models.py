@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from kedro.io import AbstractDataset, DatasetError
 
-from fedtext.model_source import BUNDLED, SHIPPED, check_model_files, model_identity
+from fedtext.model_source import BUNDLED, SHIPPED, check_model_files, fetch, model_identity
 
 if TYPE_CHECKING:
     from fedtext.embedding.encoder import Encoder
@@ -62,9 +62,10 @@ class LanguageModelDataset(PublicModelDataset):
     kind, instead = "language model", SHIPPED
 
     def load(self) -> LanguageModel:
-        """The handle; weights are read where they are used."""
+        """The handle; weights are read where they are used, and are here by then."""
         from fedtext.generation.language_model import LanguageModel
 
+        fetch(self._place, self.kind, self.instead)
         return LanguageModel(self._source)
 
     @cached_property
@@ -110,7 +111,7 @@ class EncoderDataset(PublicModelDataset):
         source: `offline` (the files of an installed package, whose SHA-256 is checked), a local directory, or a
             Hugging Face id (`owner/name`, or `owner/name@revision`).
         device: `auto`, `cpu`, `cuda`, ...
-        batch_size: Texts a batch; by default what suits the device.
+        batch_tokens: Tokens a batch; by default what suits a CPU.
         metadata: Ignored by Kedro.
     """
 
@@ -121,11 +122,11 @@ class EncoderDataset(PublicModelDataset):
         *,
         source: str,
         device: str = "auto",
-        batch_size: int | None = None,
+        batch_tokens: int | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(source=source, metadata=metadata)
-        self._device, self._batch_size = device, batch_size
+        self._device, self._batch_tokens = device, batch_tokens
         self._encoder: Encoder | None = None
 
     def load(self) -> Encoder:
@@ -133,7 +134,7 @@ class EncoderDataset(PublicModelDataset):
         if self._encoder is None:
             from fedtext.embedding.encoder import load_encoder
 
-            self._encoder = load_encoder(self._source, device=self._device, batch_size=self._batch_size)
+            self._encoder = load_encoder(self._source, device=self._device, batch_tokens=self._batch_tokens)
         return self._encoder
 
     @cached_property
@@ -148,4 +149,4 @@ class EncoderDataset(PublicModelDataset):
         self._encoder = None
 
     def _describe(self) -> dict[str, Any]:
-        return {"source": self._source, "device": self._device, "batch_size": self._batch_size}
+        return {"source": self._source, "device": self._device, "batch_tokens": self._batch_tokens}

@@ -47,7 +47,7 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
         At more than one size they do not compare and are left out.
     """
     measured = [run.card["distribution"] for run in runs if run.card["distribution"]]
-    sizes = sorted({distribution["bias"]["size"] for distribution in measured})
+    sizes = sorted({distribution["bias"]["size"] for distribution in measured if distribution["bias"]})
     if len(sizes) > 1:
         runs = [run._replace(card={**run.card, "distribution": None}) for run in runs]
     entries = {name: [run for run in runs if run.entry == name] for name in dict.fromkeys(run.entry for run in runs)}
@@ -67,7 +67,8 @@ def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[
 
     Returns:
         By name, the claim; `accuracy` (of `better` minus of `worse`) and, of what is to be `more` and has texts on both
-        sides, `fid` (of `worse` minus of `better`), intervals with a `verdict`; `tolerance` of what is to be `alike`.
+        sides, `fid` (of `worse` minus of `better`), intervals with a `verdict`; `tolerance` of what is to be `alike`,
+        None where the private text itself was not trained on.
     """
     found = {}
     for name, claim in claims.judged.items():
@@ -75,7 +76,8 @@ def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[
         if accuracy is None:
             continue
         nearer = _difference(claim.worse, claim.better, _fid, claim, entries) if claim.relation == "more" else None
-        tolerance = claims.margin * mean_interval([_gap(run) for run in entries[claim.entry]]).mean
+        gaps = [gap for run in entries[claim.entry] if (gap := _gap(run)) is not None]
+        tolerance = claims.margin * mean_interval(gaps).mean if gaps else None
         found[name] = {
             **claim.model_dump(),
             "tolerance": tolerance if claim.relation == "alike" else None,
@@ -85,14 +87,17 @@ def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[
     return found
 
 
-def verdict(claim: Claim, difference: Interval, tolerance: float) -> str:
-    """What the interval of the difference says of the claim; neither one seed nor a gap that is none decides it."""
+def verdict(claim: Claim, difference: Interval, tolerance: float | None) -> str:
+    """What the interval of the difference says of the claim; neither one seed nor a gap that is none decides it.
+
+    Without a control trained on the private text (`tolerance` None) nobody knows the gap, so nothing is called alike.
+    """
     low, high = difference.low, difference.high
     if low is None or high is None:
         return UNDECIDED
     if claim.relation == "more":
         return REPRODUCED if low > 0 else REFUTED if high < 0 else UNDECIDED
-    if tolerance <= 0:
+    if tolerance is None or tolerance <= 0:
         return UNDECIDED
     if -tolerance <= low and high <= tolerance:
         return REPRODUCED
@@ -130,8 +135,8 @@ def price_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulat
 
 
 def _entry(runs: Sequence[Run]) -> dict[str, Any]:
-    gaps = [_gap(run) for run in runs]
-    shares = [(_top(run) - _top(run, PUBLIC)) / gap for run, gap in zip(runs, gaps, strict=True) if gap > 0]
+    gaps = [gap if (gap := _gap(run)) and gap > 0 else None for run in runs]
+    shares = [(_top(run) - _top(run, PUBLIC)) / gap for run, gap in zip(runs, gaps, strict=True) if gap]
     fid = [found for run in runs if (found := _fid(run)) is not None]
     return {
         "algorithm": runs[0].algorithm,
@@ -228,5 +233,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _gap(run: Run) -> float:
-    return _top(run, PRIVATE) - _top(run, PUBLIC)
+def _gap(run: Run) -> float | None:
+    """What training on the private text itself gains; None where nobody did."""
+    private = _accuracy(run, PRIVATE)
+    return None if private is None else private - _top(run, PUBLIC)

@@ -63,6 +63,8 @@ def claim_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
         accuracy, fid = claim["accuracy"], claim["fid"]
         measured = f"{claim['better']} against {claim['worse']}: {interval(accuracy, 100, 2)} points"
         verdict = accuracy["verdict"]
+        if claim["relation"] == "alike" and claim["tolerance"] is None:
+            measured += "; within what, nobody knows: there is no control on the private text itself"
         if claim["tolerance"] is not None:
             measured += f"; alike within {100 * claim['tolerance']:.2f}"
         if fid is not None:

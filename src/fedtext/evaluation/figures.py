@@ -30,6 +30,7 @@ COLOURS = {"eps0": PUBLIC, "private": PRIVATE, "synthetic": SYNTHETIC, "trained_
 CURVES = {
     "fid": "FID to held-out text",
     "mean_gap": "squared mean gap to held-out text",
+    "frechet_main_axes": "Frechet distance on main axes",
     "median_distance": "median distance to the medoid",
     "released_score": "released score (all that may steer)",
 }

@@ -11,6 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from fedtext.evaluation.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, styled
+from fedtext.evaluation.figures_pca import HELD_OUT
 from fedtext.evaluation.intervals import mean_interval
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
 
     Args:
         maps: Each entry's own map of its sets (`figures_pca.pca_panels`, as JSON), drawn by its run from the same
-            held-out text: its first panel is the synthetic set, its last the held-out text, shown as areas only.
+            held-out text: its first panel is the synthetic set, its last the held-out text, shown as areas only, or
+            where that has a price the public text, whose plane it is then.
     """
     from plotly.subplots import make_subplots
 
@@ -93,9 +95,8 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
     if not maps:
         return absent(title, "no entry made synthetic text.")
     names = [_wrapped(name.replace("_", " ")) for name in maps]
-    figure = make_subplots(
-        rows=1, cols=len(maps) + 1, subplot_titles=[*names, "held-out text"], horizontal_spacing=0.03
-    )
+    compared = HELD_OUT if all(HELD_OUT in _titles(one) for one in maps.values()) else "public text"
+    figure = make_subplots(rows=1, cols=len(maps) + 1, subplot_titles=[*names, compared], horizontal_spacing=0.03)
     for column, one in enumerate(maps.values(), start=1):
         _copy_panel(figure, one, _axes(one)[0], column)
     last = next(iter(maps.values()))
@@ -189,6 +190,10 @@ def _whiskers(found: Sequence[Mapping[str, Any]], scale: float = 100) -> dict[st
         "type": "data", "symmetric": False, "array": ends(1, "high"), "arrayminus": ends(-1, "low"),
         "color": MUTED, "thickness": 1, "width": 4,
     }  # fmt: skip
+
+
+def _titles(one: Mapping[str, Any]) -> list[str]:
+    return [note.get("text", "") for note in one["layout"].get("annotations", ())]
 
 
 def _axes(one: Mapping[str, Any]) -> list[str]:

@@ -1,8 +1,9 @@
 """Synthetic text among held-out text, on the plane of its two largest variances (POPri's Figures 2 and 4).
 
-The axes are fitted to the held-out text. Synthetic and public texts are drawn as points; held-out private texts only as
-shaded areas by number of clients: areas of fewer than 20 clients are left blank, the others rounded to 10, and the grid
-spans what the released points span, so that its edge says nothing of the private extremes.
+The axes are fitted to the held-out text, or to public text where held-out text is not drawn. Synthetic and public
+texts are drawn as points; held-out private texts only as shaded areas by number of clients: areas of fewer than 20
+clients are left blank, the others rounded to 10, and the grid spans what the released points span, so that its edge
+says nothing of the private extremes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ MOST_HIDDEN = 0.3  # share of held-out texts in blank cells that makes a coarser
 POINTS = 600  # of each set
 COLUMNS, MOST_COLUMNS = 3, 4
 HELD_OUT = "held-out text"
+PANELS = 6
 
 
 class Density(NamedTuple):
@@ -66,23 +68,35 @@ def client_density(
     return best
 
 
+def shown_rounds(
+    round_embeddings: Mapping[str, Float[np.ndarray, "_ dim"]],
+) -> dict[str, Float[np.ndarray, "_ dim"]]:
+    """A few rounds' candidates, evenly spread over the rounds, by what a panel of them is called."""
+    names = list(round_embeddings)
+    shown = np.unique(np.linspace(0, len(names) - 1, PANELS).astype(np.int64))
+    return {f"after round {t}" if t else "at the start": round_embeddings[names[t]] for t in shown}
+
+
 def pca_panels(
     title: str,
-    sets: Mapping[str, Float[np.ndarray, "text dim"]],
-    held_out: Float[np.ndarray, "other dim"],
-    held_out_clients: Int[np.ndarray, " other"],
+    sets: Mapping[str, Float[np.ndarray, "_ dim"]],
+    held_out: Float[np.ndarray, "other dim"] | None,
+    held_out_clients: Int[np.ndarray, " other"] | None,
     pca: Pca,
 ) -> Figure:
     """One panel for each named set of released or public embeddings, over the shaded held-out text, which comes last.
 
     Figure 4 with a set for each of a few rounds; Figure 2 with the final set beside the untuned and the public texts.
+    Held-out text that nobody paid for (None) is not drawn.
     """
     from plotly.subplots import make_subplots
 
     projected = {name: pca.project(rows[:: max(1, len(rows) // POINTS)]) for name, rows in sets.items()}
     low, high = _span(np.concatenate(list(projected.values())))
-    density = client_density(pca.project(held_out), held_out_clients, low, high)
-    panels = [*sets, HELD_OUT]
+    density = None
+    if held_out is not None and held_out_clients is not None:
+        density = client_density(pca.project(held_out), held_out_clients, low, high)
+    panels = [*sets, *([] if density is None else [HELD_OUT])]
     columns = len(panels) if len(panels) <= MOST_COLUMNS else COLUMNS
     rows = -(-len(panels) // columns)
     figure = make_subplots(
@@ -102,6 +116,10 @@ def pca_panels(
     figure.update_xaxes(title_text=f"axis 1 ({pca.explained[0]:.0%} of variance)", row=rows)
     figure.update_yaxes(title_text=f"axis 2 ({pca.explained[1]:.0%})", col=1)
     styled(figure, title, height=140 + 270 * rows)
+    if density is None:
+        return note(
+            figure, "Points: released or public texts, on the plane of the public ones. Held-out text: not shown."
+        )
     return note(
         figure,
         f"Points: released or public texts. Shades: held-out text by clients, evaluation only; areas of under "
@@ -115,19 +133,22 @@ def _span(points: Float[np.ndarray, "text 2"]) -> tuple[Float[np.ndarray, " 2"],
     return low - margin, high + margin
 
 
-def _draw_panel(figure: Figure, points: Float[np.ndarray, "text 2"], density: Density, place: dict[str, int]) -> None:
-    figure.add_heatmap(
-        x=density.x,
-        y=density.y,
-        z=np.where(density.clients == 0, np.nan, density.clients),
-        colorscale=[[0, HELD_OUT_SHADES[0]], [1, HELD_OUT_SHADES[1]]],
-        zmin=0,
-        xgap=1,
-        ygap=1,
-        showscale=False,
-        hoverinfo="skip",
-        **place,
-    )
+def _draw_panel(
+    figure: Figure, points: Float[np.ndarray, "text 2"], density: Density | None, place: dict[str, int]
+) -> None:
+    if density is not None:
+        figure.add_heatmap(
+            x=density.x,
+            y=density.y,
+            z=np.where(density.clients == 0, np.nan, density.clients),
+            colorscale=[[0, HELD_OUT_SHADES[0]], [1, HELD_OUT_SHADES[1]]],
+            zmin=0,
+            xgap=1,
+            ygap=1,
+            showscale=False,
+            hoverinfo="skip",
+            **place,
+        )
     figure.add_scatter(
         x=points[:, 0],
         y=points[:, 1],

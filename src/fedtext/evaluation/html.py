@@ -13,6 +13,7 @@ from fedtext.evaluation.tables import (
     distance_table,
     protection_table,
     published_table,
+    released_distance_table,
 )
 from fedtext.evaluation.wording import count
 
@@ -24,7 +25,7 @@ SAMPLES = 12
 # name of the figure -> (section, what to see in it)
 FIGURES = {
     "accuracy": ("accuracy", "Bars are top-1 accuracies, whiskers 95% intervals over held-out clients."),
-    "pca_sets": ("distribution", "Where texts fall on the plane of the two largest variances of held-out text."),
+    "pca_sets": ("distribution", "Where texts fall on a plane of two largest variances."),
     "rounds": ("rounds", "What changed round by round."),
     "pca_rounds": (
         "rounds",
@@ -36,7 +37,7 @@ FIGURES = {
 
 
 def render_report(card: Mapping[str, Any], figures: Mapping[str, Figure], samples: Sequence[str]) -> str:
-    """The report of a `scorecard`: three sentences first, then tables and figures, samples of synthetic text, limits.
+    """The report of a `scorecard`: three sentences and the terms first; tables, figures, samples, limits.
 
     Args:
         card: What `fedtext.evaluation.scorecard.scorecard` returned.
@@ -49,14 +50,15 @@ def render_report(card: Mapping[str, Any], figures: Mapping[str, Figure], sample
     made = "A model" if card["accuracy"]["judged"] == "trained_model" else "Synthetic text"
     heading = f"{made} by {card['algorithm']} from {card['corpus']}"
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
-    return page(heading, card["headline"], _sections(card, drawn, samples), drawn=bool(drawn))
+    return page(heading, [*card["headline"], *card["notes"]], _sections(card, drawn, samples), drawn=bool(drawn))
 
 
 def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[str]) -> dict[str, tuple[str, str]]:
     tables = {
         "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]),
-        "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
-        "privacy": protection_table(card["protection"]) + _assumptions(card["protection"]["assumptions"]),
+        "distribution": _distances(card["distribution"]),
+        "privacy": protection_table(card["protection"], card["terms"]["tested"])
+        + _assumptions(card["protection"]["assumptions"]),
         "cost": cost_table_html(card["cost"]),
     }
     titles = {
@@ -76,6 +78,12 @@ def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequen
     bodies["samples"] = _samples(samples, card["synthetic_texts"])
     bodies["limits"] = bullets(card["limits"])
     return {name: (titles[name], body) for name, body in bodies.items()}
+
+
+def _distances(distribution: Mapping[str, Any] | None) -> str:
+    if distribution is None:
+        return ""
+    return distance_table(distribution) if distribution["bias"] else released_distance_table(distribution)
 
 
 def _samples(samples: Sequence[str], total: int) -> str:

@@ -8,7 +8,7 @@ Padding is neither attended to nor scored, and the end of a text is never scored
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from fedtext.evaluation.ratios import clustered_ratio
 from fedtext.params.evaluation import Evaluation
 from fedtext.progress import progress
-from fedtext.training.causal_lm import logits_of_real, refuse_long, train_causal_lm
+from fedtext.training.causal_lm import refuse_long, train_causal_lm
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fedtext.generation.language_model import LanguageModel
 
 PADDING = -1  # no token of any tokenizer: GPT-2's usual padding is its start token too
+WIDTH_STEP = 16  # tokens: rows are filled up to a multiple
 PROGRESS_FROM = 50  # batches; fewer are done in seconds
 
 
@@ -103,7 +104,11 @@ def count_next_tokens(
     batch_size: int = 32,
     label: str = "next-token accuracy",
 ) -> NextTokenCounts:
-    """Predict every token of every row but its first. Rows of like length share a batch; the order does not matter."""
+    """Predict every token of every row but its first: in fixed shapes, so that a row's counts are its own.
+
+    Rows whose lengths fall into the same step of 16 share batches, which are filled up to `batch_size`. A row's result
+    then depends on the row alone, to the last bit, whoever else is scored.
+    """
     import torch
 
     counts = NextTokenCounts(
@@ -112,18 +117,27 @@ def count_next_tokens(
         tokens=np.array([max(len(row) - 1, 0) for row in rows], dtype=np.int64),
         nats=np.zeros(len(rows)),
     )
-    order = sorted(np.flatnonzero(counts.tokens).tolist(), key=lambda i: -len(rows[i]))
-    batches = [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
+    batches = list(_fixed_batches([len(row) for row in rows], batch_size))
     was_training = model.training
     model.eval()
     with torch.inference_mode():
-        for batch in progress(batches, label, unit="batch") if len(batches) >= PROGRESS_FROM else batches:
-            rank, nats = _predict(model, padded([rows[i] for i in batch]))
+        for batch, width in progress(batches, label, unit="batch") if len(batches) >= PROGRESS_FROM else batches:
+            filling = [rows[batch[0]][:1]] * (batch_size - len(batch))
+            rank, nats = _predict(model, padded([*(rows[i] for i in batch), *filling], width))
             first = np.cumsum(counts.tokens[batch]) - counts.tokens[batch]  # no row here is without tokens
             counts.correct[batch] = np.stack([np.add.reduceat(rank < k, first, dtype=np.int64) for k in top], axis=1)
             counts.nats[batch] = np.add.reduceat(nats, first)
     model.train(was_training)
     return counts
+
+
+def _fixed_batches(lengths: Sequence[int], batch_size: int) -> Iterator[tuple[list[int], int]]:
+    """Rows with something to predict, at most `batch_size` of like width at a time, and that width; long ones first."""
+    widths = [-(-length // WIDTH_STEP) * WIDTH_STEP if length > 1 else 0 for length in lengths]
+    for width in sorted(set(widths) - {0}, reverse=True):
+        own = [i for i, one in enumerate(widths) if one == width]
+        for first in range(0, len(own), batch_size):
+            yield own[first : first + batch_size], width
 
 
 def _predict(
@@ -137,7 +151,8 @@ def _predict(
 
     ids = torch.from_numpy(matrix).to(next(model.parameters()).device)
     real = ids != PADDING
-    logits = logits_of_real(model, ids, real).float()
+    output = model(input_ids=ids.masked_fill(~real, 0), attention_mask=real.long(), use_cache=False)
+    logits = output.logits[:, :-1][real[:, 1:]].float()  # the head too has seen one shape
     labels = ids[:, 1:][real[:, 1:]][:, None]
     truth = logits.gather(-1, labels)
     rank = (logits > truth).sum(-1, dtype=torch.int32)

@@ -1,6 +1,6 @@
 """`scorecard.json`: one dictionary for any synthetic data set, whatever made it, and the input of the report.
 
-All values are aggregates or public; it is written by a node declared a held-out evaluation, and steers nothing.
+All values are released, public, or aggregates of held-out text, on the terms that the report states first; none steers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from fedtext.evaluation.conditions import CONTROLS, PRIVATE
 from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.distribution import Bias
+from fedtext.evaluation.terms import Terms
 from fedtext.evaluation.wording import accuracy_sentence, epsilon_sentence, protection_sentence
 from fedtext.federation.communication import Cost
 from fedtext.params.privacy import Adjacency
@@ -21,7 +22,10 @@ from fedtext.privacy.assumptions import SIMULATED
 
 
 class Protection(BaseModel):
-    """What the privacy report says in short; `epsilon` is infinite when something was read without a mechanism."""
+    """What the privacy report says in short; `epsilon` is infinite when something was read without a mechanism.
+
+    `total` is what all releases of the same data set have cost so far: `epsilon`, `budget`, `releases`, `public`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,6 +38,7 @@ class Protection(BaseModel):
     unaccounted: tuple[str, ...] = ()
     epsilon_by_adjacency: dict[str, float | str] = {}
     assumptions: tuple[str, ...] = ()
+    total: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> Protection:
@@ -48,6 +53,7 @@ class Protection(BaseModel):
             unaccounted=tuple(entry["reason"] for entry in report["unaccounted"]),
             epsilon_by_adjacency=report["epsilon_by_adjacency"],
             assumptions=tuple(report["assumptions"]),
+            total=report.get("data_set"),
         )
 
 
@@ -61,16 +67,18 @@ class Distribution(BaseModel):
 
     `rounds` has one row of `HeldOut.compare` for each generator with its `adapter` and `released_score`; `sets` one
     for each data set (`synthetic`, `public_control`); `held_out_distance` is the held-out text's own median distance to
-    its medoid.
+    its medoid. Of a priced evaluation the rows are `priced_distances.ReleasedMean.compare`'s, `floor` is what noise
+    makes of its Frechet distance, and what would be exact (`bias`, `held_out_texts`, `held_out_distance`) is None.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     rounds: tuple[dict[str, float | int | None], ...] = ()
     sets: dict[str, dict[str, float | int | None]] = {}
-    bias: Bias
-    held_out_texts: int
-    held_out_distance: float
+    bias: Bias | None = None
+    held_out_texts: int | None = None
+    held_out_distance: float | None = None
+    floor: dict[str, float] | None = None
 
 
 def scorecard(
@@ -82,6 +90,7 @@ def scorecard(
     distribution: Distribution | None,
     costs: Sequence[Cost],
     synthetic_texts: int,
+    terms: Terms,
 ) -> dict[str, Any]:
     """The whole scorecard, strict JSON: numbers that are not finite become null.
 
@@ -93,18 +102,21 @@ def scorecard(
         distribution: Distances to held-out text; None where a model was made and no text.
         costs: This run's rows of the cost table; the published ones are added.
         synthetic_texts: Size of the data set.
+        terms: On which terms held-out text was measured.
     """
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
         "headline": [protection_sentence(guarded), epsilon_sentence(guarded), accuracy_sentence(accuracy)],
+        "notes": terms.notes(),
         "algorithm": algorithm,
         "corpus": corpus,
         "protection": guarded,
+        "terms": terms.model_dump(),
         "synthetic_texts": synthetic_texts,
         "accuracy": accuracy,
         "distribution": _distances(distribution),
         "cost": cost_rows(costs),
-        "limits": _limits(accuracy, distribution),
+        "limits": _limits(accuracy, distribution, terms),
     }
     return _strict(card)  # type: ignore[no-any-return]
 
@@ -118,26 +130,46 @@ def _reasons(protection: Protection) -> tuple[str, ...]:
 def _distances(distribution: Distribution | None) -> dict[str, Any] | None:
     if distribution is None:
         return None
-    return {**distribution.model_dump(), "bias": distribution.bias._asdict()}
+    bias = distribution.bias
+    return {**distribution.model_dump(), "bias": None if bias is None else bias._asdict()}
 
 
-def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None) -> list[str]:
+def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, terms: Terms) -> list[str]:
     table = accuracy["conditions"]
-    said = [_floor_of_distances(distribution.bias)] if distribution else []
-    said += [
-        "Intervals cover the draw of the held-out clients. They do not cover the randomness of training and sampling: "
-        "this is one run.",
-        "Everything here is measured on held-out private text, which nothing in the run saw, for the evaluation alone.",
-    ]
+    said = _priced_limits(distribution) if terms.tested else _open_limits(distribution)
+    said.append("Held-out private text was seen by nothing else in the run: it was read for the evaluation alone.")
     if PRIVATE in table:
         said.append(
             "The control 'private text' is trained on the protected text itself: no ε covers its accuracy and the gap "
             "that it measures."
         )
-    sizes = {name: table[name]["texts"] for name in ("synthetic", *CONTROLS) if name in table}
-    if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{name} {texts:,}" for name, texts in sizes.items())
+    known = {name: table[name]["texts"] for name in ("synthetic", *CONTROLS) if name in table}
+    if len(set(known.values())) > 1:
+        listed = ", ".join(f"{name} {texts:,}" for name, texts in known.items())
         said.append(f"The conditions were trained on different numbers of texts ({listed}): compare them with care.")
+    return said
+
+
+def _open_limits(distribution: Distribution | None) -> list[str]:
+    floor = [_floor_of_distances(distribution.bias)] if distribution and distribution.bias else []
+    return [
+        *floor,
+        "Intervals cover the draw of the held-out clients. They do not cover the randomness of training and sampling: "
+        "this is one run.",
+    ]
+
+
+def _priced_limits(distribution: Distribution | None) -> list[str]:
+    said = [
+        "Intervals cover the noise and, on the wide side, the draw of the test clients. They do not cover the "
+        "randomness of training and sampling: this is one run.",
+        "What a test client can say is bounded: those with much text, or for whom the models differ much, count less.",
+    ]
+    if distribution is not None:
+        said.append(
+            "There is no FID: the noise of a whole covariance would drown it. The Frechet distance here is taken on a "
+            "few main axes of public text and is no FID; a ± is the deviation of the noise."
+        )
     return said
 
 

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from fedtext.evaluation.conditions import CONDITIONS, PUBLIC
 from fedtext.evaluation.wording import compact, count, percent, points, rounded, scientific, seconds, share, size, spent
 
+SETS = {"synthetic": "synthetic texts", "public_control": "public texts"}
+
 
 def table(
     caption: str,
@@ -44,7 +46,7 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> str:
         rows.append(
             [
                 CONDITIONS.get(name, name),
-                count(found["texts"]),
+                "–" if found["texts"] is None else count(found["texts"]),
                 *[percent(found[rank]) for rank in ranks],
                 points(gain) if gain else "–",
                 share(accuracy["gap_closed"].get(name)),
@@ -75,10 +77,9 @@ def published_table(accuracy: Mapping[str, Any]) -> str:
 def distance_table(distribution: Mapping[str, Any]) -> str:
     """Each data set's distance to held-out text, above the floor that finite size alone makes."""
     bias = distribution["bias"]
-    names = {"synthetic": "synthetic texts", "public_control": "public texts"}
     rows = [
         [
-            names.get(name, name),
+            SETS.get(name, name),
             count(found["texts"]),
             rounded(found["fid"], bias["stddev"]),
             rounded(found["mean_gap"], bias["stddev"]),
@@ -93,6 +94,29 @@ def distance_table(distribution: Mapping[str, Any]) -> str:
     return table(
         "Distance to held-out private text, by sentence embeddings (smaller is nearer)",
         ["set", "texts", "FID", "squared mean gap", "squared MMD", "median distance to medoid"],
+        rows,
+        strong=[i for i, name in enumerate(distribution["sets"]) if name == "synthetic"],
+    )
+
+
+def released_distance_table(distribution: Mapping[str, Any]) -> str:
+    """`distance_table` of a priced evaluation: what noise leaves of the distances, and with which deviation."""
+    rows = [
+        [
+            SETS.get(name, name),
+            count(found["texts"]),
+            f"{found['mean_gap']:.3f} ± {found['mean_gap_stddev']:.3f}",
+            f"{found['mmd_squared']:.3f} ± {found['mmd_squared_stddev']:.3f}",
+            rounded(found["frechet_main_axes"], None, 3),
+            rounded(found["median_distance"], None, 2),
+        ]
+        for name, found in distribution["sets"].items()
+    ]
+    floor = distribution["floor"]
+    rows.append(["noise alone", "–", "0", "0", f"{floor['mean']:.3f} ± {floor['stddev']:.3f}", "–"])
+    return table(
+        "Distance to held-out private text, from noised mean features (smaller is nearer)",
+        ["set", "texts", "squared mean gap", "squared MMD", "Frechet on main axes", "median distance to medoid"],
         rows,
         strong=[i for i, name in enumerate(distribution["sets"]) if name == "synthetic"],
     )
@@ -123,8 +147,8 @@ def cost_table_html(costs: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def protection_table(protection: Mapping[str, Any]) -> str:
-    """The privacy declaration and what was spent."""
+def protection_table(protection: Mapping[str, Any], tested: Mapping[str, Any] | None = None) -> str:
+    """The privacy declaration and what was spent; `tested` is what test units are promised."""
     finite = protection["epsilon"] is not None and not protection["unaccounted"]
     rows = [
         ["protected unit", f"{protection['unit']} ({count(protection['units'])} of them)"],
@@ -138,4 +162,7 @@ def protection_table(protection: Mapping[str, Any]) -> str:
         for adjacency, value in protection["epsilon_by_adjacency"].items()
         if adjacency != protection["adjacency"]
     ]
+    if tested is not None:
+        price = f"{spent(tested['epsilon'], 3)} at δ = {scientific(tested['delta'])}"
+        rows.append([f"ε of the {count(tested['units'])} test {tested['unit']}s", price])
     return table("Privacy in short; the privacy report has every release", ["what", "value"], rows, kind="words")

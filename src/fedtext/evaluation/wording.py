@@ -113,7 +113,25 @@ def protection_sentence(protection: Mapping[str, Any]) -> str:
 
 
 def epsilon_sentence(protection: Mapping[str, Any]) -> str:
-    """Second sentence: at which epsilon, and what voids it."""
+    """Second sentence: at which epsilon, what voids it, and what the data set has cost so far."""
+    return _guarantee(protection) + _total(protection.get("total"))
+
+
+def _total(total: Mapping[str, Any] | None) -> str:
+    """What all runs on the same data set have released together, where that is known."""
+    if total is None:
+        return ""
+    epsilon = math.inf if total["epsilon"] is None else float(total["epsilon"])  # "infinity" too
+    budget = "" if total.get("budget") is None else f" of a budget of {spent(total['budget'])}"
+    public = "; the text is public, so releases are counted and not refused" if total.get("public") else ""
+    number = total["releases"]
+    cost = f"ε = {spent(epsilon)}" if math.isfinite(epsilon) else "no finite ε"
+    if number == 1:
+        return f" It is the only release of this data set so far: {cost}{budget}{public}."
+    return f" All {count(number)} releases of this data set so far come to {cost}{budget}{public}."
+
+
+def _guarantee(protection: Mapping[str, Any]) -> str:
     if protection["unaccounted"]:
         return f"The run has no finite ε, because {'; '.join(protection['unaccounted'])}."
     price = f"ε = {spent(protection['epsilon'])} at δ = {scientific(protection['delta'])}"

@@ -13,6 +13,7 @@ from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 
 NEGLIGIBLE = 1e-9  # nats of epsilon: far below the digits that any report shows
+_TERMS = 2**16  # of a bound's sum, added up one by one: a billion clients' would fill the memory
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,8 @@ def planned_sum(
 
 def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
     """A deployment's noise is a sum of shares, priced here as one draw: that must change nothing that could be seen."""
-    if 2 * share_divergence(stddev_on_grid, shares, dim) > NEGLIGIBLE:
+    thin = stddev_on_grid**2 < shares / 4  # no bound is known
+    if thin or 2 * share_divergence(stddev_on_grid, shares, dim) > NEGLIGIBLE:
         raise ValueError(
             f"{name}: noise of {stddev_on_grid:.3g} grid points in {shares} shares is not one discrete Gaussian to "
             f"{NEGLIGIBLE} nats: ask for more noise, or declare aggregation local or trusted"
@@ -152,5 +154,7 @@ def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
             f"noise of {stddev_on_grid} grid points in {shares} shares: a share needs a deviation of at least 0.5; "
             "take a smaller step or fewer shares"
         )
-    k = np.arange(1, shares)
-    return float(dim * 10.0 * np.exp(-2.0 * math.pi**2 * variance * k / (k + 1)).sum())
+    k = np.arange(1, min(shares, _TERMS))
+    terms = np.exp(-2.0 * math.pi**2 * variance * k / (k + 1))
+    further = (shares - 1 - len(k)) * terms[-1:].sum()  # they fall with k
+    return float(dim * 10.0 * (terms.sum() + further))

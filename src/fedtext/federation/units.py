@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,7 +26,10 @@ def record_codes(ids: Sequence[str], texts: Sequence[str]) -> Int64[np.ndarray, 
     codes = np.empty(len(texts), dtype=np.int64)
     for row, held in enumerate(zip(ids, texts, strict=True)):
         seen[held] = seen.get(held, 0) + 1
-        codes[row] = derived_seed(0, "record", *held, seen[held])
+        # Digests, which hold no separator: no text can be written to have another one's code.
+        codes[row] = derived_seed(
+            0, "record", *(hashlib.sha256(part.encode()).hexdigest() for part in held), seen[held]
+        )
     return codes
 
 

@@ -15,6 +15,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
 from fedtext.config import active_data_root, active_loader, active_parameters
+from fedtext.guard.catalog import dataset_classes
 from fedtext.hooks.tracking import tracking_is_on
 from fedtext.refusal import RunRefusedError
 from fedtext.resume import RELEASE
@@ -39,6 +40,7 @@ class PreflightHook:
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Raises RunRefusedError naming what is missing and the remedy."""
         check_runner(str(run_params.get("runner")), pipeline)
+        check_guarded(str(run_params.get("runner")), pipeline, catalog)
         check_names(run_params.get("runtime_params") or {})
         check_inputs(pipeline, catalog)
         check_data_root(active_data_root())
@@ -53,13 +55,29 @@ def check_runner(runner: str, pipeline: Pipeline) -> None:
     Raises:
         RunRefusedError: another runner was asked for.
     """
-    name = runner.partition(" ")[0].rpartition(".")[2]
+    name = _class_name(runner)
     releases = [node.name for node in pipeline.nodes if RELEASE in node.tags]
     if releases and name != ResumableRunner.__name__:
         raise RunRefusedError(
             f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: leave "
             "--runner out"
         )
+
+
+def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Nodes that read private data run under guard (fedtext.guard), which only one runner keeps.
+
+    Raises:
+        RunRefusedError: another runner was asked for.
+    """
+    classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
+    private = sorted(name for name, privacy in classes.items() if privacy == "private")
+    if private and (name := _class_name(runner)) != ResumableRunner.__name__:
+        raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: leave --runner out")
+
+
+def _class_name(runner: str) -> str:
+    return runner.partition(" ")[0].rpartition(".")[2]
 
 
 def make_data_root(data_root: Path) -> None:

@@ -27,10 +27,10 @@ from pydantic import BaseModel
 
 from fedtext.config import active_data_root, active_loader, active_parameters
 from fedtext.datasets.models import PublicModelDataset
+from fedtext.guard.catalog import dataset_classes, entry
 from fedtext.hooks import moved_records
 from fedtext.hooks.command import leaves, repeating_command
 from fedtext.hooks.nested_runs import NestedRuns
-from fedtext.hooks.privacy_flow import dataset_classes, entry
 
 ROUND_STATE = re.compile(r"(?P<algorithm>[^.]+)\.round_(?P<round>\d+)\.state")
 LIBRARIES = ("fedtext", "kedro", "torch", "transformers", "trl", "peft", "opacus", "dp-accounting", "numpy", "pandas")

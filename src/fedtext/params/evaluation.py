@@ -5,7 +5,9 @@ from __future__ import annotations
 from pydantic import Field, PositiveInt, field_validator
 
 from fedtext.params import Parameters, words
+from fedtext.params.corpus import Corpus
 from fedtext.params.generation import Sampler
+from fedtext.params.privacy import Privacy
 from fedtext.params.training import CausalTraining
 
 
@@ -23,6 +25,11 @@ class Evaluation(Parameters):
     the private training samples themselves, at most `private_texts` of them, one of every client before a second of
     any; None: all. `max_eval_samples` bounds the held-out samples; `top` are the ranks of top-k accuracy, 1 first:
     reports lead with it.
+
+    `priced`: whether figures of held-out text are noised releases that test clients pay for, at `epsilon` each (None:
+    the run's). None: priced where the corpus is private. `private_control`: whether epsilon = infinity is trained and
+    scored at all. None: on public corpora only. Of a priced evaluation, `clip_norm` is the most that a test client can
+    say about accuracy, in tokens; `random_features` and `main_axes` are the sizes of what it says about distances.
     """
 
     training: CausalTraining = CausalTraining(epochs=3)
@@ -33,6 +40,12 @@ class Evaluation(Parameters):
     top: tuple[PositiveInt, ...] = (1, 3, 5)
     published_metric: bool = False
     seed: int = 0
+    priced: bool | None = None
+    epsilon: float | None = Field(None, gt=0)
+    private_control: bool | None = None
+    clip_norm: float = Field(12.0, gt=0)
+    random_features: int = Field(128, ge=2, multiple_of=2)
+    main_axes: int = Field(8, ge=1)
 
     _words = field_validator("top", mode="before")(words)
 
@@ -42,3 +55,16 @@ class Evaluation(Parameters):
         if value[:1] != (1,):
             raise ValueError(f"evaluation.top is '{' '.join(map(str, value))}': begin with 1, which reports lead with")
         return value
+
+    def is_priced(self, corpus: Corpus) -> bool:
+        """Whether test clients pay for what is measured on them, and are protected by it."""
+        return not corpus.is_public if self.priced is None else self.priced
+
+    def has_private_control(self, corpus: Corpus) -> bool:
+        """Whether a model is trained on the protected text without protection, to be compared with."""
+        return corpus.is_public if self.private_control is None else self.private_control
+
+    def declaration(self, privacy: Privacy) -> Privacy:
+        """What test clients are promised: the run's declaration, every one of them asked, noise calibrated exactly."""
+        own = {"epsilon": self.epsilon or privacy.epsilon, "sampling": "full", "clients_per_round": None}
+        return privacy.model_copy(update={**own, "noise_multiplier": None, "calibration": "exact"})

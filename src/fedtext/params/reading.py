@@ -25,6 +25,16 @@ def watched(read: set[str]) -> Iterator[None]:
         _watching.pop()
 
 
+@contextmanager
+def unnoticed() -> Iterator[None]:
+    """Reads inside are entered nowhere: they are the runner's, and decide nothing of a node's results."""
+    watching, _watching[:] = _watching[:], []
+    try:
+        yield
+    finally:
+        _watching[:] = watching
+
+
 def note(model: type[BaseModel], name: str) -> None:
     """Enters the attribute `name` of an instance of `model`; its own methods and properties read fields themselves."""
     if not _watching or name == "__class__":

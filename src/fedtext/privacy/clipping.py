@@ -37,7 +37,7 @@ def clip_rows(x: Float[np.ndarray, "row dim"], clip_norm: float) -> Float[np.nda
     Raises:
         ValueError: `clip_norm` is not positive and finite.
     """
-    wide = np.array(x, dtype=np.float64)
+    wide = np.array(x, dtype=np.float64, order="C")  # one row after the other: a norm's bits are its own row's
     with np.errstate(over="ignore", invalid="ignore"):
         parts = (wide[:, first : first + _PART] for first in range(0, max(wide.shape[1], 1), _PART))
         norms = np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in parts))

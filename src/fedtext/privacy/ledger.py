@@ -101,14 +101,15 @@ class Ledger(Parameters):
     """All reads of a run's private data under one declaration; `population` is the public number of units.
 
     `part` says whose data: the clients that are trained on, or the test clients. `planned` is what the run was opened
-    for: nothing else can be charged, so a release must be of a planned name and round, at the planned noise.
+    for (None: it was not opened by a plan): nothing else can be charged, so a release must be of a planned name and
+    round, at the planned noise.
     `planned_unaccounted`: it also means to read private data without a mechanism.
     """
 
     declaration: Privacy
     population: int = Field(ge=1)
     part: Part = "train"
-    planned: tuple[Release, ...] = ()
+    planned: tuple[Release, ...] | None = None
     planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
     unaccounted: tuple[Unaccounted, ...] = ()
@@ -123,8 +124,8 @@ class Ledger(Parameters):
                 the ledger was opened for.
         """
         self._refuse_misfit(release)
-        if self.planned:
-            self._refuse_unplanned(release)
+        if self.planned is not None:
+            self._refuse_unplanned(release, self.planned)
         charged = self.model_copy(update={"releases": (*self.releases, release)})
         budget, total = self.declaration.epsilon, charged.spent()
         if total > budget * (1 + _ROUNDING):
@@ -176,8 +177,8 @@ class Ledger(Parameters):
                 "from the ledger it was given first, and another release needs another name"
             )
 
-    def _refuse_unplanned(self, release: Release) -> None:
-        named = [plan for plan in self.planned if (plan.name, plan.round) == (release.name, release.round)]
+    def _refuse_unplanned(self, release: Release, planned: tuple[Release, ...]) -> None:
+        named = [plan for plan in planned if (plan.name, plan.round) == (release.name, release.round)]
         if not any(plan.as_noisy_as(release) for plan in named):
             raise ValueError(
                 f"'{release.name}' of round {release.round} at noise multiplier {release.noise_multiplier:.6g} is not "

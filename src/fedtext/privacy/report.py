@@ -14,11 +14,11 @@ from fedtext.privacy.published_accountants import rdp_epsilon
 from fedtext.privacy.spending import Spent, spent_on, total_epsilon
 
 EVALUATION = {
-    "evaluation": "accuracy and distances are measured on the test clients' text; nothing that is released depends on "
-    "them",
-    "the control 'private text' (epsilon = infinity)": "a model is trained on the protected text itself and thrown "
-    "away; its accuracy, and the share of the gap that is measured by it, are covered by no epsilon: leave them out of "
-    "what you publish, unless the text may be read",
+    "evaluation": "accuracy and distances are measured on the test clients' text, of which nothing else is made; what "
+    "that costs the test clients, or that it does not protect them, is in the first lines of report.html",
+    "the control 'private text' (epsilon = infinity), where it is asked for": "a model is trained on the protected "
+    "text itself and thrown away; its accuracy, and the share of the gap that is measured by it, are covered by no "
+    "epsilon: leave them out of what you publish, unless the text may be read",
 }
 NEIGHBOURS = {
     "zero_out": "{unit}s is replaced by one that contributes nothing; their number is public",

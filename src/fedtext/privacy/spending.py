@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pydantic import Field
 
 from fedtext.params import Parameters
-from fedtext.params.privacy import Adjacency
+from fedtext.params.privacy import Adjacency, Privacy
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Part, Release
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 
@@ -44,7 +45,7 @@ class Spent(Parameters):
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for one and the same answer."""
-        return (self.release, self.reason, self.round, self.receipt)
+        return (self.release, self.reason, self.round, self.receipt, self.part)
 
 
 class TotalExceeded(BudgetExceeded):
@@ -64,12 +65,14 @@ def total_epsilon(history: Sequence[Spent], ledger: Ledger, split: str, planned:
     """Epsilon of all that was released of the ledger's clients, and of `planned` with it.
 
     At the smallest delta that any of the runs declared, under the ledger's adjacency. `split` is how clients are told
-    apart now: entries of the other part count where it was another, for then they may be of the same people.
+    apart now: entries of the other part count where it was another, for then they may be of the same people. What was
+    released under single records bounds the loss of no client, who holds any number of them.
     """
-    mine = [entry for entry in history if _is_of(entry, ledger, split)]
-    if any(entry.release is None for entry in mine):
+    mine, unit = [entry for entry in history if _is_of(entry, ledger, split)], ledger.declaration.unit
+    if any(entry.release is None or (entry.release.unit, unit) == ("record", "client") for entry in mine):
         return math.inf
-    kinds = [*_distinct(mine), *(release.as_sampled() for release in planned)]
+    made = [_for_unit(release, ledger.declaration) for release in _distinct(mine)]
+    kinds = [*made, *(release.as_sampled() for release in planned)]
     delta = min([ledger.declaration.delta, *(entry.delta for entry in mine)])
     return composed_epsilon(kinds, delta=delta, adjacency=ledger.declaration.adjacency)
 
@@ -107,7 +110,7 @@ def not_yet_made(history: Sequence[Spent], ledger: Ledger, split: str) -> list[R
     made = [entry.release for entry in history if entry.release is not None and _is_of(entry, ledger, split)]
     return [
         plan
-        for plan in ledger.planned
+        for plan in ledger.planned or ()
         if not any((plan.name, plan.round) == (one.name, one.round) and plan.as_noisy_as(one) for one in made)
     ]
 
@@ -128,7 +131,16 @@ def _is_of(entry: Spent, ledger: Ledger, split: str) -> bool:
     return entry.part == ledger.part or entry.split != split
 
 
-def _distinct(entries: Sequence[Spent]) -> Iterator[SampledGaussian]:
+def _for_unit(release: Release, declaration: Privacy) -> SampledGaussian:
+    """The release's price for the declared unit: a record more or less replaces what its client sends, drawn or not."""
+    kind = release.as_sampled()
+    if release.unit == declaration.unit:
+        return kind
+    further = 1 if declaration.adjacency == "replace_one" else 2  # replacing is what replace_one prices anyway
+    return replace(kind, sampling="full", rate=1.0, shift=further * kind.shift)
+
+
+def _distinct(entries: Sequence[Spent]) -> Iterator[Release]:
     """Each different release once. The same plan on two data sets is two, and both drew the same clients."""
     receipts = {(entry.release, entry.round, entry.receipt) for entry in entries if entry.release is not None}
     by_round = Counter((release, round) for release, round, _ in receipts)
@@ -138,4 +150,4 @@ def _distinct(entries: Sequence[Spent]) -> Iterator[SampledGaussian]:
     for release, count in times.items():
         drawn = release if count == 1 else release.model_copy(update={"sampling": "full", "rate": 1.0})
         for _ in range(count):
-            yield drawn.as_sampled()
+            yield drawn

@@ -19,8 +19,9 @@ from fedtext.seeding import stream
 
 NO_TOKEN = -1
 NO_ROW = -1
-# Positions come in multiples of it. With 16 positions whatever a model computes for a client fills whole vector
-# registers, so that no client's last numbers are left to the scalar code that ends a loop and rounds otherwise.
+# Positions come in multiples of it. With 16 of them, whatever a model whose sizes are multiples of four computes for a
+# client fills whole vector registers: no slot's last numbers fall to the scalar code that ends a loop and may round
+# otherwise. Of other models `fedtext.training.client_gradients.slots_are_alike` finds out.
 POSITIONS = 16
 
 

@@ -33,9 +33,9 @@ def popri(**changes: Any) -> Popri:
 
 
 def ledger(population: int, **declared: Any) -> Ledger:
-    return Ledger(
-        declaration=Privacy(**{"epsilon": 1e15, "delta": 1e-6, "noise_seed": 0, **declared}), population=population
-    )
+    """A curator's, for next to no noise cannot be cut into shares."""
+    settings = {"epsilon": 1e15, "delta": 1e-6, "noise_seed": 0, "aggregation": "trusted", **declared}
+    return Ledger(declaration=Privacy(**settings), population=population)
 
 
 def samples(seed: int, *, clients: int = 12, classes: int = 1, unit: str = "client") -> PrivateSamples:
@@ -45,7 +45,12 @@ def samples(seed: int, *, clients: int = 12, classes: int = 1, unit: str = "clie
     label = rng.integers(-1, classes, len(client)) if classes > 1 else np.zeros(len(client), dtype=np.int64)
     features = unit_rows(seed + 1, len(client))
     units = np.arange(len(client)) if unit == "record" else client
-    return PrivateSamples(features, units, label, int(units.max()) + 1)
+    return PrivateSamples(features, units, label, np.unique(units))
+
+
+def without(held: PrivateSamples, unit: int) -> PrivateSamples:
+    """The samples without those of one unit, who stays enrolled."""
+    return held.of_units(np.setdiff1d(held.enrolled, unit))
 
 
 def candidates(texts: list[str], responses: int = 3, labels: list[str | None] | None = None) -> pd.DataFrame:

@@ -62,8 +62,8 @@ def test_declarations_that_fit_a_form_and_those_that_do_not(form: str, unit: str
 @pytest.mark.parametrize(
     "declared",
     [
-        {},
-        {"honest_fraction": 0.5},
+        {"aggregation": "secure"},
+        {"aggregation": "secure", "honest_fraction": 0.5},
         {"aggregation": "local"},
         {"aggregation": "local", "sampling": "fixed_size", "clients_per_round": 9},
         {"aggregation": "trusted"},
@@ -75,7 +75,7 @@ def test_the_threshold_knows_the_noise_that_is_in_a_cell(declared: dict[str, Any
     drawn = []
     for key in map(new_noise_key, range(4)):
         scores, charged = noised_histogram(
-            held, texts, label, evolution(), ledger(held.units, **declared), key, 50.0, 1
+            held, texts, label, evolution(), ledger(len(held.enrolled), **declared), key, 50.0, 1
         )
         drawn.append(scores)
     assert np.std(drawn) == pytest.approx(summed_stddev(charged), rel=0.08)

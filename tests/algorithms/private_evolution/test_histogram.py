@@ -19,7 +19,7 @@ from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.voting.ballots import nearest_histogram_blocks
 from fedtext.voting.tally import UNCLIPPED, joint_ballots
-from tests.algorithms.popri.examples import samples, unit_rows
+from tests.algorithms.popri.examples import samples, unit_rows, without
 from tests.algorithms.private_evolution.examples import KEY, QUIET, evolution, ledger
 
 GRID = 3e-3
@@ -29,19 +29,14 @@ def ballots(held: PrivateSamples, texts: np.ndarray, label: np.ndarray) -> np.nd
     """What the units hand to the mechanism."""
     cast = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
     blocks = joint_ballots(held, texts, label, cast, np.ones(len(texts), dtype=bool))
-    return np.concatenate([np.zeros((0, len(texts))), *blocks])
+    return np.concatenate([np.zeros((0, len(texts))), *(block.rows for block in blocks)])
 
 
 def votes(
     held: PrivateSamples, texts: np.ndarray, parameters: PrivateEvolution, noise: float = QUIET, key: NoiseKey = KEY
 ) -> np.ndarray:
     label = np.zeros(len(texts), dtype=np.int64)
-    return noised_histogram(held, texts, label, parameters, ledger(held.units), key, noise, 1)[0]
-
-
-def without(held: PrivateSamples, unit: int) -> PrivateSamples:
-    kept = held.unit != unit
-    return PrivateSamples(held.features[kept], held.unit[kept], held.label[kept], held.units)
+    return noised_histogram(held, texts, label, parameters, ledger(len(held.enrolled)), key, noise, 1)[0]
 
 
 @pytest.mark.parametrize("unit", ["client", "record"])
@@ -51,7 +46,7 @@ def without(held: PrivateSamples, unit: int) -> PrivateSamples:
 def test_one_unit_moves_the_sum_by_at_most_the_clip(unit: str, classes: int, seed: int, clip_norm: float) -> None:
     held, texts = samples(seed, clients=6, classes=classes, unit=unit), unit_rows(seed + 7, 18)
     label = np.repeat(np.arange(classes), 18 // classes)
-    fewer = without(held, seed % held.units)
+    fewer = without(held, seed % len(held.enrolled))
     sums = [clip_rows(ballots(h, texts, label), clip_norm).sum(axis=0) for h in (held, fewer)]
     assert np.linalg.norm(sums[0] - sums[1]) <= clip_norm + 1e-6
 
@@ -60,16 +55,15 @@ def test_a_record_moves_it_by_one_vote_and_a_client_without_the_clip_by_its_numb
     held, texts = samples(1, clients=6, unit="record"), unit_rows(2, 12)
     assert np.linalg.norm(ballots(held, texts, np.zeros(12, dtype=np.int64)), axis=1) == pytest.approx(1.0)
     many = PrivateSamples(
-        np.repeat(unit_rows(3, 1), 9, axis=0), np.zeros(9, dtype=np.int64), np.zeros(9, dtype=np.int64), 1
+        np.repeat(unit_rows(3, 1), 9, axis=0), np.zeros(9, dtype=np.int64), np.zeros(9, dtype=np.int64), np.arange(1)
     )
     assert np.linalg.norm(ballots(many, texts, np.zeros(12, dtype=np.int64)), axis=1).max() == 9
 
 
 def test_the_mechanism_itself_enforces_the_clip(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client with a thousand samples is heard as loudly as the clip allows, and a thousand times without it."""
-    greedy = PrivateSamples(
-        np.repeat(unit_rows(3, 1), 1000, axis=0), np.zeros(1000, dtype=np.int64), np.zeros(1000, dtype=np.int64), 1
-    )
+    nobody_else, zeros = np.arange(1), np.zeros(1000, dtype=np.int64)
+    greedy = PrivateSamples(np.repeat(unit_rows(3, 1), 1000, axis=0), zeros, zeros, nobody_else)
     texts = unit_rows(2, 12)
     for clip_norm in (0.5, 1.0, 7.0):
         heard = votes(greedy, texts, evolution(clip_norm=clip_norm))
@@ -93,7 +87,7 @@ def test_the_noise_has_the_stated_deviation_and_no_other(clip_norm: float) -> No
     label = np.zeros(400, dtype=np.int64)
     drawn = []
     for key in map(new_noise_key, range(40)):
-        scores, charged = noised_histogram(held, texts, label, parameters, ledger(held.units), key, noise, 1)
+        scores, charged = noised_histogram(held, texts, label, parameters, ledger(len(held.enrolled)), key, noise, 1)
         drawn.append(scores - truth)
     stddev = charged.releases[0].noise_stddev
     assert stddev == pytest.approx(noise * clip_norm, rel=2e-3)
@@ -110,7 +104,7 @@ def audited_right(clients: int = 600) -> int:
     texts = np.eye(clients)
     present = np.random.default_rng(0).integers(0, 2, clients).astype(bool)
     who = np.repeat(np.flatnonzero(present), 10)
-    held = PrivateSamples(texts[who], who, np.zeros(len(who), dtype=np.int64), clients)
+    held = PrivateSamples(texts[who], who, np.zeros(len(who), dtype=np.int64), np.arange(clients))
     return int(((votes(held, texts, evolution(), noise=2.0) > 0.5) == present).sum())
 
 
@@ -123,7 +117,7 @@ def test_the_audit_passes_with_the_clip_and_fails_without(monkeypatch: pytest.Mo
 
 def test_a_sample_votes_in_its_own_class_only_and_one_of_no_class_not_at_all() -> None:
     texts, label = unit_rows(8, 12), np.repeat([0, 1], 6)
-    held = PrivateSamples(unit_rows(9, 4), np.arange(4), np.array([0, 0, -1, 0]), 4)
+    held = PrivateSamples(unit_rows(9, 4), np.arange(4), np.array([0, 0, -1, 0]), np.arange(4))
     scored, _ = noised_histogram(held, texts, label, evolution(labels=("a", "b")), ledger(4), KEY, QUIET, 1)
     assert scored[:6].sum() == pytest.approx(3, abs=GRID * 6)
     assert np.abs(scored[6:]).max() < GRID
@@ -132,7 +126,7 @@ def test_a_sample_votes_in_its_own_class_only_and_one_of_no_class_not_at_all() -
 def test_class_sizes_are_read_through_the_noised_sum_alone() -> None:
     """A client whose samples are of several classes still has one ballot of one clip."""
     texts, label = np.eye(6), np.repeat([0, 1, 2], 2)
-    held = PrivateSamples(np.eye(6), np.zeros(6, dtype=np.int64), label, 1)
+    held = PrivateSamples(np.eye(6), np.zeros(6, dtype=np.int64), label, np.arange(1))
     scored, _ = noised_histogram(held, texts, label, evolution(labels=("a", "b", "c")), ledger(1), KEY, QUIET, 1)
     assert np.linalg.norm(scored) == pytest.approx(1.0, abs=GRID * 3)
 
@@ -141,9 +135,8 @@ def test_only_the_asked_clients_vote_and_every_round_is_charged() -> None:
     held, texts, label = samples(16, clients=40), unit_rows(17, 12), np.zeros(12, dtype=np.int64)
     book = ledger(40, sampling="poisson", clients_per_round=10)
     for t in (1, 2):
-        inputs = digest(held.features, held.unit, held.label, texts, label)
-        settings = evolution().model_dump_json()
-        asked = asked_units(held.units, book, KEY, name="pe.histogram", round=t, settings=settings, input_digest=inputs)
+        told = {"settings": evolution().model_dump_json(), "public_digest": digest(texts, label)}
+        asked = asked_units(held, book, KEY, name="pe.histogram", round=t, **told)
         scored, book = noised_histogram(held, texts, label, evolution(), book, KEY, 1e-4, t)
         truth = clip_rows(ballots(held.of_units(asked), texts, label), 1.0).sum(axis=0)
         assert scored == pytest.approx(truth, abs=0.02)

@@ -67,7 +67,7 @@ def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder) -> Arra
     labels = private_train["label"].where(private_train["label"].notna(), None).tolist()
     ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
     return {
-        "features": encoder.encode(texts, label="private samples"),
+        "features": encoder.encode(texts, label="private samples", undirected_as_zeros=True),
         "client": unit_codes(ids),
         "record": record_codes(ids, texts),
         "label": label_codes(labels),

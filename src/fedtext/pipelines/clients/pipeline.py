@@ -45,7 +45,13 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
 
 
 def _declared() -> Node:
-    return node(nodes.declare_population, [CORPUS, PRIVACY, PARTITION], "population", name="declare_population")
+    return node(
+        nodes.declare_population,
+        [CORPUS, PRIVACY, PARTITION],
+        "population",
+        name="declare_population",
+        tags="public_count",  # of a list of ids, which is private, the numbers are declared public
+    )
 
 
 def _counted() -> Node:

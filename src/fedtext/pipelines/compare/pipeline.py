@@ -37,7 +37,7 @@ def create_pipeline(algorithms: Collection[str]) -> Pipeline:
     seconds = [_dataset(child, "seconds") for child in children]
     drawn = [f"comparison_{name}_figure" for name in FIGURES]
     check = compare_node(
-        nodes.checking(algorithms), ["params:compare", "params:claims"], "compare.checked", name="check_entries"
+        nodes.checking(tuple(algorithms)), ["params:compare", "params:claims"], "compare.checked", name="check_entries"
     )
     return Pipeline(
         [

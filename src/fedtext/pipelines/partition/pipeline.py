@@ -1,7 +1,8 @@
 """partition: records -> clients -> samples -> splits, and what the clients look like."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Node, Pipeline, node
 
+from fedtext.pipelines.evaluation.form import active_form
 from fedtext.pipelines.partition.nodes import (
     assign_clients,
     chunk_private_records,
@@ -40,12 +41,17 @@ def create_pipeline() -> Pipeline:
                 name="split_samples",
                 tags="splits_clients",
             ),
-            node(
-                draw_partition,
-                ["private_test", "params:partition"],
-                "partition_figure",
-                name="draw_partition",
-                tags="held_out_evaluation",
-            ),
+            *([] if active_form().priced else [_drawn()]),
         ]
+    )
+
+
+def _drawn() -> Node:
+    """What the clients look like, by those held out: exact numbers, which test clients have not paid for."""
+    return node(
+        draw_partition,
+        ["private_test", "params:partition"],
+        "partition_figure",
+        name="draw_partition",
+        tags="held_out_evaluation",
     )

@@ -9,8 +9,11 @@ from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.figures import accuracy_bars, privacy_price, round_curves
 from fedtext.evaluation.html import render_report
 from fedtext.evaluation.scorecard import Distribution, Protection, epsilon_after, scorecard
+from fedtext.evaluation.terms import Terms
 from fedtext.federation.communication import Cost
 from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.privacy import Privacy
 
 CORPORA = {
     "docstrings": "the docstrings of Python's standard library",
@@ -24,19 +27,30 @@ def build_text_scorecard(
     accuracy: dict[str, Any],
     cost: dict[str, Any],
     corpus: Corpus,
+    evaluation: Evaluation,
+    privacy: Privacy,
     distances: dict[str, Any],
     synthetic: pd.DataFrame,
+    evaluation_report: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
-    distribution = Distribution(**{**distances, "bias": Bias(**distances["bias"])})
-    return _scorecard(privacy_report, accuracy, cost, corpus, distribution, len(synthetic))
+    distribution = Distribution(**{**distances, "bias": _bias(distances)})
+    terms = Terms.of(corpus, evaluation, privacy, evaluation_report)
+    return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic))
 
 
 def build_model_scorecard(
-    privacy_report: dict[str, Any], accuracy: dict[str, Any], cost: dict[str, Any], corpus: Corpus
+    privacy_report: dict[str, Any],
+    accuracy: dict[str, Any],
+    cost: dict[str, Any],
+    corpus: Corpus,
+    evaluation: Evaluation,
+    privacy: Privacy,
+    evaluation_report: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`scorecard.json` of a privately trained model: protection, accuracy and cost of one run."""
-    return _scorecard(privacy_report, accuracy, cost, corpus, None, 0)
+    terms = Terms.of(corpus, evaluation, privacy, evaluation_report)
+    return _scorecard(privacy_report, accuracy, cost, corpus, terms, None, 0)
 
 
 def _scorecard(
@@ -44,6 +58,7 @@ def _scorecard(
     accuracy: dict[str, Any],
     cost: dict[str, Any],
     corpus: Corpus,
+    terms: Terms,
     distribution: Distribution | None,
     synthetic_texts: int,
 ) -> dict[str, Any]:
@@ -56,7 +71,13 @@ def _scorecard(
         distribution=distribution,
         costs=[row],
         synthetic_texts=synthetic_texts,
+        terms=terms,
     )
+
+
+def _bias(distances: dict[str, Any]) -> Bias | None:
+    """FID's floor, where there is an FID."""
+    return Bias(**distances["bias"]) if "bias" in distances else None
 
 
 def draw_accuracies(accuracy: dict[str, Any]) -> Figure:
@@ -74,8 +95,8 @@ def draw_round_curves(distances: dict[str, Any], rounds: dict[str, Any]) -> Figu
     return round_curves(
         distances["rounds"],
         chosen=rounds["chosen"],
-        bias=Bias(**distances["bias"]),
-        held_out_distance=distances["held_out_distance"],
+        bias=_bias(distances),
+        held_out_distance=distances.get("held_out_distance"),
     )
 
 
@@ -92,15 +113,15 @@ def write_text_report(
     rounds: Figure,
     pca_rounds: Figure,
     pca_sets: Figure,
-    tokens: Figure,
+    tokens: Figure | None = None,
 ) -> str:
-    """`report.html` of a synthetic data set."""
+    """`report.html` of a synthetic data set; what is not drawn of held-out text that has a price is left out."""
     figures = {
         "accuracy": accuracy,
         "rounds": rounds,
         "privacy": privacy,
         "pca_rounds": pca_rounds,
         "pca_sets": pca_sets,
-        "tokens": tokens,
+        **({} if tokens is None else {"tokens": tokens}),
     }
     return render_report(card, figures, synthetic["text"].head(12).tolist())

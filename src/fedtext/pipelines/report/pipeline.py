@@ -4,6 +4,7 @@ from functools import partial
 
 from kedro.pipeline import Pipeline, node
 
+from fedtext.pipelines.evaluation.form import active_form
 from fedtext.pipelines.report import nodes
 
 
@@ -11,13 +12,14 @@ def text_pipeline(algorithm: str) -> Pipeline:
     """The report of an algorithm that made text."""
     report_node = partial(node, namespace=f"report.{algorithm}", tags="report")
     figures = [f"{algorithm}_{name}_figure" for name in ("accuracy", "privacy", "rounds")]
-    maps = [f"{algorithm}_{name}_figure" for name in ("rounds_map", "sets_map", "tokens")]
+    held_out = ["rounds_map", "sets_map", *([] if active_form().priced else ["tokens"])]
+    maps = [f"{algorithm}_{name}_figure" for name in held_out]
     measured = [f"{algorithm}_accuracy", f"{algorithm}_distances"]
     return _shared(algorithm) + Pipeline(
         [
             report_node(
                 nodes.build_text_scorecard,
-                [*_judged(algorithm), f"{algorithm}_distances", f"{algorithm}_synthetic"],
+                [*_judged(algorithm), f"{algorithm}_distances", f"{algorithm}_synthetic", *_price(algorithm)],
                 f"{algorithm}_scorecard",
                 name="build_text_scorecard",
             ),
@@ -45,7 +47,7 @@ def model_pipeline(algorithm: str) -> Pipeline:
         [
             report_node(
                 nodes.build_model_scorecard,
-                _judged(algorithm),
+                [*_judged(algorithm), *_price(algorithm)],
                 f"{algorithm}_scorecard",
                 name="build_model_scorecard",
             ),
@@ -61,7 +63,12 @@ def model_pipeline(algorithm: str) -> Pipeline:
 
 def _judged(algorithm: str) -> list[str]:
     reports = [f"{algorithm}_privacy_report", f"{algorithm}_accuracy", f"{algorithm}_cost"]
-    return [*reports, "params:corpus"]
+    return [*reports, "params:corpus", "params:evaluation", "params:privacy"]
+
+
+def _price(algorithm: str) -> list[str]:
+    """What the held-out figures cost the test clients, where they have a price."""
+    return [f"{algorithm}_evaluation_privacy_report"] if active_form().priced else []
 
 
 def _shared(algorithm: str) -> Pipeline:

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.samples import spread_samples
-from fedtext.evaluation.conditions import CONDITIONS, compare_scored, held_out_sample, score_condition
+from fedtext.evaluation.conditions import CONDITIONS, compare_scored, score_condition
+from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.generation.few_shot import draw_prompts, first_written, sampled_texts
 from fedtext.generation.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
@@ -27,12 +28,12 @@ Counts = dict[str, np.ndarray]
 def _condition(
     on_device: LanguageModel,
     texts: Sequence[str],
-    private_test: pd.DataFrame,
+    private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
     name: str,
 ) -> Counts:
-    held_out = private_test["text"].iloc[held_out_sample(len(private_test), evaluation)].tolist()
+    held_out = private_test_sample["text"].tolist()
     return score_condition(on_device, texts, held_out, evaluation, length=chunking.length, label=name)
 
 
@@ -65,40 +66,49 @@ def generate_untuned_texts(
     return texts.iloc[first_written(texts, evaluation.texts)].reset_index(drop=True)
 
 
+def guess_accuracy(
+    on_device: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
+) -> dict[str, float]:
+    """The public model's accuracy on public text: what test clients take for granted, to say less."""
+    model, tokenizer = on_device.load()
+    texts = _as_many(public_samples, evaluation)
+    return {"top_1": next_token_accuracy(model.float(), tokenizer, texts, length=chunking.length, top=(1,))["top_1"]}
+
+
 def score_public_model(
-    on_device: LanguageModel, private_test: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
+    on_device: LanguageModel, private_test_sample: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
 ) -> Counts:
     """Epsilon = 0: the public on-device model as it is."""
-    return _condition(on_device, [], private_test, chunking, evaluation, "public model")
+    return _condition(on_device, [], private_test_sample, chunking, evaluation, "public model")
 
 
 def score_texts(
     on_device: LanguageModel,
-    private_test: pd.DataFrame,
+    private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
     texts: pd.DataFrame,
 ) -> Counts:
     """After training on `evaluation.texts` of the texts: synthetic ones, or a control's."""
-    return _condition(on_device, _as_many(texts, evaluation), private_test, chunking, evaluation, "texts")
+    return _condition(on_device, _as_many(texts, evaluation), private_test_sample, chunking, evaluation, "texts")
 
 
 def score_private_text(
     on_device: LanguageModel,
-    private_test: pd.DataFrame,
+    private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
     private_train: pd.DataFrame,
 ) -> Counts:
     """Epsilon = infinity: after training on the private text itself, `evaluation.private_texts` samples of it."""
     texts = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
-    return _condition(on_device, texts, private_test, chunking, evaluation, "private texts")
+    return _condition(on_device, texts, private_test_sample, chunking, evaluation, "private texts")
 
 
 def score_trained_model(
     trained_model: Path,
     on_device: LanguageModel,
-    private_test: pd.DataFrame,
+    private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
 ) -> Counts:
@@ -108,12 +118,11 @@ def score_trained_model(
     """
     trained = dataclasses.replace(on_device, source=str(trained_model))
     evaluation = evaluation.model_copy(update={"published_metric": False})
-    return _condition(trained, [], private_test, chunking, evaluation, "privately trained model")
+    return _condition(trained, [], private_test_sample, chunking, evaluation, "privately trained model")
 
 
-def compare_accuracies(private_test: pd.DataFrame, evaluation: Evaluation, **conditions: Counts) -> dict[str, Any]:
+def compare_accuracies(private_test_sample: pd.DataFrame, **conditions: Counts) -> dict[str, Any]:
     """Accuracies of all conditions, their paired differences and the share of the gap closed: aggregates only."""
-    held_out = private_test.iloc[held_out_sample(len(private_test), evaluation)]
-    clients, _ = pd.factorize(held_out["client_id"], sort=True)
+    clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
     by_name = {name: conditions[name] for name in CONDITIONS if name in conditions}
     return compare_scored(by_name, clients)

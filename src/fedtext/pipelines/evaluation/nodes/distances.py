@@ -7,19 +7,15 @@ import pandas as pd
 from plotly.graph_objects import Figure
 
 from fedtext.embedding.encoder import Encoder
-from fedtext.evaluation.conditions import held_out_sample
 from fedtext.evaluation.distribution import HeldOut, fit_pca
 from fedtext.evaluation.figures import tokens_per_client
-from fedtext.evaluation.figures_pca import pca_panels
+from fedtext.evaluation.figures_pca import pca_panels, shown_rounds
 from fedtext.params.evaluation import Evaluation
 
-PANELS = 6
 
-
-def embed_test_samples(private_test: pd.DataFrame, encoder: Encoder, evaluation: Evaluation) -> np.ndarray:
+def embed_test_samples(private_test_sample: pd.DataFrame, encoder: Encoder) -> np.ndarray:
     """Unit embeddings of the held-out samples that are evaluated on."""
-    rows = held_out_sample(len(private_test), evaluation)
-    return encoder.encode(private_test["text"].iloc[rows].tolist(), label="held-out samples")
+    return encoder.encode(private_test_sample["text"].tolist(), label="held-out samples")
 
 
 def measure_distances(
@@ -49,18 +45,14 @@ def measure_distances(
 
 def draw_embedding_maps(
     private_test_embeddings: np.ndarray,
-    private_test: pd.DataFrame,
+    private_test_sample: pd.DataFrame,
     round_embeddings: dict[str, np.ndarray],
     synthetic_embeddings: np.ndarray,
     public_embeddings: np.ndarray,
-    evaluation: Evaluation,
 ) -> tuple[Figure, Figure]:
     """POPri's Figures 4 (rounds) and 2 (final set); held-out text only as areas of at least 20 clients."""
-    held_out = private_test.iloc[held_out_sample(len(private_test), evaluation)]
-    clients, _ = pd.factorize(held_out["client_id"], sort=True)
-    shown = np.unique(np.linspace(0, len(round_embeddings) - 1, PANELS).astype(np.int64))
-    names = list(round_embeddings)
-    rounds = {f"after round {t}" if t else "at the start": round_embeddings[names[t]] for t in shown}
+    clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
+    rounds = shown_rounds(round_embeddings)
     sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
     plane = fit_pca(private_test_embeddings)
     return (

@@ -1,6 +1,4 @@
-import hashlib
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -8,7 +6,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedtext.datasets.pydantic_json import PydanticJSONDataset
+from fedtext.federation.blocks import Block
+from fedtext.federation.secure_sum import private_sum
+from fedtext.federation.units import unit_codes
 from fedtext.params import Parameters
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey, new_noise_key
+from fedtext.privacy.plan import planned_ledger, planned_multiplier
+from fedtext.seeding import derived_seed
 
 
 class Toy(Parameters):
@@ -16,6 +23,10 @@ class Toy(Parameters):
     draws: int
     seconds: float
     start: int
+
+
+class KeyDataset(PydanticJSONDataset):
+    """Another entry for the same file."""
 
 
 class Adapter:
@@ -32,20 +43,31 @@ def read_private(corpus: dict[str, Any]) -> pd.DataFrame:
     return pd.DataFrame({"client_id": [str(i) for i in range(len(texts))], "text": texts})
 
 
-def create_noise_key(noise_seed: int | None) -> dict[str, str]:
-    return {"secret": os.urandom(8).hex() if noise_seed is None else f"{noise_seed:016x}"}
+def create_noise_key(noise_seed: int | None) -> NoiseKey:
+    return new_noise_key(noise_seed)
 
 
-def open_ledger() -> dict[str, float]:
-    return {"epsilon": 0.0}
+def open_ledger(privacy: Privacy) -> Ledger:
+    return planned_ledger(privacy, privacy.population, name="toy.mean", releases=1)
 
 
 def release_mean(
-    private_records: pd.DataFrame, private_noise_key: dict[str, str], ledger: dict[str, float], privacy: dict[str, Any]
-) -> tuple[np.ndarray, dict[str, float]]:
-    seed = hashlib.sha256(f"{private_noise_key} {privacy} {list(private_records['text'])}".encode()).digest()
-    noise = np.random.default_rng(int.from_bytes(seed[:8], "big")).normal(size=8)
-    return noise / privacy["epsilon"] + len(private_records), {"epsilon": ledger["epsilon"] + privacy["epsilon"]}
+    private_records: pd.DataFrame, private_noise_key: NoiseKey, ledger: Ledger
+) -> tuple[np.ndarray, Ledger]:
+    units = unit_codes(private_records["client_id"].tolist())
+    drawn = [np.random.default_rng(derived_seed(0, text)).normal(size=8) for text in private_records["text"]]
+    return private_sum(
+        [Block(units, np.array(drawn))],
+        dim=8,
+        asked=units,
+        clip_norm=1.0,
+        noise_multiplier=planned_multiplier(ledger.declaration, ledger.population, 1),
+        name="toy.mean",
+        round=1,
+        ledger=ledger,
+        key=private_noise_key,
+        public_digest="",
+    )
 
 
 def start(value: int) -> tuple[Adapter, dict[str, Any]]:
@@ -71,8 +93,8 @@ def close(state: dict[str, Any], scores: np.ndarray, adapter: Path) -> dict[str,
     return {"round": state["round"] + 1, "loss": float(scores.mean()), "history": [state["loss"], 2.5]}
 
 
-def report(state: dict[str, Any], ledger: dict[str, float]) -> dict[str, Any]:
-    return {"state": state, "epsilon": ledger["epsilon"]}
+def report(state: dict[str, Any], ledger: Ledger) -> dict[str, Any]:
+    return {"state": state, "epsilon": ledger.spent()}
 
 
 def leak(private_records: pd.DataFrame) -> dict[str, Any]:

@@ -12,12 +12,12 @@ def register_pipelines() -> dict[str, Pipeline]:
         node(nodes.create_noise_key, "params:privacy.noise_seed", "private_noise_key", name="create_key", tags="keep"),
         node(
             nodes.release_mean,
-            ["private_records", "private_noise_key", "ledger_open", "params:privacy"],
+            ["private_records", "private_noise_key", "ledger_open"],
             ["released_mean", "ledger"],
             name="release_mean",
             tags="release",
         ),
-        node(nodes.open_ledger, None, "ledger_open", name="open_ledger"),
+        node(nodes.open_ledger, "params:privacy", "ledger_open", name="open_ledger", tags="budget"),
         node(nodes.start, "params:toy.start", ["toy_adapter", "toy_state"], name="start"),
     ]
     one_round = Pipeline(

@@ -1,0 +1,88 @@
+"""What a node's function carries beside its inputs: bound arguments, closures, defaults, the object of a method.
+
+Settings are harmless there. A table, an array or a text is data that no check of the graph sees.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from numbers import Real
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from pydantic import BaseModel
+
+LONGEST_WORD = 100  # characters: the name of something, not a text
+MOST_WORDS = 200
+
+
+def bound_values(function: Callable[..., Any], private_files: frozenset[Path] = frozenset()) -> tuple[str, ...]:
+    """What is no setting among them, in words, at most one for each that is bound; `private_files` are resolved."""
+    found = []
+    for name, value in _carried(function):
+        words: list[str] = []
+        fault = _fault(value, words, private_files)
+        if fault is None and len(words) > MOST_WORDS:
+            fault = f"{len(words)} strings"
+        if fault is not None:
+            found.append(f"{fault} ('{name}')")
+    return tuple(found)
+
+
+def _carried(function: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(function, functools.partial):
+        yield from [(f"argument {i}", value) for i, value in enumerate(function.args, start=1)]
+        yield from function.keywords.items()
+        yield from _carried(function.func)
+        return
+    if isinstance(function, MethodType):
+        yield "self", function.__self__
+    inner = inspect.unwrap(function)
+    inner = getattr(inner, "__func__", inner)
+    if not isinstance(inner, FunctionType):
+        if not isinstance(inner, BuiltinFunctionType | type | functools.partial):
+            yield "self", inner
+        return
+    for name, cell in zip(inner.__code__.co_freevars, inner.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+    for parameter in inspect.signature(inner).parameters.values():
+        if parameter.default is not inspect.Parameter.empty:
+            yield parameter.name, parameter.default
+
+
+def _fault(value: Any, words: list[str], private: frozenset[Path]) -> str | None:
+    """What is wrong with a bound value, None if it is a setting; `words` collects its strings."""
+    if isinstance(value, str | Path) and not isinstance(value, Enum):
+        return _fault_of_word(str(value), words, private)
+    if value is None or isinstance(value, Real | Enum | type | ModuleType | BuiltinFunctionType):
+        return None
+    if isinstance(value, FunctionType | MethodType | functools.partial):
+        return next((fault for _, one in _carried(value) if (fault := _fault(one, words, private))), None)
+    if isinstance(value, BaseModel):
+        parts: Any = dict(value.__dict__)
+    elif is_dataclass(value):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+    else:
+        parts = value
+    if isinstance(parts, Mapping):
+        parts = [*parts.keys(), *parts.values()]
+    if isinstance(parts, list | tuple | set | frozenset):
+        return next((fault for one in parts if (fault := _fault(one, words, private))), None)
+    return f"a {type(value).__name__}"
+
+
+def _fault_of_word(word: str, words: list[str], private: frozenset[Path]) -> str | None:
+    if len(word) > LONGEST_WORD and not ("/" in word and " " not in word):
+        return f"a text of {len(word)} characters"
+    if private and "/" in word and Path(word).expanduser().resolve() in private:
+        return "the path of a private file"
+    words.append(word)
+    return None

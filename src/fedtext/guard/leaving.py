@@ -1,0 +1,116 @@
+"""What may leave a node that reads private data: numbers, and figures drawn from numbers.
+
+Every fault is the end of a sentence that begins with the node, and names the data set and the remedy.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel
+
+WORD = re.compile(r"[\w.-]{1,64}")
+PHRASE = re.compile(r"[\w .,:;()=%+/'<>&-]{0,200}")
+PIECE = 24  # characters in a row that no figure's wording has in common with a text by chance
+LONG_ID = 8
+
+
+def release_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
+    """Faults of what a release gives out beside its ledger: numbers and arrays of numbers are all right."""
+    for name, value in outputs.items():
+        if (what := _no_number(value, arrays=True)) is not None:
+            yield f"releases {what} in '{name}': a release gives out numbers; make the text or table in another node"
+
+
+def control_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
+    """Faults of an unprotected control, which evaluations read although protected text is in it."""
+    for name, value in outputs.items():
+        if (what := _no_number(value, arrays=True)) is not None:
+            yield f"hands {what} to evaluations in '{name}': a control gives out numbers, so return counts or distances"
+
+
+def count_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
+    """Faults of a count of units: whole numbers, and a word or None that says where they come from."""
+    for name, value in outputs.items():
+        fields = dict(value.__dict__) if isinstance(value, BaseModel) else value
+        fields = fields if isinstance(fields, Mapping) else {"": fields}
+        words = [one for one in fields.values() if isinstance(one, str)]
+        numbers = [one for one in fields.values() if not isinstance(one, str)]
+        whole = all(one is None or (isinstance(one, int | np.integer) and not isinstance(one, bool)) for one in numbers)
+        if not whole or len(words) > 1 or any(not re.fullmatch(r"[a-z_]{1,20}", word) for word in words):
+            yield f"writes more than whole numbers to '{name}': return the numbers of units alone"
+
+
+def evaluation_outputs(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Iterator[str]:
+    """Faults of what leaves a held-out evaluation: numbers, wording of our own and figures, no piece of the inputs.
+
+    `inputs` are the private ones. A string of an output may not be one of their texts, share a piece with one (36
+    characters in a row hold a whole one), or name one of their clients.
+    """
+    texts, ids, labels = _private_strings(inputs.values())
+    joined = "\0".join(texts)
+    for name, value in outputs.items():
+        figure = type(value).__module__.startswith("plotly.")
+        plain = value.to_plotly_json() if figure else value
+        if not figure and (what := _no_number(value, arrays=False, phrases=True)) is not None:
+            yield f"shows {what} in '{name}': an evaluation gives out numbers and figures, so return aggregates"
+            continue
+        said = [one for one in _strings(plain) if one not in labels]
+        if any(one in texts or _shares(one, joined) for one in said):
+            yield f"shows held-out text in '{name}': return numbers and figures drawn from numbers"
+        elif any(one in each for each in said for one in ids):
+            yield f"shows the id of a held-out client in '{name}': return aggregates over clients"
+
+
+def _no_number(value: Any, *, arrays: bool, phrases: bool = False) -> str | None:
+    """The first thing in `value` that is no number, in words; `phrases` allows short strings of plain characters."""
+    if value is None or isinstance(value, bool | int | float | np.number | np.bool_):
+        return None
+    if isinstance(value, np.ndarray):
+        plain = arrays and value.dtype.kind in "biufc"
+        return None if plain else f"an array of {value.dtype}"
+    if isinstance(value, str) and phrases:
+        return None if PHRASE.fullmatch(value) else "a text"
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, int) or (isinstance(key, str) and WORD.fullmatch(key)) for key in value):
+            return "a text as a key"
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        inner = (_no_number(one, arrays=arrays, phrases=phrases) for one in value)
+        return next((what for what in inner if what is not None), None)
+    return f"a {type(value).__name__}"
+
+
+def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[str]]:
+    """Texts, telling client ids and labels of the tables among `values`; a plain word is no telling id."""
+    pandas = sys.modules.get("pandas")
+    tables = [value for value in values if pandas and isinstance(value, pandas.DataFrame)]
+
+    def column(name: str) -> set[str]:
+        return {one for table in tables if name in table for one in table[name] if isinstance(one, str) and one}
+
+    ids = {one for one in column("client_id") if len(one) >= LONG_ID and not one.isalpha()}
+    return column("text"), ids, column("label")
+
+
+def _shares(said: str, joined: str) -> bool:
+    return any(said[at : at + PIECE] in joined for at in range(0, len(said) - PIECE + 1, PIECE // 2))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _strings(key)
+            if key != "bdata":  # plotly's numbers
+                yield from _strings(inner)
+    elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype.kind in "OUS"):
+        for inner in value:
+            yield from _strings(inner)
+    elif hasattr(value, "to_plotly_json"):
+        yield from _strings(value.to_plotly_json())

@@ -1,0 +1,27 @@
+"""Which form the evaluation's graph has, read from the active parameters when pipelines are registered."""
+
+from typing import NamedTuple
+
+from fedtext.config import active_group
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
+
+
+class Form(NamedTuple):
+    """`priced`: test clients pay for figures, which carry noise. `private_control`: epsilon = infinity is scored."""
+
+    priced: bool
+    private_control: bool
+
+
+def active_form() -> Form:
+    """The form that the active parameters ask for."""
+    corpus = Corpus.model_validate(_given("corpus", "source", "declared_public"))
+    evaluation = Evaluation.model_validate(_given("evaluation", "priced", "private_control"))
+    return Form(evaluation.is_priced(corpus), evaluation.has_private_control(corpus))
+
+
+def _given(group: str, *fields: str) -> dict[str, object]:
+    """The fields of a group that decide a graph, before Kedro has validated all of it."""
+    values = active_group(group)
+    return {field: values[field] for field in fields if field in values}

@@ -1,0 +1,23 @@
+"""Which held-out samples are measured on: drawn among all, or of each test client its own."""
+
+import pandas as pd
+
+from fedtext.evaluation.conditions import held_out_sample
+from fedtext.evaluation.tested import samples_of_each, spread_over_own, unit_of_samples
+from fedtext.federation.population import Population
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.privacy import Privacy
+
+
+def draw_held_out_samples(private_test: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
+    """All, or `evaluation.max_eval_samples` drawn among them: for figures without a price."""
+    return private_test.iloc[held_out_sample(len(private_test), evaluation)].reset_index(drop=True)
+
+
+def choose_own_samples(
+    private_test: pd.DataFrame, population: Population, evaluation: Evaluation, privacy: Privacy
+) -> pd.DataFrame:
+    """Of every test client as many of its own as `evaluation.max_eval_samples` has for each: nobody moves another's."""
+    unit = unit_of_samples(private_test["client_id"].tolist(), private_test["text"].tolist(), privacy)
+    most = samples_of_each(evaluation, max(population.test, 1))
+    return private_test.iloc[spread_over_own(unit, most)].reset_index(drop=True)

@@ -1,0 +1,162 @@
+"""Held-out figures at a price: what test clients say, noised, and what the noised sums say of accuracy and distance.
+
+Releases read private data and write sums of numbers; all that comes after them is post-processing of what is released.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from plotly.graph_objects import Figure
+
+from fedtext.evaluation import priced_accuracy as accuracy
+from fedtext.evaluation import priced_distances as distances
+from fedtext.evaluation.distribution import fit_pca
+from fedtext.evaluation.figures_pca import pca_panels, shown_rounds
+from fedtext.evaluation.tested import FEATURES, evaluation_ledger, noised_sum, unit_of_samples
+from fedtext.federation.mechanism import summed_stddev
+from fedtext.federation.population import Population
+from fedtext.federation.secure_sum import digest
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.privacy.report import privacy_report
+from fedtext.privacy.spending import Spent
+from fedtext.seeding import derived_seed
+
+Counts = dict[str, np.ndarray]
+
+
+def ledger_opener(*planned: str) -> Callable[[Population, Evaluation, Privacy], Ledger]:
+    """The node that opens the test clients' ledger for releases of these names."""
+
+    def open_evaluation_ledger(population: Population, evaluation: Evaluation, privacy: Privacy) -> Ledger:
+        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised."""
+        return evaluation_ledger(privacy, evaluation, population.test, planned)
+
+    return open_evaluation_ledger
+
+
+def release_test_features(
+    private_test_sample: pd.DataFrame,
+    private_test_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    evaluation: Evaluation,
+) -> tuple[np.ndarray, Ledger]:
+    """The noised sum over test clients of the mean features of their held-out text."""
+    unit, phi = _units(private_test_sample, ledger.declaration), _feature_map(public_embeddings, evaluation)
+    return noised_sum(
+        FEATURES,
+        distances.mean_feature_blocks(private_test_embeddings, unit, phi),
+        unit,
+        dim=phi.dim,
+        clip_norm=distances.CLIP_NORM,
+        ledger=ledger,
+        key=private_noise_key,
+        public_digest=digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed])),
+    )
+
+
+def release_accuracy(
+    private_test_sample: pd.DataFrame,
+    guess: dict[str, float],
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    evaluation: Evaluation,
+    **conditions: Counts,
+) -> tuple[np.ndarray, Ledger]:
+    """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
+    unit, clip_norm = _units(private_test_sample, ledger.declaration), evaluation.clip_norm
+    correct = {name: counts["correct"][:, 0] for name, counts in conditions.items()}
+    tokens = next(iter(conditions.values()))["tokens"]
+    return noised_sum(
+        (ledger.planned or ())[-1].name,
+        accuracy.accuracy_blocks(correct, tokens, unit, guess=guess["top_1"], clip_norm=clip_norm),
+        unit,
+        dim=1 + 2 * len(conditions),
+        clip_norm=accuracy.joint_clip_norm(clip_norm),
+        ledger=ledger,
+        key=private_noise_key,
+        public_digest=digest(np.asarray([guess["top_1"], clip_norm])),
+    )
+
+
+def compare_released_accuracies(
+    sums: np.ndarray,
+    ledger: Ledger,
+    guess: dict[str, float],
+    evaluation: Evaluation,
+    corpus: Corpus,
+    trained_model: Path | None = None,
+    **texts: pd.DataFrame,
+) -> dict[str, Any]:
+    """As `compare_accuracies`, of the released sums. How many texts the private control trained on is not public.
+
+    `texts` are the tables that conditions were trained on; `trained_model` is what an algorithm made instead of text.
+    """
+    sizes: dict[str, int | None] = {"eps0": 0}
+    sizes |= {name: min(evaluation.texts, len(table)) for name, table in texts.items()}
+    sizes |= {} if trained_model is None else {"trained_model": 0}
+    sizes |= {"private": None} if evaluation.has_private_control(corpus) else {}
+    known = {"guess": guess["top_1"], "noise": summed_stddev(ledger), "clip_norm": evaluation.clip_norm}
+    return accuracy.compare_released(accuracy.ReleasedCounts.of(sums, tuple(sizes), **known), sizes)
+
+
+def measure_released_distances(
+    total: np.ndarray,
+    ledger: Ledger,
+    round_embeddings: dict[str, np.ndarray],
+    synthetic_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+    rounds: dict[str, Any],
+    evaluation: Evaluation,
+) -> dict[str, Any]:
+    """As `measure_distances`, of the released mean features: no FID, and what noise leaves in every distance."""
+    phi = _feature_map(public_embeddings, evaluation)
+    released = distances.ReleasedMean.of(phi, total, summed_stddev(ledger))
+    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in round_embeddings.items()}
+    compared, sets, floor = distances.measured(released, public_embeddings, candidates, synthetic_embeddings)
+    return {
+        "rounds": [
+            {"adapter": t, "released_score": rounds["released_scores"][t], **row} for t, row in compared.items()
+        ],
+        "sets": sets,
+        "floor": floor,
+    }
+
+
+def draw_public_maps(
+    round_embeddings: dict[str, np.ndarray], synthetic_embeddings: np.ndarray, public_embeddings: np.ndarray
+) -> tuple[Figure, Figure]:
+    """The maps of `draw_embedding_maps` on the plane of the public texts, without held-out text."""
+    sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
+    plane = fit_pca(public_embeddings)
+    return (
+        pca_panels("Candidates over the rounds", shown_rounds(round_embeddings), None, None, plane),
+        pca_panels("Synthetic and public texts", sets, None, None, plane),
+    )
+
+
+def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]) -> dict[str, Any]:
+    """What the held-out figures cost the test clients, this run's and all so far."""
+    return privacy_report(ledger, history=release_history)
+
+
+def _units(private_test_sample: pd.DataFrame, privacy: Privacy) -> np.ndarray:
+    ids, texts = private_test_sample["client_id"].tolist(), private_test_sample["text"].tolist()
+    return unit_of_samples(ids, texts, privacy)
+
+
+def _feature_map(public_embeddings: np.ndarray, evaluation: Evaluation) -> distances.FeatureMap:
+    return distances.FeatureMap.of(
+        public_embeddings,
+        features=evaluation.random_features,
+        axes=evaluation.main_axes,
+        seed=derived_seed(evaluation.seed, "test features"),
+    )

@@ -1,0 +1,54 @@
+"""Codes of units: a function of the unit itself."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedtext.federation.units import record_codes, silent_codes, unit_codes
+
+IDS = st.lists(st.text(max_size=5), max_size=20)
+HELD = st.lists(st.tuples(st.sampled_from(["a", "b", "ab"]), st.sampled_from(["", "x", "bx", "y"])), max_size=20)
+
+
+@given(ids=IDS, others=IDS)
+def test_a_client_s_code_is_of_its_id_alone(ids: list[str], others: list[str]) -> None:
+    alone = [int(unit_codes([one])[0]) for one in ids]
+    assert unit_codes(ids).tolist() == alone
+    assert unit_codes([*others, *ids]).tolist()[len(others) :] == alone
+    assert len(set(alone)) == len(set(ids))
+    assert all(0 <= code < 2**63 for code in alone)
+
+
+def test_the_code_of_an_id_never_changes() -> None:
+    """Golden: other codes would draw other lots and coins for a release that was made before."""
+    assert unit_codes(["", "client"]).tolist() == [8013879729196606523, 4462969055340835672]
+
+
+@given(held=HELD, gone=st.integers(0, 19))
+def test_a_record_that_goes_leaves_every_other_one_its_code(held: list[tuple[str, str]], gone: int) -> None:
+    codes = record_codes([one for one, _ in held], [text for _, text in held]).tolist()
+    assert len(set(codes)) == len(held), "equal records are records still"
+    left = [one for i, one in enumerate(held) if i != gone]
+    after = record_codes([one for one, _ in left], [text for _, text in left]).tolist()
+    assert len(set(codes) - set(after)) == len(held) - len(left)
+    assert set(after) <= set(codes)
+
+
+@given(held=HELD, seed=st.integers(0, 99))
+def test_the_order_of_records_moves_no_different_one_s_code(held: list[tuple[str, str]], seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(held))
+    shuffled = [held[i] for i in order]
+    codes, after = (record_codes([a for a, _ in one], [b for _, b in one]).tolist() for one in (held, shuffled))
+    assert sorted(codes) == sorted(after)
+    once = [i for i, one in enumerate(held) if held.count(one) == 1]
+    assert all(codes[i] == after[order.tolist().index(i)] for i in once)
+
+
+def test_silent_units_are_distinct_and_none_of_the_others() -> None:
+    silent = silent_codes(1000)
+    assert len(set(silent.tolist())) == 1000
+    assert silent_codes(3).tolist() == silent[:3].tolist()
+    numbers = [str(i) for i in range(1000)]
+    assert not set(silent.tolist()) & (set(unit_codes(numbers).tolist()) | set(record_codes(numbers, numbers).tolist()))

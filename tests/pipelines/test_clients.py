@@ -1,0 +1,120 @@
+"""The nodes of `clients`: who is enrolled, how many, and that a client's arrays are its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedtext.corpora.enrolment import is_taken
+from fedtext.corpora.splits import splits_of
+from fedtext.federation.population import Population
+from fedtext.federation.units import record_codes, unit_codes
+from fedtext.params.corpus import Corpus, Partition
+from fedtext.params.privacy import Privacy
+from fedtext.pipelines.clients.nodes import (
+    count_population,
+    declare_population,
+    embed_private_samples,
+    enrol_units,
+)
+from tests.pipelines.conftest import HashEncoder
+
+IDS = [f"person {i:03d}" for i in range(200)]
+SHARES = {"validation_share": 0.1, "test_share": 0.2}
+PARTITION = Partition(**SHARES, seed=3)
+SPLITS = splits_of(IDS, **SHARES, seed=3)
+TRAINED = [one for one, split in SPLITS.items() if split == "train"]
+PRIVATE = Corpus(source="table", path="notes.csv")
+
+
+def privacy(**declared: Any) -> Privacy:
+    return Privacy.model_validate({"epsilon": 1.0, "delta": 1e-6, **declared})
+
+
+@pytest.fixture
+def enrolment(tmp_path: Path) -> str:
+    file = tmp_path / "ids.txt"
+    file.write_text("\n".join(IDS))
+    return str(file)
+
+
+def held(ids: list[str]) -> pd.DataFrame:
+    """Two samples a client."""
+    return pd.DataFrame({"client_id": ids * 2, "text": [f"{one} {i}" for i in range(2) for one in ids], "label": None})
+
+
+def test_a_declared_number_is_split_by_the_shares_and_a_bound_bounds_it() -> None:
+    expected = Population(enrolled=1000, training=700, test=200, source="declared")
+    assert declare_population(PRIVATE, privacy(population=1000), PARTITION) == expected
+    bounded = PRIVATE.model_copy(update={"max_clients": 500})
+    assert declare_population(bounded, privacy(population=1000), PARTITION).training == 350
+    assert declare_population(bounded, privacy(population=100), PARTITION).enrolled == 100
+
+
+def test_of_a_list_every_id_s_split_is_known(enrolment: str) -> None:
+    found = declare_population(PRIVATE, privacy(enrolment=enrolment), PARTITION)
+    tested = list(SPLITS.values()).count("test")
+    assert found == Population(enrolled=200, training=len(TRAINED), test=tested, source="listed")
+    bounded = PRIVATE.model_copy(update={"max_clients": 50})
+    taken = [one for one in IDS if is_taken(one, 50, 200)]
+    assert declare_population(bounded, privacy(enrolment=enrolment), PARTITION).enrolled == len(taken)
+
+
+def test_a_draw_of_fixed_size_needs_a_list(enrolment: str) -> None:
+    drawn = {"sampling": "fixed_size", "clients_per_round": 10}
+    with pytest.raises(ValueError, match=r"sampling is fixed_size and privacy\.enrolment is not set"):
+        declare_population(PRIVATE, privacy(population=1000, **drawn), PARTITION)
+    assert declare_population(PRIVATE, privacy(enrolment=enrolment, **drawn), PARTITION).source == "listed"
+
+
+def test_without_a_declaration_nothing_is_counted() -> None:
+    with pytest.raises(ValueError, match=r"privacy\.population is not set"):
+        declare_population(PRIVATE, privacy(), PARTITION)
+
+
+def test_of_a_public_corpus_clients_without_samples_count_too() -> None:
+    clients, samples = held(IDS), held(IDS[:150])
+    tested = list(SPLITS.values()).count("test")
+    counted = count_population(clients, samples, privacy(), PARTITION)
+    assert counted == Population(enrolled=200, training=len(TRAINED), test=tested, source="counted")
+    records = count_population(clients, samples, privacy(unit="record"), PARTITION)
+    assert (records.enrolled, records.training) == (300, 2 * len([one for one in TRAINED if one in IDS[:150]]))
+
+
+def enrolled(samples: pd.DataFrame, clients: pd.DataFrame, corpus: Corpus = PRIVATE, **declared: Any) -> set[int]:
+    return set(enrol_units(clients, samples, corpus, privacy(**declared), PARTITION)["unit"].tolist())
+
+
+def test_who_may_be_asked_is_listed_or_holds_text(enrolment: str) -> None:
+    some = held(IDS[:150])
+    trained = some[some["client_id"].isin(TRAINED)]
+    everybody = set(unit_codes(TRAINED).tolist())
+    assert enrolled(trained, some, enrolment=enrolment) == everybody, "silent ones among them"
+    known = set(unit_codes([one for one in TRAINED if one in IDS[:150]]).tolist())
+    assert enrolled(trained, some, population=300) == known
+    bounded = PRIVATE.model_copy(update={"max_clients": 50})
+    taken = unit_codes([one for one in TRAINED if is_taken(one, 50, 200)])
+    assert enrolled(trained, some, bounded, enrolment=enrolment) == set(taken.tolist())
+    records = record_codes(trained["client_id"].tolist(), trained["text"].tolist())
+    assert enrolled(trained, some, population=300, unit="record") == set(records.tolist())
+
+
+def test_a_client_s_codes_and_embeddings_are_its_own() -> None:
+    """One who goes changes no other's arrays, whatever the place."""
+    whole = embed_private_samples(held(IDS[:9]), HashEncoder())
+    assert set(whole) == {"features", "client", "record", "label"}
+    assert len(set(whole["record"].tolist())) == 18
+    kept = ~pd.Series(IDS[:9] * 2).isin([IDS[4]]).to_numpy()
+    fewer = embed_private_samples(held([one for one in IDS[:9] if one != IDS[4]]), HashEncoder())
+    assert all(np.array_equal(whole[name][kept], fewer[name]) for name in whole)
+    assert whole["client"].tolist() == unit_codes(IDS[:9] * 2).tolist()
+
+
+def test_numbers_that_are_no_population_are_refused() -> None:
+    with pytest.raises(ValueError, match="training"):
+        Population(enrolled=3, training=0, test=0, source="counted")
+    assert Population.declared(1, validation_share=0.4, test_share=0.4).training == 1

@@ -1,0 +1,168 @@
+"""The evaluation's two forms as graphs, and the priced one run in memory with a real on-device model and the real door."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+from kedro.runner import SequentialRunner
+
+from fedtext.federation.population import Population
+from fedtext.params.corpus import Chunking, Corpus
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.generation import Sampler
+from fedtext.params.privacy import Privacy
+from fedtext.params.training import CausalTraining
+from fedtext.privacy.noise import new_noise_key
+from tests.pipelines.conftest import ON_DEVICE, HashEncoder, Kept, configure, made_up
+
+TABLE = {"source": "table", "path": "mine.csv"}
+CONTROL = "private_counts_private"
+
+
+def job(corpus: dict[str, Any], **evaluation: Any) -> dict[str, Pipeline]:
+    """Every registered pipeline of a corpus and these parameters of the evaluation."""
+    from fedtext.pipeline_registry import register_pipelines
+
+    configure(corpus=corpus, evaluation=evaluation)
+    return register_pipelines()
+
+
+@pytest.mark.parametrize("evaluation", [{}, {"priced": False}, {"private_control": True}, {"priced": None}])
+def test_private_data_leave_only_by_releases_in_every_form(evaluation: dict[str, Any]) -> None:
+    from fedtext.hooks import check_registered_pipelines
+
+    assert check_registered_pipelines(job(TABLE, **evaluation)) == []
+
+
+def test_on_private_text_nothing_is_trained_without_protection_and_held_out_figures_are_releases() -> None:
+    for name in ("popri", "dp_fedavg"):
+        graph = job(TABLE)[name]
+        assert CONTROL not in graph.datasets()
+        held_out = {f"{name}_tokens_figure", "partition_figure"}
+        assert not held_out & graph.datasets()
+        releases = {node.name for node in graph.nodes if "release" in node.tags and node.name.startswith("evaluation")}
+        assert f"evaluation.{name}.release_accuracy" in releases
+        assert (f"evaluation.{name}.release_test_features" in releases) == (name == "popri")
+        figures = [node for node in graph.nodes if {f"{name}_accuracy", f"{name}_distances"} & set(node.outputs)]
+        assert not any(part.startswith("private_") for node in figures for part in node.inputs)
+
+
+def test_public_text_keeps_its_control_and_its_exact_figures() -> None:
+    graph = job({})["popri"]
+    assert {CONTROL, "popri_tokens_figure", "partition_figure"} <= graph.datasets()
+    assert not any(name.endswith("evaluation_privacy_report") for name in graph.datasets())
+
+
+def test_the_control_on_private_text_is_an_explicit_choice() -> None:
+    graph = job(TABLE, private_control=True)["popri"]
+    reader = next(node for node in graph.nodes if node.name == "evaluation.popri.release_accuracy")
+    assert CONTROL in reader.inputs
+
+
+def table(count: int, clients: int, seed: int) -> pd.DataFrame:
+    return pd.DataFrame({"text": made_up(count, seed), "client_id": [f"c{i % clients}" for i in range(count)]})
+
+
+@pytest.fixture(scope="module")
+def priced() -> dict[str, Any]:
+    """Everything that the priced evaluation of a made-up algorithm's texts makes, of 60 test clients."""
+    from fedtext.pipelines.evaluation.pipeline import controls_pipeline, text_pipeline
+
+    configure(corpus=TABLE)
+    pipeline = controls_pipeline() + text_pipeline("popri")
+    pipeline = pipeline - pipeline.only_nodes_with_outputs("untuned_texts")
+    texts = table(40, 5, 3)
+    vectors = HashEncoder().encode(texts["text"].tolist())
+    given = {
+        "private_test": table(150, 60, 1),
+        "public_samples": table(30, 4, 2),
+        "untuned_texts": table(30, 4, 4),
+        "popri_synthetic": texts,
+        "popri_synthetic_embeddings": vectors,
+        "popri_round_embeddings": {"round_01": vectors[:20], "round_02": vectors[20:]},
+        "popri_rounds": {"released_scores": [0.1, 0.2]},
+        "public_embeddings": HashEncoder().encode(made_up(30, 2)),
+        "population": Population(enrolled=400, training=300, test=64, source="declared"),
+        "private_noise_key": new_noise_key(5),
+        "release_history": (),
+        "encoder": HashEncoder(),
+        "on_device": ON_DEVICE,
+        "params:chunking": Chunking(length=16, min_tokens=4),
+        "params:corpus": Corpus.model_validate(TABLE),
+        "params:privacy": Privacy(epsilon=4.0, delta=1e-4, noise_seed=5),
+        "params:evaluation": Evaluation(
+            training=CausalTraining(epochs=0.5, batch_size=8), texts=30, max_eval_samples=128, epsilon=2.0,
+            random_features=16, main_axes=2, untuned={"sampler": Sampler().model_dump()},
+        ),
+    }  # fmt: skip
+    made = {name: Kept(copy_mode="assign") for name in pipeline.all_outputs()}
+    catalog = DataCatalog({**{k: Kept(v, copy_mode="assign") for k, v in given.items()}, **made})
+    SequentialRunner().run(pipeline, catalog)
+    return {name: catalog[name].load() for name in made} | given
+
+
+def test_each_test_client_is_asked_about_its_own_share(priced: dict[str, Any]) -> None:
+    asked = priced["private_test_sample"].groupby("client_id").size()
+    assert asked.max() == 2  # 128 samples for 64 enrolled
+    assert len(asked) == 60
+
+
+def test_both_releases_are_charged_to_the_test_clients_and_reported(priced: dict[str, Any]) -> None:
+    report = priced["popri_evaluation_privacy_report"]
+    assert [release["name"] for release in report["releases"]] == ["evaluation.features", "evaluation.popri.accuracy"]
+    assert 1.99 < report["epsilon"] <= 2.0 * (1 + 1e-9)
+    assert report["population"] == 64
+
+
+def test_only_sums_of_numbers_leave_the_releases(priced: dict[str, Any]) -> None:
+    for name in ("popri_test_features", "popri_accuracy_sums"):
+        assert isinstance(priced[name], np.ndarray)
+        assert priced[name].ndim == 1
+        assert priced[name].dtype == np.float64
+
+
+def test_what_is_made_of_the_sums_is_what_the_report_reads(priced: dict[str, Any]) -> None:
+    accuracy, distances = priced["popri_accuracy"], priced["popri_distances"]
+    assert set(accuracy["conditions"]) == {"eps0", "public_control", "untuned_control", "synthetic"}
+    assert accuracy["gap_closed"] == {}
+    assert [row["adapter"] for row in distances["rounds"]] == [0, 1]
+    assert distances["sets"]["synthetic"]["fid"] is None
+    written = json.dumps([accuracy, distances], allow_nan=False)
+    assert not any(text in written for text in priced["private_test"]["text"])
+
+
+def test_the_figures_are_near_what_the_counts_say(priced: dict[str, Any]) -> None:
+    counts = {name: priced[f"private_counts_{name}"] for name in ("eps0", "public_control")}
+    for name, found in counts.items():
+        exact = found["correct"][:, 0].sum() / found["tokens"].sum()
+        said = priced["popri_accuracy"]["conditions"][name]
+        assert said["low"] - 0.02 <= exact <= said["high"] + 0.02
+
+
+def test_a_model_is_judged_by_its_accuracy_alone_at_the_whole_budget(tmp_path: Path) -> None:
+    from fedtext.pipelines.evaluation.nodes import priced as nodes
+
+    privacy, population = (
+        Privacy(epsilon=2.0, delta=1e-5),
+        Population.declared(500, validation_share=0.1, test_share=0.2),
+    )
+    opened = nodes.ledger_opener("evaluation.dp_fedavg.accuracy")(population, Evaluation(), privacy)
+    ledger = opened.charge(opened.planned[0])
+    assert ledger.spent() == pytest.approx(2.0, rel=1e-6)
+    sums = np.array([2e3, 300.0, 200.0, 100.0, 900.0, 900.0, 900.0])
+    corpus, texts = Corpus.model_validate(TABLE), {"public_control": table(30, 4, 2)}
+    found = nodes.compare_released_accuracies(
+        sums, ledger, {"top_1": 0.1}, Evaluation(texts=20), corpus, trained_model=tmp_path, **texts
+    )
+    assert found["judged"] == "trained_model"
+    assert found["conditions"]["trained_model"]["top_1"] == pytest.approx(0.1 + 300 / 4e4)
+    assert {name: row["texts"] for name, row in found["conditions"].items()} == {
+        "eps0": 0, "public_control": 20, "trained_model": 0
+    }  # fmt: skip

@@ -1,0 +1,32 @@
+"""Entries of a data root's history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.spending import Spent
+
+DELTA, POPULATION = 1e-5, 1000
+
+
+def release(multiplier: float = 4.0, **changes: Any) -> Release:
+    """One Gaussian sum."""
+    fields = {"name": "sum", "round": 0, "mechanism": "discrete Gaussian", "sensitivity": 1.0}
+    return Release.model_validate({**fields, "noise_stddev": multiplier, **changes})
+
+
+def spent(made: Release | None, receipt: str = "a", **changes: Any) -> Spent:
+    """That one query was answered."""
+    fields = {"node": "node", "release": made, "round": made.round if made else 0, "receipt": receipt, "part": "train"}
+    fields |= {"split": "s", "adjacency": "zero_out", "delta": DELTA, "budget": 1.0, "allowed": 1.0}
+    return Spent.model_validate({**fields, **changes})
+
+
+def ledger(*, part: str = "train", planned: tuple[Release, ...] = (), **declared: Any) -> Ledger:
+    """An empty one."""
+    declaration = Privacy.model_validate({"epsilon": 1.0, "delta": DELTA, **declared})
+    return Ledger.model_validate(
+        {"declaration": declaration, "population": POPULATION, "part": part, "planned": planned}
+    )

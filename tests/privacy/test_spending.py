@@ -1,0 +1,177 @@
+"""What all releases of a data set cost together: each different one once, none forgotten, none amplified twice."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.spending import (
+    Spent,
+    TotalExceeded,
+    not_yet_made,
+    refuse_overdraft,
+    spent_on,
+    total_epsilon,
+)
+from tests.privacy.histories import DELTA, ledger, release, spent
+
+
+def exact(rounds: int = 1, multiplier: float = 4.0, **changes: Any) -> float:
+    return epsilon(**{"noise_multiplier": multiplier, "delta": DELTA, "rounds": rounds, **changes})
+
+
+def total(*entries: Spent, of: Ledger | None = None, split: str = "s", **more: Any) -> float:
+    return total_epsilon(entries, of or ledger(), split, **more)
+
+
+def test_nothing_was_spent_on_nothing() -> None:
+    assert total() == 0
+
+
+def test_different_releases_compose_and_the_same_one_counts_once() -> None:
+    first, second = spent(release(round=1)), spent(release(round=2), "b")
+    assert total(first) == pytest.approx(exact())
+    assert total(first, second) == pytest.approx(exact(rounds=2))
+    assert total(first, first.model_copy(update={"node": "another"}), second) == total(first, second)
+
+
+def test_the_same_plan_on_other_data_is_another_release() -> None:
+    assert total(spent(release()), spent(release(), "b")) == pytest.approx(exact(rounds=2))
+    assert total(spent(release()), spent(release(), "b"), spent(release(), "c")) == pytest.approx(exact(rounds=3))
+
+
+def test_a_run_of_many_rounds_that_one_entry_pays_for_costs_one_release_and_made_again_two() -> None:
+    whole = release(rounds=3, mechanism="correlated across 3 rounds")
+    rounds = [spent(whole, f"a{t}", round=t) for t in (1, 2, 3)]
+    assert total(*rounds) == pytest.approx(exact())
+    assert total(*rounds, spent(whole, "b1", round=1)) == pytest.approx(exact(rounds=2))
+    assert total(*rounds, *(spent(whole, f"b{t}", round=t) for t in (1, 2, 3))) == pytest.approx(exact(rounds=2))
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
+def test_a_sampled_release_made_twice_of_changed_data_is_priced_without_amplification(sampling: str) -> None:
+    """The lots do not depend on the data, so both asked the same clients: whoever was drawn was drawn twice."""
+    drawn = release(2.0, sampling=sampling, rate=0.05)
+    once, twice = total(spent(drawn)), total(spent(drawn), spent(drawn, "b"))
+    assert once == pytest.approx(exact(multiplier=2.0, sampling=sampling, rate=0.05), abs=1e-4)
+    assert twice == pytest.approx(exact(rounds=2, multiplier=2.0))
+    amplified = exact(rounds=2, multiplier=2.0, sampling=sampling, rate=0.05)
+    assert once < amplified < 0.5 * twice, "the wrong price could be told from the right one"
+    independent = total(spent(drawn), spent(drawn.model_copy(update={"round": 1}), "b"))
+    assert independent == pytest.approx(amplified, abs=1e-4), "two rounds draw anew"
+
+
+def test_another_part_pays_for_itself_unless_the_split_was_another() -> None:
+    """Under another split today's training clients may have been test clients."""
+    trained, tested = spent(release()), spent(release(3.0, name="test"), "b", part="test")
+    assert total(trained, tested) == pytest.approx(exact())
+    assert total(trained, tested, of=ledger(part="test")) == pytest.approx(exact(multiplier=3.0))
+    both = (1 / 16 + 1 / 9) ** -0.5
+    for part in ("train", "test"):
+        assert total(trained, tested, of=ledger(part=part), split="other") == pytest.approx(exact(multiplier=both))
+    resplit = tested.model_copy(update={"split": "other"})
+    assert total(trained, resplit) == pytest.approx(exact(multiplier=both))
+
+
+def test_the_smallest_delta_that_any_run_declared_is_that_of_the_total() -> None:
+    loose = spent(release(), delta=1e-3)
+    assert total(loose) == pytest.approx(exact())
+    strict = spent(release(round=1), "b", delta=1e-8)
+    assert total(loose, strict) == pytest.approx(exact(rounds=2, delta=1e-8))
+    assert total(loose, of=ledger(delta=1e-9)) == pytest.approx(exact(delta=1e-9))
+
+
+def test_the_total_is_under_the_ledger_s_adjacency() -> None:
+    under_zero_out = spent(release(), adjacency="zero_out")
+    replaced = total(under_zero_out, of=ledger(adjacency="replace_one"))
+    assert replaced == pytest.approx(exact(adjacency="replace_one"))
+    assert replaced > 1.5 * total(under_zero_out)
+
+
+def test_an_unaccounted_read_makes_the_total_infinite() -> None:
+    read = spent(None, "popri.checkpoint", reason="lowest FID on private validation text")
+    assert math.isinf(total(spent(release()), read))
+    assert math.isfinite(total(spent(release()), read.model_copy(update={"part": "test"})))
+
+
+def test_what_was_released_under_single_records_bounds_no_client_s_loss() -> None:
+    """A client holds any number of records: epsilon a record says nothing of all of them."""
+    of_records = spent(release(unit="record"))
+    assert math.isinf(total(of_records))
+    assert total(of_records, of=ledger(unit="record")) == pytest.approx(exact())
+
+
+@pytest.mark.parametrize("adjacency", ["zero_out", "add_remove", "replace_one"])
+@pytest.mark.parametrize("drawn", [{}, {"sampling": "poisson", "rate": 0.05}])
+def test_what_was_released_under_clients_costs_a_record_what_replacing_its_client_costs(
+    drawn: dict[str, Any], adjacency: str
+) -> None:
+    """A record more or less replaces what its client sends: twice the clip at most, and no amplification is claimed."""
+    of_records = ledger(unit="record", adjacency=adjacency)
+    assert total(spent(release(**drawn)), of=of_records) == pytest.approx(exact(adjacency="replace_one"))
+
+
+def test_what_is_planned_counts_with_what_was_made() -> None:
+    assert total(spent(release()), planned=[release(round=1), release(round=2)]) == pytest.approx(exact(rounds=3))
+
+
+def test_a_run_that_is_repeated_or_resumed_has_nothing_new_to_make() -> None:
+    plans = tuple(release(round=t) for t in (1, 2, 3))
+    opened = ledger(planned=plans)
+    assert not_yet_made([], opened, "s") == [*plans]
+    # What was made is on a grid: a little more sensitivity, a little more noise, the same multiplier.
+    made = [spent(release(4.0 * 1.001, round=t, sensitivity=1.001, mechanism="on a grid"), f"{t}") for t in (1, 2)]
+    assert not_yet_made(made, opened, "s") == [plans[2]]
+    louder = [spent(release(3.9, round=1))]
+    assert not_yet_made(louder, opened, "s") == [*plans]
+    elsewhere = [spent(release(round=1), part="test")]
+    assert not_yet_made(elsewhere, opened, "s") == [*plans]
+
+
+def refused(*entries: Spent, allowed: float, **more: Any) -> None:
+    arguments: dict[str, Any] = {"planned": [release(3.7, round=9, name="new")], **more}
+    refuse_overdraft(entries, ledger(), "s", arguments.pop("planned"), allowed=allowed, **arguments)
+
+
+def test_a_plan_beyond_what_is_left_is_refused_with_what_was_spent_on_what() -> None:
+    made = [spent(release(round=t), f"{t}") for t in (1, 2)] + [spent(release(5.0, name="other"), "o")]
+    whole = total(*made, planned=[release(3.7, round=9)])
+    refused(*made, allowed=whole)
+    with pytest.raises(TotalExceeded) as caught:
+        refused(*made, allowed=0.999 * whole)
+    error, told = caught.value, str(caught.value)
+    assert isinstance(error, BudgetExceeded)
+    assert (error.budget, error.spent, error.total) == (0.999 * whole, total(*made), whole)
+    assert f"may cost epsilon {0.999 * whole:.6g}; {total(*made):.6g} is spent" in told
+    assert f"'sum' x 2: {exact(rounds=2):.4g}, 'other' x 1: {exact(multiplier=5.0):.4g}" in told
+    assert f"'new' would make it {whole:.6g}" in told
+    assert "Nothing was read" in told
+    assert "privacy.total_epsilon" in told
+
+
+def test_a_read_without_a_mechanism_is_refused_under_any_finite_budget() -> None:
+    with pytest.raises(TotalExceeded, match=r"0 is spent \(nothing\); a read without a mechanism would make it inf"):
+        refused(allowed=1e9, planned=[], unaccounted=True)
+    refused(allowed=math.inf, planned=[], unaccounted=True)
+
+
+def test_nothing_new_is_never_refused() -> None:
+    """What was released is out; to read it again costs nothing, whatever the budget is now."""
+    refused(spent(release(0.1)), allowed=0.01, planned=[])
+
+
+def test_what_was_spent_on_what_names_reads_by_their_reason() -> None:
+    read = spent(None, "popri.checkpoint", reason="lowest FID")
+    assert spent_on([spent(release()), read], ledger(), "s") == [f"'sum' x 1: {exact():.4g}", "'lowest FID' x 0: inf"]
+
+
+def test_json_keeps_every_entry() -> None:
+    for entry in (spent(release(), allowed=None), spent(None, "x", reason="y", delta=1e-7)):
+        assert Spent.model_validate_json(entry.model_dump_json()) == entry
+    with pytest.raises(ValidationError):
+        Spent.model_validate({**spent(release()).model_dump(), "further": 1})
