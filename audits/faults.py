@@ -68,8 +68,8 @@ def embedded_in_company(size: float = 2e-3, batch: int = 8) -> Iterator[None]:
     """
     alone = Encoder.encode
 
-    def encode(encoder: Encoder, texts: Sequence[str], label: str = "") -> np.ndarray:
-        rows, order = alone(encoder, texts, label), sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
+    def encode(encoder: Encoder, texts: Sequence[str], **given: Any) -> np.ndarray:
+        rows, order = alone(encoder, texts, **given), sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
         for first in range(0, len(order), batch):
             beside = order[first : first + batch]
             drawn = stream(0, "company", *(texts[i] for i in beside)).normal(0.0, size, rows[beside].shape)
@@ -85,8 +85,8 @@ def embedded_by_batch_statistics(batch: int = 4) -> Iterator[None]:
     """An encoder that takes from every text the mean of its batch, as a normalisation left in training mode does."""
     alone = Encoder.encode
 
-    def encode(encoder: Encoder, texts: Sequence[str], label: str = "") -> np.ndarray:
-        rows = alone(encoder, texts, label)
+    def encode(encoder: Encoder, texts: Sequence[str], **given: Any) -> np.ndarray:
+        rows = alone(encoder, texts, **given)
         for first in range(0, len(rows), batch):
             rows[first : first + batch] -= rows[first : first + batch].mean(axis=0)
         return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6), dtype=np.float32)
