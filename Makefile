@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 # A worker a core, one thread each; a file's tests stay together, since they share what they have run.
 PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
-.PHONY: run test lint viz mlflow nightly clean
+.PHONY: run test lint viz mlflow nightly audit clean
 
 run: $(INSTALLED)
 	$(BIN)/kedro run
@@ -22,6 +22,10 @@ lint: $(INSTALLED)
 
 nightly: $(INSTALLED) lint
 	$(PYTEST) -m "not network and not gpu"
+
+# Attacks on every algorithm, from records to release; writes docs/audits.md.
+audit: $(INSTALLED)
+	FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/python -m audits
 
 viz: $(INSTALLED)
 	$(BIN)/kedro viz run

@@ -1,0 +1,116 @@
+"""A corpus for audits, its neighbours, and models small enough to be trained some thousand times."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fedtext.corpora.splits import splits_of
+from fedtext.generation.language_model import LanguageModel, bundled
+from fedtext.params.training import LlamaShape
+from fedtext.records import RECORD_COLUMNS
+from fedtext.seeding import stream
+from fedtext.training.pretraining import new_llama, train_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+CLIENTS = 40
+SHARES = {"validation_share": 0.1, "test_share": 0.15}
+WORDS = (
+    *("harbour", "ferry", "gull", "rope", "tide", "anchor", "pilot", "storm", "lamp", "chart", "soup", "market"),
+    *("baker", "flour", "oven", "bread", "queue", "coin", "apron", "salt", "garden", "bean", "spade", "frost"),
+    *("hedge", "pond", "moss", "beetle", "swallow", "ladder", "engine", "valve", "piston", "rail", "signal", "guard"),
+    *("whistle", "tunnel", "steam", "driver", "letter", "stamp", "clerk", "drawer", "ribbon", "ink", "seal", "window"),
+)
+PLACES = ("first", "middle", "last")
+
+
+def private_records() -> pd.DataFrame:
+    """Forty clients with two to four records each.
+
+    The first and the last to train have one, whose features no mean shortens, so that their part in a sum is as long as
+    its clip norm; the one in the middle has four, whose votes do not fit into one.
+    """
+    rng = stream(0, "audit", "records")
+    ids = [f"client {number:02d}" for number in range(CLIENTS)]
+    chosen = dict(zip((training_client(ids, place) for place in PLACES), (1, 4, 1), strict=True))
+    held = {one: chosen.get(one, int(drawn)) for one, drawn in zip(ids, rng.integers(2, 5, CLIENTS), strict=True)}
+    rows = [(one, _sentence(rng), "sea" if number % 2 else "land", None) for one in ids for number in range(held[one])]
+    return pd.DataFrame(rows, columns=list(RECORD_COLUMNS))
+
+
+def public_records(texts: int = 2, spellings: int = 6) -> pd.DataFrame:
+    """`texts` in some spellings each, which differ in spaces.
+
+    The encoder reads them alike, so that a vote between them hangs on the last bits of what it makes of them.
+    """
+    rng = stream(0, "audit", "public")
+    written = [_sentence(rng) for _ in range(texts)]
+    twins = [text.replace(" ", "  ", spaces) for spaces in range(spellings) for text in written]
+    rows = [(f"public {number}", text, "sea", None) for number, text in enumerate(twins)]
+    return pd.DataFrame(rows, columns=list(RECORD_COLUMNS))
+
+
+def training_client(ids: Iterable[str], place: str) -> str:
+    """The first, the middle or the last client, by id, that is trained on."""
+    splits = splits_of(ids, **SHARES, seed=0)
+    trained = sorted(one for one, split in splits.items() if split == "train")
+    return trained[{"first": 0, "middle": len(trained) // 2, "last": -1}[place]]
+
+
+def without(records: pd.DataFrame, client: str) -> pd.DataFrame:
+    """The client is gone."""
+    return records[records["client_id"] != client].reset_index(drop=True)
+
+
+def zeroed(records: pd.DataFrame, client: str) -> pd.DataFrame:
+    """The client is there and has nothing to say."""
+    return records.assign(text=records["text"].where(records["client_id"] != client, ""))
+
+
+def replaced(records: pd.DataFrame, client: str) -> pd.DataFrame:
+    """The client holds other texts, one more of them."""
+    rng = stream(0, "audit", "replaced", client)
+    own = records[records["client_id"] == client]
+    others = pd.concat([own, own.iloc[:1]]).assign(text=[_sentence(rng) for _ in range(len(own) + 1)])
+    return pd.concat([others, without(records, client)], ignore_index=True)
+
+
+@dataclass(frozen=True)
+class InMemory(LanguageModel):
+    """A language model that is read from its directory once; who asks for it gets a copy."""
+
+    def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+        """As `LanguageModel.load`."""
+        if self.adapter is not None:
+            return super().load(merge_adapter)
+        model, tokenizer = _read(self.source)
+        return copy.deepcopy(model), tokenizer
+
+
+@cache
+def _read(source: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    return LanguageModel(source).load()
+
+
+def small_models(directory: Path) -> dict[str, LanguageModel]:
+    """`generator`, with the bundled one's tokenizer, and `on_device` of three thousand weights: both untrained."""
+    shape = LlamaShape(hidden_size=8, layers=1, heads=1, feed_forward=16, max_positions=512)
+    own = train_tokenizer([" ".join(WORDS)], 300)
+    theirs = LanguageModel(bundled("generator")).tokenizer()
+    for name, tokenizer in (("generator", theirs), ("on_device", own)):
+        new_llama(shape, tokenizer, seed=0).save_pretrained(directory / name)
+        tokenizer.save_pretrained(directory / name)
+    return {name: InMemory(str(directory / name)) for name in ("generator", "on_device")}
+
+
+def _sentence(rng: np.random.Generator) -> str:
+    return " ".join(rng.choice(WORDS, size=rng.integers(9, 15)))

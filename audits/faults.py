@@ -1,0 +1,132 @@
+"""Faults to be planted: each makes the claimed epsilon false, and an audit of it must say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from fedtext.algorithms import dp_fedavg, dp_ftrl
+from fedtext.embedding.encoder import Encoder
+from fedtext.federation import correlated_sum, secure_sum
+from fedtext.federation.blocks import Block
+from fedtext.pipelines.client_tokens import nodes as client_tokens
+from fedtext.pipelines.clients import nodes as clients
+from fedtext.pipelines.dp_fedavg import nodes as dp_fedavg_nodes
+from fedtext.pipelines.dp_ftrl import nodes as dp_ftrl_nodes
+from fedtext.pipelines.pe_sft import nodes as pe_sft_nodes
+from fedtext.pipelines.popri.nodes import final as popri_nodes
+from fedtext.pipelines.private_evolution.nodes import final as pe_nodes
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import discrete_gaussian
+from fedtext.privacy.report import final_report
+from fedtext.seeding import stream
+from fedtext.training import local_steps
+
+REPORTING = (popri_nodes, pe_nodes, pe_sft_nodes, dp_fedavg_nodes, dp_ftrl_nodes)
+Fault = Callable[[], AbstractContextManager[None]]
+
+
+@contextmanager
+def unclipped() -> Iterator[None]:
+    """The door takes contributions as they come."""
+    with patch.object(secure_sum, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64)):
+        yield
+
+
+@contextmanager
+def too_little_noise(share: float = 0.85) -> Iterator[None]:
+    """Noise of `share` of the deviation that is charged."""
+
+    def drawn(*given: Any, stddev_on_grid: float, **named: Any) -> np.ndarray:
+        return discrete_gaussian(*given, stddev_on_grid=share * stddev_on_grid, **named)
+
+    with _patched("discrete_gaussian", drawn, secure_sum, correlated_sum):
+        yield
+
+
+@contextmanager
+def seeded_by_rank() -> Iterator[None]:
+    """A client's code is its place among the sorted ids: whoever goes moves all that come after."""
+
+    def ranks(ids: Sequence[str]) -> np.ndarray:
+        return np.unique(np.asarray(ids, dtype=object), return_inverse=True)[1].astype(np.int64)
+
+    with _patched("unit_codes", ranks, clients, client_tokens):
+        yield
+
+
+@contextmanager
+def embedded_in_company(size: float = 2e-3, batch: int = 8) -> Iterator[None]:
+    """The last bits of an embedding are its batch's, as bfloat16 products of padded batches make them.
+
+    Drawn here, and not left to this machine's products, so that the fault is the same everywhere; up to 0.0066 an entry
+    was measured where it happened.
+    """
+    alone = Encoder.encode
+
+    def encode(encoder: Encoder, texts: Sequence[str], **given: Any) -> np.ndarray:
+        rows, order = alone(encoder, texts, **given), sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
+        for first in range(0, len(order), batch):
+            beside = order[first : first + batch]
+            drawn = stream(0, "company", *(texts[i] for i in beside)).normal(0.0, size, rows[beside].shape)
+            rows[beside] += drawn.astype(np.float32)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+    with patch.object(Encoder, "encode", encode):
+        yield
+
+
+@contextmanager
+def embedded_by_batch_statistics(batch: int = 4) -> Iterator[None]:
+    """An encoder that takes from every text the mean of its batch, as a normalisation left in training mode does."""
+    alone = Encoder.encode
+
+    def encode(encoder: Encoder, texts: Sequence[str], **given: Any) -> np.ndarray:
+        rows = alone(encoder, texts, **given)
+        for first in range(0, len(rows), batch):
+            rows[first : first + batch] -= rows[first : first + batch].mean(axis=0)
+        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6), dtype=np.float32)
+
+    with patch.object(Encoder, "encode", encode):
+        yield
+
+
+@contextmanager
+def trained_in_company() -> Iterator[None]:
+    """All clients draw the order of their batches from one stream, one client after another."""
+
+    def coupled(train: Callable[..., Iterator[Block]]) -> Callable[..., Iterator[Block]]:
+        def updates(*given: Any, seed: int) -> Iterator[Block]:
+            common = stream(seed, "all clients")
+            with patch.object(local_steps, "stream", lambda *_: common):
+                yield from list(train(*given, seed=seed))
+
+        return updates
+
+    with ExitStack() as stack:
+        for algorithm in (dp_fedavg, dp_ftrl):
+            stack.enter_context(patch.object(algorithm, "client_updates", coupled(algorithm.client_updates)))
+        yield
+
+
+@contextmanager
+def last_release_uncharged() -> Iterator[None]:
+    """The charge of the last release is lost on its way to the report."""
+
+    def report(ledger: Ledger, *given: Any) -> tuple[dict[str, Any], str]:
+        return final_report(ledger.model_copy(update={"releases": ledger.releases[:-1]}), *given)
+
+    with _patched("final_report", report, *REPORTING):
+        yield
+
+
+@contextmanager
+def _patched(name: str, value: object, *modules: Any) -> Iterator[None]:
+    with ExitStack() as stack:
+        for module in modules:
+            stack.enter_context(patch.object(module, name, value))
+        yield

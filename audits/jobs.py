@@ -1,0 +1,46 @@
+"""The registered algorithms at a size at which a whole run takes a fraction of a second."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from audits.corpus import CLIENTS, SHARES, public_records, small_models
+from audits.worlds import Job
+from fedtext.embedding.encoder import load_encoder
+
+DELTA = 1e-5
+COMMON: dict[str, Any] = {
+    "privacy": {"epsilon": 1.0, "delta": DELTA, "population": CLIENTS, "noise_seed": 0},
+    "partition": SHARES,
+    "chunking": {"length": 32, "min_tokens": 4},
+}
+TRAINING = {"clip_norm": 0.05, "local": {"epochs": 1, "batch_size": 1, "learning_rate": 1.0}}
+VOTES = {"rounds": 2, "population": 12, "sampler": {"max_new_tokens": 16}}
+OWN: dict[str, dict[str, Any]] = {
+    "popri": {"random_features": 64, "pool_minimum": 10},
+    "popri by ballots": {
+        "rounds": 1, "prompts": 4, "responses": 5, "scoring": "nearest_histogram", "prompt_pool": "random",
+        "oversample": 1.0, "checkpoint": "last", "sampler": {"max_new_tokens": 16},
+    },
+    "pe": VOTES,
+    "pe_sft": {**VOTES, "labels": "sea land", "selection": "rank"},
+    "dp_fedavg": {"rounds": 2, **TRAINING},
+    "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
+}  # fmt: skip
+GROUP = {"popri by ballots": "popri", "pe_sft": "pe"}  # whose parameters decide what is released
+
+
+def job(name: str) -> Job:
+    """The algorithm `name`, or one of its forms, on the audit's public text and small models."""
+    parameters = {**COMMON, GROUP.get(name, name): OWN[name]}
+    return Job(name.partition(" ")[0], parameters, public_records(), models())
+
+
+@cache
+def models() -> dict[str, Any]:
+    """By data set name; the language models are small ones."""
+    directory = Path(tempfile.mkdtemp(prefix="fedtext-audit-"))
+    return {**small_models(directory), "encoder": load_encoder("offline", device="cpu")}

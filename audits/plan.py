@@ -1,0 +1,42 @@
+"""Which attacks there are: every algorithm against every neighbour, and against every fault that can touch it."""
+
+from __future__ import annotations
+
+from audits.attacks import NEIGHBOURS, Attack
+
+TRAINED, VOTED = ("dp_fedavg", "dp_ftrl"), ("pe", "pe_sft")
+ALGORITHMS = ("popri", *VOTED, *TRAINED)
+# Runs of either world: many where the bound that assumes nothing has something to see, and for the page's first rows.
+MANY = {"popri": 600, "popri by ballots": 80, "pe": 100, "pe_sft": 100, "dp_fedavg": 100, "dp_ftrl": 60}
+SOME = {"popri": 60, "popri by ballots": 60, "pe": 30, "pe_sft": 30, "dp_fedavg": 10, "dp_ftrl": 10}
+LOUD = ("unclipped", "seeded by rank")
+
+# Fault, whose removal shows it, and where it can do harm. A client's code seeds its training and nothing else that
+# could be seen; POPri's one release takes the mean of what an encoder bounds, and has nothing to clip.
+HARM = {
+    "unclipped": ("middle removed", ("popri by ballots", *VOTED, *TRAINED)),
+    "15% too little noise": ("first removed", ALGORITHMS),
+    "seeded by rank": ("first removed", TRAINED),
+    "embedded in company": ("first removed", VOTED),
+    "embedded by batch statistics": ("first removed", ("popri", *VOTED)),
+    "trained in company": ("middle removed", TRAINED),
+    "last release uncharged": ("first removed", ALGORITHMS),
+}
+
+
+def sound() -> list[Attack]:
+    """Attacks on the code as it is: its claim must survive."""
+    return [
+        Attack(job, neighbour, "none", (MANY if neighbour == "first removed" else SOME)[job])
+        for job in ALGORITHMS
+        for neighbour in NEIGHBOURS
+    ]
+
+
+def faulty() -> list[Attack]:
+    """Attacks on the code with a fault in it: its claim must fall."""
+    return [
+        Attack(job, neighbour, fault, (MANY if fault in LOUD else SOME)[job])
+        for fault, (neighbour, jobs) in HARM.items()
+        for job in jobs
+    ]

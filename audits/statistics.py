@@ -1,0 +1,129 @@
+"""Lower bounds on epsilon from what an attack saw, each wrong with a stated probability.
+
+Three of them, of which the best counts.
+
+- `threshold` assumes nothing: a threshold on the log likelihood ratio, chosen on one half of the runs, and
+  Clopper-Pearson intervals for its errors on the other half. It cannot pass about the logarithm of the runs.
+- `along` assumes that noise is Gaussian. Its deviation is measured along the line between what is expected of the two
+  worlds; the distance between the worlds over it is the shift of a Gaussian mechanism, whose epsilon is exact.
+- `everywhere` assumes in addition that noise is alike in all coordinates, so that some runs tell its deviation to a
+  percent. 15% too little noise shows whatever epsilon is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from audits.worlds import Leak
+from fedtext.privacy.gaussian import gaussian_epsilon
+
+ALPHA = 1e-3
+
+
+class Sight(NamedTuple):
+    """What the auditor makes of one run.
+
+    Attributes:
+        score: How much nearer the transcript is to what is expected of world 1 than of world 0 (a log likelihood ratio
+            but for the noise's variance, which is the same for all releases of a run).
+        distance: Between what is expected of the two worlds, all releases together.
+        along: Noise of each release, along the line between the two worlds.
+        everywhere: Noise in each coordinate that has any.
+    """
+
+    score: float
+    distance: float
+    along: np.ndarray
+    everywhere: np.ndarray
+
+
+class Bounds(NamedTuple):
+    """Lower bounds on epsilon, together wrong with the stated probability."""
+
+    threshold: float
+    along: float
+    everywhere: float
+
+    @property
+    def best(self) -> float:
+        """The largest."""
+        return max(self)
+
+
+def sight(leaks: Sequence[Leak], real: int) -> Sight:
+    """What the auditor makes of a run of world `real`."""
+    score, squared, along, everywhere = 0.0, 0.0, [], [np.empty(0)]
+    for released, expected in leaks:
+        noise, difference = released - expected[real], expected[1] - expected[0]
+        everywhere.append(noise[noise != 0])
+        length = float(np.linalg.norm(difference))
+        if length:
+            score += float((released - (expected[0] + expected[1]) / 2) @ difference)
+            squared += length**2
+            along.append(float(noise @ difference) / length)
+    return Sight(score, math.sqrt(squared), np.array(along), np.concatenate(everywhere))
+
+
+def epsilon_bounds(worlds: tuple[Sequence[Sight], Sequence[Sight]], *, delta: float, alpha: float = ALPHA) -> Bounds:
+    """Bounds from runs of world 0 and of world 1, together wrong with probability at most `alpha`."""
+    scores, runs = [np.array([one.score for one in world]) for world in worlds], [*worlds[0], *worlds[1]]
+    nearest = min(one.distance for one in runs)  # where it depends on what was released before
+    return Bounds(
+        threshold_bound((scores[0], scores[1]), delta=delta, alpha=alpha / 3),
+        gaussian_bound(nearest, (one.along for one in runs), delta=delta, alpha=alpha / 3),
+        gaussian_bound(nearest, (one.everywhere for one in runs), delta=delta, alpha=alpha / 3),
+    )
+
+
+def threshold_bound(scores: tuple[np.ndarray, np.ndarray], *, delta: float, alpha: float) -> float:
+    """Lower bound on epsilon, wrong with probability at most `alpha`, from scores of runs of world 0 and world 1.
+
+    (epsilon, delta) privacy says P1(S) <= e^epsilon P0(S) + delta for every event S, and the same with the worlds
+    exchanged. The first half of the runs chooses S among all half-lines, the second half measures it.
+    """
+    best, measured = -math.inf, 0.0
+    for likely, other in (scores, scores[::-1]):
+        for sign in (1.0, -1.0):
+            (first, fresh), (others, fresh_others) = (_halves(sign * world) for world in (likely, other))
+            edges = np.unique(np.concatenate([first, others]))
+            promised = _bounds_at(edges, first, others, delta, alpha)
+            at = int(promised.argmax())
+            if promised[at] > best:
+                best, measured = (
+                    promised[at],
+                    float(_bounds_at(edges[at : at + 1], fresh, fresh_others, delta, alpha)[0]),
+                )
+    return max(0.0, measured)
+
+
+def _halves(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the second half, each sorted."""
+    return np.sort(scores[: len(scores) // 2]), np.sort(scores[len(scores) // 2 :])
+
+
+def _bounds_at(edges: np.ndarray, likely: np.ndarray, other: np.ndarray, delta: float, alpha: float) -> np.ndarray:
+    """log((p - delta) / q) of `score >= edge`: p at least, q at most, what the hits allow; each wrong by alpha / 2."""
+    seen, mistaken = (len(world) - np.searchsorted(world, edges) for world in (likely, other))
+    least = np.where(seen > 0, stats.beta.ppf(alpha / 2, np.maximum(seen, 1), len(likely) - seen + 1), 0.0)
+    misses = len(other) - mistaken
+    most = np.where(misses > 0, stats.beta.ppf(1 - alpha / 2, mistaken + 1, np.maximum(misses, 1)), 1.0)
+    return np.asarray(np.log(np.maximum(least - delta, 1e-300) / most))
+
+
+def gaussian_bound(distance: float, noise: Iterable[np.ndarray], *, delta: float, alpha: float) -> float:
+    """Lower bound on epsilon of worlds `distance` apart, wrong with probability at most `alpha` if noise is Gaussian.
+
+    The deviation of the noise is at most what its squares allow (chi square, about the known mean of zero).
+    """
+    squares, count = 0.0, 0
+    for drawn in noise:
+        squares, count = squares + float(drawn @ drawn), count + len(drawn)
+    if not count or not distance:
+        return 0.0
+    deviation = math.sqrt(squares / float(stats.chi2.ppf(alpha, count)))
+    return gaussian_epsilon(distance / deviation, delta) if deviation else math.inf

@@ -1,0 +1,176 @@
+"""Two worlds and one transcript: a registered algorithm's own graph on two neighbouring corpora, and what leaves it.
+
+The auditor is the strongest there is: it knows both corpora, every parameter and all that was released before, and
+asks which corpus the released values were made of. So each node that reads private data runs in both worlds, each node
+that does not runs once, on what was released in the world that is real. A release node runs three times: in the real
+world as it is, whose output leaves, and in both worlds without noise, which is what the auditor expects of either.
+
+Nodes that the run's noise key does not reach are run once a pair of corpora, all others once a noise key.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+from kedro.framework.startup import bootstrap_project
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+from kedro.validation.parameter_validator import ParameterValidator
+
+from fedtext.config import ProjectConfigLoader, active_parameters, privacy_class
+from fedtext.federation import correlated_sum, secure_sum
+from fedtext.privacy.noise import new_noise_key
+from fedtext.training.lora import TrainedAdapter
+
+ROOT = Path(__file__).parents[1]
+KEY, SOURCES = "private_noise_key", {"private_records", "public_records"}
+Store = dict[str, Any]
+
+
+class Leak(NamedTuple):
+    """One released artefact, flat, and what it would have been in world 0 and in world 1 without noise."""
+
+    released: np.ndarray
+    expected: tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A registered algorithm, what is laid over conf/base, its public text, and its models.
+
+    Attributes:
+        algorithm: Its name among the registered pipelines.
+        parameters: By group, as on the command line.
+        public: `public_records`.
+        models: By data set name: `encoder`, `generator`, `on_device`.
+    """
+
+    algorithm: str
+    parameters: Mapping[str, Any]
+    public: pd.DataFrame
+    models: Mapping[str, Any]
+
+    def graph(self) -> Pipeline:
+        """The job as the registry builds it, over a table."""
+        from fedtext.pipeline_registry import register_pipelines
+
+        bootstrap_project(ROOT)
+        given = {**self.parameters, "corpus": {"source": "table", **self.parameters.get("corpus", {})}}
+        ProjectConfigLoader(
+            conf_source=str(ROOT / "conf"), base_env="base", default_run_env="local", runtime_params=given
+        )
+        return register_pipelines()[self.algorithm]
+
+    def inputs(self, graph: Pipeline) -> Store:
+        """All that is public before a run, parameters as Kedro hands them to nodes."""
+        validated = ParameterValidator({self.algorithm: graph}).validate_raw_params(active_parameters())
+        names = [name for name in graph.inputs() if name.startswith("params:")]
+        named = {name: _field(validated, name.removeprefix("params:")) for name in names}
+        return {"public_records": self.public, "release_history": (), **self.models, **named}
+
+
+class TwoWorlds:
+    """The graph of a job, as far as `target` needs it, on two tables of records.
+
+    Args:
+        job: What is audited.
+        records: `private_records` of world 0 and of world 1.
+        target: The data set up to which nodes run; by default the run's privacy report.
+    """
+
+    def __init__(self, job: Job, records: tuple[pd.DataFrame, pd.DataFrame], target: str = "privacy_report") -> None:
+        graph = job.graph()
+        self.target = f"{job.algorithm}_{target}"
+        made = [node for node in graph.to_outputs(self.target).nodes if not set(node.outputs) & SOURCES]
+        drawn = {node.name for node in graph.from_inputs(KEY).nodes}
+        self._later = [node for node in made if node.name in drawn]
+        self._public = job.inputs(graph)
+        self._private: tuple[Store, Store] = ({"private_records": records[0]}, {"private_records": records[1]})
+        for node in made:
+            if node.name not in drawn and KEY not in node.outputs:
+                _step(node, self._public, self._private)
+
+    def run(self, real: int, seed: int) -> tuple[list[Leak], Any]:
+        """All that leaves in world `real` under the noise key of `seed`, in order, and the target."""
+        key, public = new_noise_key(seed), dict(self._public)
+        private: tuple[Store, Store] = ({**self._private[0], KEY: key}, {**self._private[1], KEY: key})
+        leaks: list[Leak] = []
+        for node in self._later:
+            if "release" in node.tags:
+                leaks += _release(node, public, private, real)
+            else:
+                _step(node, public, private)
+        return leaks, public[self.target]
+
+
+def _step(node: Node, public: Store, private: tuple[Store, Store]) -> None:
+    """Runs a node that releases nothing: in both worlds where it reads private data, else once."""
+    if any(map(_is_private, node.inputs)):
+        for own in private:
+            own.update(_outputs(node, public, own))
+    else:
+        public.update(_outputs(node, public, {}))
+
+
+def _release(node: Node, public: Store, private: tuple[Store, Store], real: int) -> Iterator[Leak]:
+    """What a release node writes in the real world, which is all that anybody else will see."""
+    out = _outputs(node, public, private[real])
+    with without_noise():
+        plain = [_outputs(node, public, own) for own in private]
+    for name, value in out.items():
+        if _is_private(name):
+            for own, made in zip(private, plain, strict=True):
+                own[name] = made[name]
+            continue
+        public[name] = value
+        if isinstance(value, np.ndarray):
+            yield Leak(_flat(value), (_flat(plain[0][name]), _flat(plain[1][name])))
+
+
+def _outputs(node: Node, public: Store, own: Store) -> Store:
+    made = node.run({name: own[name] if name in own else public[name] for name in node.inputs})
+    return {name: _as_read(value) for name, value in made.items()}
+
+
+def _as_read(value: Any) -> Any:
+    """What the catalog would hand to the next node: an adapter lies in a directory."""
+    if not isinstance(value, TrainedAdapter):
+        return value
+    directory = Path(tempfile.mkdtemp(prefix="fedtext-audit-"))
+    value.save_pretrained(str(directory))
+    return directory
+
+
+@contextmanager
+def without_noise() -> Iterator[None]:
+    """No noise at either door: what is left is what the noise was to hide."""
+    with ExitStack() as stack:
+        for door in (secure_sum, correlated_sum):
+            stack.enter_context(patch.object(door, "discrete_gaussian", _nothing))
+        yield
+
+
+def _nothing(*_: object, size: int, **__: object) -> np.ndarray:
+    return np.zeros(size, dtype=np.int64)
+
+
+def _is_private(name: str) -> bool:
+    return privacy_class(name, {}) == "private"
+
+
+def _flat(value: np.ndarray) -> np.ndarray:
+    return np.asarray(value, dtype=np.float64).ravel()
+
+
+def _field(parameters: Any, path: str) -> Any:
+    for part in path.split("."):
+        parameters = parameters[part] if isinstance(parameters, dict) else getattr(parameters, part)
+    return parameters

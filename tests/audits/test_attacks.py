@@ -1,0 +1,57 @@
+"""The attacks: the code as it is keeps its claims, and planted faults are seen; nightly all of them, as `make audit`."""
+
+from __future__ import annotations
+
+import pytest
+
+from audits.attacks import Attack, attacked
+from audits.plan import HARM, faulty, sound
+from audits.statistics import ALPHA
+
+
+def test_every_algorithm_and_every_neighbour_is_attacked() -> None:
+    from audits.attacks import FAULTS, NEIGHBOURS
+    from fedtext.config import active_parameters
+
+    entries = active_parameters()["compare"]["entries"].values()
+    assert {one.job for one in sound()} == {entry["algorithm"] for entry in entries}
+    assert {one.neighbour for one in sound()} == set(NEIGHBOURS)
+    assert {one.fault for one in faulty()} == set(FAULTS) - {"none"} == set(HARM)
+    assert ALPHA <= 1e-3
+
+
+@pytest.mark.parametrize("name", ["popri", "dp_fedavg"])
+def test_the_claim_survives_and_little_of_it_is_spare(name: str) -> None:
+    found = attacked(Attack(name, "first removed", "none", 6))
+    assert found.holds
+    assert found.claim == pytest.approx(1.0)
+    assert found.bounds.best > 0.7
+
+
+@pytest.mark.parametrize(
+    ("name", "neighbour", "fault"),
+    [
+        ("popri", "first removed", "15% too little noise"),
+        ("popri", "first removed", "last release uncharged"),
+        ("popri", "first removed", "embedded by batch statistics"),
+        ("popri by ballots", "middle removed", "unclipped"),
+        ("dp_fedavg", "middle removed", "unclipped"),
+        ("dp_fedavg", "first removed", "seeded by rank"),
+    ],
+)
+def test_a_planted_fault_passes_its_claim(name: str, neighbour: str, fault: str) -> None:
+    assert not attacked(Attack(name, neighbour, fault, 20 if name == "popri" else 3)).holds
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("attack", sound(), ids=str)
+def test_every_claim_survives(attack: Attack) -> None:
+    assert attacked(attack).holds
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("attack", faulty(), ids=str)
+def test_every_planted_fault_passes_its_claim(attack: Attack) -> None:
+    assert not attacked(attack).holds
