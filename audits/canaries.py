@@ -25,11 +25,11 @@ from audits.corpus import CLIENTS, SHARES, private_records, public_records
 from audits.jobs import models
 from audits.statistics import ALPHA
 from audits.worlds import Job, TwoWorlds
+from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.splits import splits_of
-from fedtext.embedding.encoder import Encoder
 from fedtext.embedding.similarity import nearest
-from fedtext.generation.language_model import LanguageModel
-from fedtext.records import RECORD_COLUMNS
+from fedtext.models.encoder import Encoder
+from fedtext.models.language_model import LanguageModel
 from fedtext.seeding import stream
 
 CANARIES = 60

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.splits import splits_of
-from fedtext.generation.language_model import LanguageModel, bundled
+from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.training import LlamaShape
-from fedtext.records import RECORD_COLUMNS
 from fedtext.seeding import stream
 from fedtext.training.pretraining import new_llama, train_tokenizer
 

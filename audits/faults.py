@@ -10,9 +10,9 @@ from unittest.mock import patch
 import numpy as np
 
 from fedtext.algorithms import dp_fedavg, dp_ftrl
-from fedtext.embedding.encoder import Encoder
 from fedtext.federation import correlated_sum, secure_sum
 from fedtext.federation.blocks import Block
+from fedtext.models.encoder import Encoder
 from fedtext.pipelines.client_tokens import nodes as client_tokens
 from fedtext.pipelines.clients import nodes as clients
 from fedtext.pipelines.dp_fedavg import nodes as dp_fedavg_nodes

@@ -9,7 +9,7 @@ from typing import Any
 
 from audits.corpus import CLIENTS, SHARES, public_records, small_models
 from audits.worlds import Job
-from fedtext.embedding.encoder import load_encoder
+from fedtext.models.encoder import load_encoder
 
 DELTA = 1e-5
 COMMON: dict[str, Any] = {

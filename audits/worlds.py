@@ -25,10 +25,10 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.validation.parameter_validator import ParameterValidator
 
-from fedtext.config import ProjectConfigLoader, active_parameters, privacy_class
 from fedtext.federation import correlated_sum, secure_sum
 from fedtext.privacy.noise import new_noise_key
 from fedtext.training.lora import TrainedAdapter
+from fedtext.wiring.config import ProjectConfigLoader, active_parameters, privacy_class
 
 ROOT = Path(__file__).parents[1]
 KEY, SOURCES = "private_noise_key", {"private_records", "public_records"}

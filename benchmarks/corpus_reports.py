@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from fedtext.evaluation.conditions import CONDITIONS, CONTROLS, PUBLIC
-from fedtext.evaluation.wording import count, percent, points, share
+from fedtext.reporting.wording import count, percent, points, share
 
 ROOT = Path(__file__).parents[1]
 KEDRO = Path(sys.executable).with_name("kedro")

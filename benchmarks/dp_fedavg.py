@@ -29,12 +29,11 @@ os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 import numpy as np
 import torch
 
-from fedtext.allocator import keep_freed_memory
 from fedtext.corpora.public import stdlib_records
 from fedtext.corpora.samples import sample_records
 from fedtext.evaluation.next_token import padded, token_rows
 from fedtext.federation.secure_sum import private_sum
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.federated import LocalTraining
 from fedtext.params.privacy import Privacy
@@ -42,6 +41,7 @@ from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import stream
+from fedtext.system.allocator import keep_freed_memory
 from fedtext.training.federated_averaging import client_updates, flat_weights
 
 GOAL = 3.0

@@ -26,7 +26,7 @@ import torch
 from fedtext.corpora.public import public_records
 from fedtext.corpora.samples import sample_records
 from fedtext.evaluation.next_token import count_next_tokens, padded, token_rows
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.federated import LocalTraining
 from fedtext.params.privacy import Privacy

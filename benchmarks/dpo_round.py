@@ -26,10 +26,10 @@ import pandas as pd
 
 os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
-from fedtext.generation.language_model import LanguageModel, bundled
 from fedtext.generation.prompts import few_shot_prompt
-from fedtext.hardware import bfloat16_pays, compute_device
+from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.training import PreferenceTraining
+from fedtext.system.hardware import bfloat16_pays, compute_device
 from fedtext.training.lora import lora_config, without_deprecations
 from fedtext.training.pairs import tokenised
 from fedtext.training.preference import train_preferences

@@ -23,8 +23,8 @@ import numpy as np
 
 from fedtext.corpora.public import public_records
 from fedtext.corpora.samples import sample_records
-from fedtext.embedding.encoder import load_encoder
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.encoder import load_encoder
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
 
 RESULT = Path("build/benchmarks/embedding.json")
@@ -50,7 +50,7 @@ def sides(texts: list[str]) -> dict[str, Callable[[], np.ndarray]]:
 def main() -> None:
     import torch
 
-    from fedtext.hardware import bfloat16_pays, compute_device
+    from fedtext.system.hardware import bfloat16_pays, compute_device
 
     parser = argparse.ArgumentParser(description="Texts a second, embedded.")
     parser.add_argument("--texts", type=int, default=1000)

@@ -25,10 +25,10 @@ from typing import Any
 from largefedbench_pages import make_raw
 from largefedbench_plain import plain_build
 
-from fedtext.corpora.largefedbench.build import build_snapshot
-from fedtext.corpora.largefedbench.snapshot import provenance, read_table
-from fedtext.corpora.largefedbench.tokens import load_tokenizer, words_of
-from fedtext.generation.language_model import bundled
+from fedtext.largefedbench.build import build_snapshot
+from fedtext.largefedbench.snapshot import provenance, read_table
+from fedtext.largefedbench.tokens import load_tokenizer, words_of
+from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
 
 COMPARED = ["client_id", "index", "text", "n_tokens"]

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from fedtext.corpora.chunking import chunk_texts
-from fedtext.corpora.largefedbench.cleaning import clerk, notation, procedure
-from fedtext.corpora.largefedbench.cleaning.abstracts import clean_abstract
-from fedtext.corpora.largefedbench.cleaning.cleaner import normalise
-from fedtext.corpora.largefedbench.cleaning.sentences import split_sentences
-from fedtext.corpora.largefedbench.cleaning.vocatives import strip_vocatives
-from fedtext.corpora.largefedbench.sources import SOURCES, raw_pages
-from fedtext.corpora.largefedbench.turns import SPEECH, SPOKEN, Turn
+from fedtext.largefedbench.cleaning import clerk, notation, procedure
+from fedtext.largefedbench.cleaning.abstracts import clean_abstract
+from fedtext.largefedbench.cleaning.cleaner import normalise
+from fedtext.largefedbench.cleaning.sentences import split_sentences
+from fedtext.largefedbench.cleaning.vocatives import strip_vocatives
+from fedtext.largefedbench.sources import SOURCES, raw_pages
+from fedtext.largefedbench.turns import SPEECH, SPOKEN, Turn
 
 Counts = dict[str, int]
 

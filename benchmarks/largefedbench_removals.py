@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from fedtext.corpora.largefedbench.cleaning.cleaner import clean_speech
-from fedtext.corpora.largefedbench.clients import clients_of
-from fedtext.corpora.largefedbench.counts import SourceCounts
-from fedtext.corpora.largefedbench.sources import SOURCES, raw_pages
-from fedtext.corpora.largefedbench.tokens import load_tokenizer
-from fedtext.corpora.largefedbench.turns import SPEECH, SPOKEN, Turn
-from fedtext.generation.language_model import bundled
+from fedtext.largefedbench.cleaning.cleaner import clean_speech
+from fedtext.largefedbench.clients import clients_of
+from fedtext.largefedbench.counts import SourceCounts
+from fedtext.largefedbench.sources import SOURCES, raw_pages
+from fedtext.largefedbench.tokens import load_tokenizer
+from fedtext.largefedbench.turns import SPEECH, SPOKEN, Turn
+from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
 
 

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from fedtext.generation.decoding import decode
-from fedtext.generation.language_model import LanguageModel
-from fedtext.generation.precision import decoding_copy
-from fedtext.hardware import bfloat16_pays, compute_device
+from fedtext.models.language_model import LanguageModel
+from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.precision import decoding_copy
 
 RESULT = Path("build/benchmarks/prefill.json")
 GOAL = 2.0  # times the tokens a second, where prefill dominates

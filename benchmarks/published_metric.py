@@ -19,7 +19,7 @@ import numpy as np
 from fedtext.corpora.public import public_records
 from fedtext.evaluation.next_token import fine_tune_and_score
 from fedtext.evaluation.published_metric import doubly_tokenised, fine_tune_and_score_as_published
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import CausalTraining

@@ -26,10 +26,10 @@ import numpy as np
 from fedtext.corpora.public import public_records
 from fedtext.corpora.samples import sample_records
 from fedtext.embedding.blanks import encode_written, written
-from fedtext.embedding.encoder import load_encoder
 from fedtext.evaluation.intervals import mean_interval
 from fedtext.generation.few_shot import draw_prompts, sampled_texts
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.encoder import load_encoder
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.generation import Sampler
 from fedtext.privacy.calibration import noise_multiplier

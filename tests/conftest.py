@@ -30,4 +30,4 @@ install_import_hook(_modules(), "tests.conftest.tower")
 @pytest.fixture
 def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training as exact as float32 is, whatever pays on this machine."""
-    monkeypatch.setattr("fedtext.hardware.bfloat16_pays", lambda device: False)
+    monkeypatch.setattr("fedtext.system.hardware.bfloat16_pays", lambda device: False)

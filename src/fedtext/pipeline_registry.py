@@ -2,7 +2,6 @@
 
 from kedro.pipeline import Pipeline
 
-from fedtext.config import active_group, corpus_is_public
 from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
 from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
@@ -22,6 +21,7 @@ from fedtext.pipelines.public_text.pipeline import create_pipeline as public_tex
 from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.snapshot.pipeline import create_pipeline as snapshot
 from fedtext.pipelines.table.pipeline import create_pipeline as table
+from fedtext.wiring.config import active_group, corpus_is_public
 
 
 def register_pipelines() -> dict[str, Pipeline]:

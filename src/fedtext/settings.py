@@ -9,9 +9,9 @@ from typing import Any
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
 
-from fedtext.config import ProjectConfigLoader
-from fedtext.hooks import HOOKS as PROJECT_HOOKS
-from fedtext.runners import ResumableSession
+from fedtext.wiring.config import ProjectConfigLoader
+from fedtext.wiring.hooks import HOOKS as PROJECT_HOOKS
+from fedtext.wiring.runner import ResumableSession
 
 # Said at every command by others' code, which sets its own filters: Kedro calling OmegaConf, kedro-mlflow calling
 # MLflow. Nothing that a user could act on.

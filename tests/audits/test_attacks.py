@@ -11,7 +11,7 @@ from audits.statistics import ALPHA
 
 def test_every_algorithm_and_every_neighbour_is_attacked() -> None:
     from audits.attacks import FAULTS, NEIGHBOURS
-    from fedtext.config import active_parameters
+    from fedtext.wiring.config import active_parameters
 
     entries = active_parameters()["compare"]["entries"].values()
     assert {one.job for one in sound()} == {entry["algorithm"] for entry in entries}

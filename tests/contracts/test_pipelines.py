@@ -11,10 +11,10 @@ from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 from kedro.validation.type_extractor import TypeExtractor
 
-from fedtext.config import ProjectConfigLoader, active_parameters
 from fedtext.params import Parameters
 from fedtext.params.compare import Compare
 from fedtext.params.popri import SINGLE_RELEASE, Popri
+from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 
 ROOT = Path(__file__).parents[2]
 SCORINGS = [
@@ -80,7 +80,7 @@ def test_nodes_are_short() -> None:
 
 @pytest.mark.parametrize("scoring", SCORINGS)
 def test_private_data_leave_only_by_releases(scoring: str) -> None:
-    from fedtext.hooks import check_registered_pipelines
+    from fedtext.wiring.hooks import check_registered_pipelines
 
     overrides = {"scoring": scoring}
     if scoring not in SINGLE_RELEASE:

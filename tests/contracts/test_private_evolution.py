@@ -9,9 +9,9 @@ import pytest
 from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
-from fedtext.config import ProjectConfigLoader
 from fedtext.params.pe_sft import PeSft
 from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.wiring.config import ProjectConfigLoader
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,7 +34,7 @@ def registered(env: str | None = None, **pe: Any) -> dict[str, Pipeline]:
     ids=lambda c: ",".join(c) or "base",
 )
 def test_private_data_leave_only_by_one_release_a_round(changes: dict[str, Any]) -> None:
-    from fedtext.hooks import check_registered_pipelines
+    from fedtext.wiring.hooks import check_registered_pipelines
 
     pipelines = registered(rounds=3, **changes)
     assert check_registered_pipelines(pipelines) == []

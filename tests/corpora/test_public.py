@@ -9,8 +9,8 @@ import pytest
 
 from fedtext.corpora import public
 from fedtext.corpora.docstrings import Docstring
+from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.params.corpus import Corpus
-from fedtext.records import RECORD_COLUMNS
 
 
 def test_an_object_is_a_client_and_its_package_the_label() -> None:

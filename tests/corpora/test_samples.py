@@ -10,9 +10,9 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtext.corpora.records import SAMPLE_COLUMNS
 from fedtext.corpora.samples import sample_records, spread_samples
 from fedtext.params.corpus import Chunking
-from fedtext.records import SAMPLE_COLUMNS
 
 
 def words(texts: list[str], **_: Any) -> dict[str, list[list[tuple[int, int]]]]:

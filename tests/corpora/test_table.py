@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_table, refuse_private_rows
 from fedtext.params.corpus import Corpus
-from fedtext.records import RECORD_COLUMNS
 
 SECRET = "the patient in room seven"
 ROWS = {

@@ -20,13 +20,13 @@ from kedro.io import AbstractDataset, DatasetError
 from kedro.io.core import Version
 from pydantic import BaseModel
 
-from fedtext import atomic
 from fedtext.datasets.arrays import ArraysDataset
 from fedtext.datasets.documents import JSONDataset, TextDataset
 from fedtext.datasets.figures import PlotlyDataset
 from fedtext.datasets.images import MatplotlibDataset
 from fedtext.datasets.pydantic_json import PydanticJSONDataset
 from fedtext.datasets.tables import ParquetDataset
+from fedtext.system import atomic
 
 matplotlib.use("Agg")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from kedro.io import DatasetError
 
-from fedtext import model_source
 from fedtext.datasets.models import EncoderDataset, LanguageModelDataset, MaskedModelDataset
-from fedtext.fingerprint import MISSING, FileDigests
+from fedtext.models import source as model_source
+from fedtext.resuming.fingerprint import MISSING, FileDigests
 
 
 def test_a_local_language_model_is_a_handle_that_counts_by_content(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_public_models_are_read_only() -> None:
 def test_an_offline_encoder_that_is_not_the_published_one_is_known_before_a_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from fedtext.embedding import offline_encoder
+    from fedtext.models import offline_encoder
 
     def refuse() -> Path:
         raise ValueError("offline encoder: model.safetensors has sha256 0000")
@@ -93,7 +93,7 @@ def test_an_offline_encoder_that_is_not_the_published_one_is_known_before_a_run(
 
 
 def test_an_encoder_is_loaded_once_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fedtext.embedding import encoder
+    from fedtext.models import encoder
 
     loaded: list[str] = []
     monkeypatch.setattr(encoder, "load_encoder", lambda source, **_: loaded.append(source) or object())

@@ -11,8 +11,8 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
-from fedtext.embedding.offline_encoder import offline_encoder_files
-from fedtext.generation.language_model import bundled
+from fedtext.models.language_model import bundled
+from fedtext.models.offline_encoder import offline_encoder_files
 from tests.model_hub import Hub, serving
 
 ASKED = """
@@ -91,7 +91,7 @@ def test_a_node_that_reads_private_data_reads_a_model_of_the_hub_without_the_net
         "        return float(next(model.load()[0].parameters())[0, 0])",
     )
     assert asked != ASKED
-    imports = "from pathlib import Path\nfrom fedtext.guard.side_effects import watched\nfrom fedtext.guard.watch import Watch\n"
+    imports = "from pathlib import Path\nfrom fedtext.wiring.guard.side_effects import watched\nfrom fedtext.wiring.guard.watch import Watch\n"
     hub = Hub()
     hub.upload("owner/model", Path(bundled("on_device")))
     with serving(hub):

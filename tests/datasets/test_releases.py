@@ -8,7 +8,7 @@ import pytest
 from kedro.io import DatasetError
 
 from fedtext.datasets.releases import ReleaseHistoryDataset
-from fedtext.history import History
+from fedtext.privacy.history import History
 from tests.privacy.histories import release, spent
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedtext.embedding.blanks import encode_written, written, written_by_round
-from fedtext.embedding.encoder import Encoder, load_encoder
+from fedtext.models.encoder import Encoder, load_encoder
 
 
 def test_empty_texts_are_zeros_and_the_others_as_if_they_were_alone() -> None:

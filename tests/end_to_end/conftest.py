@@ -16,7 +16,7 @@ os.environ["FEDTEXT_TRACKING"] = "off"  # before the settings are imported
 
 from kedro.framework.cli.cli import KedroCLI
 
-from fedtext.config import ProjectConfigLoader
+from fedtext.wiring.config import ProjectConfigLoader
 
 ROOT = Path(__file__).parents[2]
 KEDRO = Path(sys.executable).with_name("kedro")

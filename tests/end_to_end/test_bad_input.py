@@ -148,14 +148,14 @@ def test_a_missing_table_is_one_line_in_a_process_of_its_own(tmp_path: Path) -> 
 
 
 def test_an_offline_encoder_of_another_sha256_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fedtext.embedding import offline_encoder
+    from fedtext.models import offline_encoder
 
     monkeypatch.setattr(offline_encoder, "SHA256", "0" * 64)
     refused(run(), "encoder", f"expected {'0' * 64}", "pip install")
 
 
 def test_embeddings_that_are_not_numbers_are_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fedtext.embedding.encoder import Encoder
+    from fedtext.models.encoder import Encoder
 
     def nothing(self: Encoder, features: dict[str, Any]) -> np.ndarray:
         return np.full((len(features["input_ids"]), self.dim), np.nan, np.float32)
@@ -195,7 +195,7 @@ def test_a_disk_that_fills_up_is_named_and_leaves_nothing_half_written(
 def test_a_disk_without_room_is_refused_before_anything_is_written(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fedtext.hooks import preflight
+    from fedtext.wiring.hooks import preflight
 
     monkeypatch.setattr(preflight, "SMALLEST_FREE", 2**60)
     refused(run(), str(tmp_path / "data"), "free some space or choose --params data_root=DIR")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.generation.language_model import LanguageModel
 from fedtext.generation.sampling import sample_responses
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.generation import Sampler
 from tests.end_to_end.conftest import kedro, params
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.corpora.ingest.local_server import TODAY, local_sources
 from tests.end_to_end.conftest import kedro, params
+from tests.largefedbench.ingest.local_server import TODAY, local_sources
 
 SECRET = "govinfo-secret-7f3a"
 CLIENTS = {"ca": 34, "us": 33}  # twelve weeks of three sitting days, of which some are not published

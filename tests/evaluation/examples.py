@@ -9,9 +9,9 @@ import numpy as np
 from fedtext.evaluation.conditions import compare_conditions
 from fedtext.evaluation.distribution import Bias, HeldOut, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.next_token import NextTokenCounts
-from fedtext.evaluation.scorecard import Distribution, Protection, scorecard
-from fedtext.evaluation.terms import Terms
 from fedtext.federation.communication import Cost
+from fedtext.reporting.scorecard import Distribution, Protection, scorecard
+from fedtext.reporting.terms import Terms
 
 LEVELS = {
     "eps0": 0.09,

@@ -14,7 +14,7 @@ from fedtext.evaluation.next_token import (
     padded,
     token_rows,
 )
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import CausalTraining
 from fedtext.training.causal_lm import train_causal_lm

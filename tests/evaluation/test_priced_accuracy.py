@@ -10,11 +10,11 @@ import pytest
 from fedtext.evaluation import priced_accuracy as priced
 from fedtext.evaluation.priced_accuracy import ReleasedCounts, accuracy_blocks, compare_released, joint_clip_norm
 from fedtext.evaluation.tested import accuracy_release, evaluation_ledger, noised_sum
-from fedtext.evaluation.wording import accuracy_sentence
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
+from fedtext.reporting.wording import accuracy_sentence
 
 CLIP, GUESS = 12.0, 0.1
 NAMES = ("eps0", "public_control", "synthetic")

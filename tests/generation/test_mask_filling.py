@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedtext.generation.mask_filling import fill_masks
-from fedtext.generation.masked_model import MaskedModel
+from fedtext.models.masked_model import MaskedModel
 from fedtext.params.generation import MaskFilling
 
 WORDS = [f"word{i}" for i in range(40)]
@@ -110,7 +110,7 @@ def test_a_cold_draw_is_the_most_probable_token_and_masks_see_what_was_filled_be
 
 
 def test_a_model_without_a_mask_or_a_place_is_refused_by_name(tmp_path: Path) -> None:
-    from fedtext.generation.language_model import bundled
+    from fedtext.models.language_model import bundled
 
     with pytest.raises(OSError, match=r"masked language model.*no mask token.*pe\.variation to few_shot"):
         MaskedModel(bundled("generator")).load()

@@ -5,9 +5,9 @@ import torch
 
 from fedtext.generation import sampling
 from fedtext.generation.cleaning import clean_samples
-from fedtext.generation.language_model import LanguageModel, bundled
 from fedtext.generation.prompts import SAMPLE_MARKER, few_shot_prompt
 from fedtext.generation.sampling import sample_responses
+from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.generation import Sampler
 
 PROMPTS = ["a list of public", "the value", "raises an error when nothing else is left or that was given"]

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from fedtext.corpora import enrolment
-from fedtext.embedding.encoder import Encoder
 from fedtext.federation import secure_sum
+from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.client_tokens import nodes as token_nodes

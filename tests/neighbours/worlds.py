@@ -23,9 +23,9 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.validation.type_extractor import TypeExtractor
 
-from fedtext.config import ProjectConfigLoader, active_parameters
 from fedtext.datasets.model_directory import ModelDirectoryDataset
 from fedtext.federation import secure_sum
+from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 
 ROOT = Path(__file__).parents[2]
 MODELS = ("generator", "on_device", "encoder")

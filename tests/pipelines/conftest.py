@@ -15,14 +15,14 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
-from fedtext.config import ProjectConfigLoader
 from fedtext.federation.population import Population
 from fedtext.federation.units import record_codes, unit_codes
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
+from fedtext.wiring.config import ProjectConfigLoader
 
 ROOT = Path(__file__).parents[2]
 DIM = 8

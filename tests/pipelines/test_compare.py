@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 import yaml
 
-from fedtext.atomic import REPLACED, partial_path
 from fedtext.datasets.figures import PlotlyDataset
-from fedtext.evaluation.figures_pca import pca_panels
-from fedtext.history import HISTORY_ROOT, History, release_history
 from fedtext.params.compare import Claims, Compare, Entry
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import children, nodes
 from fedtext.pipelines.compare.nodes import asking, checking
 from fedtext.pipelines.compare.pipeline import FIGURES
+from fedtext.privacy.history import HISTORY_ROOT, History, release_history
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import privacy_report
-from fedtext.provenance import NodeRecord, Store
-from fedtext.refusal import RunRefusedError
+from fedtext.reporting.figures_pca import pca_panels
+from fedtext.resuming.records import NodeRecord, Store
+from fedtext.system.atomic import REPLACED, partial_path
+from fedtext.system.refusal import RunRefusedError
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, card, cloud
 from tests.privacy.histories import release, spent
 

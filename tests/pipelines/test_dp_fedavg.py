@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fedtext.evaluation.next_token import next_token_accuracy
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.pipelines.dp_fedavg import nodes
 from tests.pipelines.conftest import ON_DEVICE, configure, made_up, train_in_memory

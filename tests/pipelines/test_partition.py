@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedtext.corpora.records import SPLITS
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.pipelines.partition.nodes import assign_clients, draw_partition, split_samples
-from fedtext.records import SPLITS
-from fedtext.refusal import RunRefusedError, explanation
+from fedtext.system.refusal import RunRefusedError, explanation
 
 PUBLIC, PRIVATE = Corpus(), Corpus(source="table", path="notes.csv")
 OWN = {f"c{i:02d}": SPLITS[i % 3] for i in range(60)}

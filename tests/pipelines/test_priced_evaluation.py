@@ -36,7 +36,7 @@ def job(corpus: dict[str, Any], **evaluation: Any) -> dict[str, Pipeline]:
 
 @pytest.mark.parametrize("evaluation", [{}, {"priced": False}, {"private_control": True}, {"priced": None}])
 def test_private_data_leave_only_by_releases_in_every_form(evaluation: dict[str, Any]) -> None:
-    from fedtext.hooks import check_registered_pipelines
+    from fedtext.wiring.hooks import check_registered_pipelines
 
     assert check_registered_pipelines(job(TABLE, **evaluation)) == []
 

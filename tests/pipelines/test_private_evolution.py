@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.generation.masked_model import MaskedModel
+from fedtext.models.masked_model import MaskedModel
 from fedtext.params.pe_sft import PeSft
 from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import BudgetExceeded

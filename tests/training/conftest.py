@@ -24,7 +24,7 @@ def sentence(rng: np.random.Generator, words: int) -> str:
 
 @dataclass(frozen=True)
 class InMemory:
-    """Stands where fedtext.generation.language_model.LanguageModel does: every load is a fresh copy."""
+    """Stands where fedtext.models.language_model.LanguageModel does: every load is a fresh copy."""
 
     build: Callable[[], PreTrainedModel]
     tokenizer: PreTrainedTokenizerBase

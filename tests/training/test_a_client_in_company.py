@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import PreTrainedModel
 
-from fedtext import hardware
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.federated import LocalTraining
+from fedtext.system import hardware
 from fedtext.training.federated_averaging import client_updates
 from tests.training.conftest import InMemory
 
@@ -33,7 +33,7 @@ Table = tuple[np.ndarray, np.ndarray]
 
 @pytest.fixture(params=["float32", "bfloat16"], autouse=True)
 def precision(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedtext.hardware.bfloat16_pays", lambda device: request.param == "bfloat16")
+    monkeypatch.setattr("fedtext.system.hardware.bfloat16_pays", lambda device: request.param == "bfloat16")
 
 
 @pytest.fixture(params=["llama", "gpt2", "on_device"])
@@ -137,11 +137,11 @@ def sha256(found: dict[int, bytes]) -> dict[str, str]:
 
 
 IN_ANOTHER_PROCESS = """
-import json, sys, fedtext.hardware, numpy as np
-from fedtext import hardware
-from fedtext.generation.language_model import LanguageModel
+import json, sys, fedtext.system.hardware, numpy as np
+from fedtext.system import hardware
+from fedtext.models.language_model import LanguageModel
 from tests.training.test_a_client_in_company import made_up, of_clients, sha256, some_clients, updates
-fedtext.hardware.bfloat16_pays = lambda device: sys.argv[1] == "True"
+fedtext.system.hardware.bfloat16_pays = lambda device: sys.argv[1] == "True"
 rows = some_clients(9)
 table = of_clients(made_up(rows), list(rows)[::2], np.random.default_rng(8))
 print(json.dumps(sha256(updates(LanguageModel("bundled:on_device").load()[0], table))))

@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers import PreTrainedModel
 
-from fedtext import hardware
 from fedtext.params.federated import LocalTraining
 from fedtext.seeding import stream
+from fedtext.system import hardware
 from fedtext.training.federated_averaging import client_updates, flat_weights, load_weights
 from tests.training.conftest import InMemory
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.training import CausalTraining, Lora
 from fedtext.training.supervised import NO_TOKEN, padded_rows, train_on_texts
 

@@ -19,8 +19,8 @@ from kedro.framework.project import settings
 from kedro.framework.startup import bootstrap_project
 from kedro.runner import AbstractRunner
 
-from fedtext import source_digest
-from fedtext.config import ProjectConfigLoader
+from fedtext.resuming import source_digest
+from fedtext.wiring.config import ProjectConfigLoader
 
 TOY = Path(__file__).parent / "toy"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from kedro.framework.project import pipelines
 
-from fedtext.config import ProjectConfigLoader, active_data_root, active_group, active_parameters, privacy_class
-from fedtext.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_group, active_parameters, privacy_class
 from tests.wiring.conftest import ToyProject
 
 

@@ -18,15 +18,15 @@ from kedro.pipeline import Node, Pipeline
 from omegaconf import OmegaConf
 from pydantic import BaseModel
 
-from fedtext.config import TRACKING_ROOT, ProjectConfigLoader
 from fedtext.datasets.models import LanguageModelDataset
-from fedtext.generation.language_model import bundled
-from fedtext.hooks import check_pipeline, check_registered_pipelines
-from fedtext.hooks.command import repeating_command
-from fedtext.hooks.nested_runs import PARENT_RUN, NestedRuns
-from fedtext.hooks.preflight import check_data_root, check_guarded
-from fedtext.hooks.tracking import _models, flat_parameters, numbers
-from fedtext.refusal import RunRefusedError
+from fedtext.models.language_model import bundled
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.config import TRACKING_ROOT, ProjectConfigLoader
+from fedtext.wiring.hooks import check_pipeline, check_registered_pipelines
+from fedtext.wiring.hooks.command import repeating_command
+from fedtext.wiring.hooks.nested_runs import PARENT_RUN, NestedRuns
+from fedtext.wiring.hooks.preflight import check_data_root, check_guarded
+from fedtext.wiring.hooks.tracking import _models, flat_parameters, numbers
 from tests.wiring.conftest import ToyProject
 
 KEDRO = Path(sys.executable).with_name("kedro")
@@ -90,7 +90,7 @@ def test_missing_inputs_are_named_before_the_run(toy: ToyProject) -> None:
 def test_private_data_are_read_under_the_runner_that_guards_nodes(toy: ToyProject) -> None:
     source = pipelines["__default__"].only_nodes("read_private")
     catalog = DataCatalog.from_config(loader(toy.path)["catalog"])
-    check_guarded("<fedtext.runners.ResumableRunner object at 0x1>", source, catalog)
+    check_guarded("<fedtext.wiring.runner.ResumableRunner object at 0x1>", source, catalog)
     with pytest.raises(RunRefusedError, match="ThreadRunner guards no node, and private_records is private"):
         check_guarded("<kedro.runner.thread_runner.ThreadRunner object at 0x1>", source, catalog)
 

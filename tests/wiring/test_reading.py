@@ -19,10 +19,10 @@ from pydantic import BaseModel
 
 from fedtext.datasets.documents import JSONDataset
 from fedtext.datasets.pydantic_json import PydanticJSONDataset
-from fedtext.fingerprint import canonical, text_digest
 from fedtext.params import Parameters
-from fedtext.provenance import Store
-from fedtext.runners import ResumableRunner
+from fedtext.resuming.fingerprint import canonical, text_digest
+from fedtext.resuming.records import Store
+from fedtext.wiring.runner import ResumableRunner
 
 
 class Steps(Parameters):
@@ -85,7 +85,7 @@ def outcome(root: Path, made: Pipeline | Callable[..., Any], chosen: Chosen) -> 
     runner = ResumableRunner(data_root=str(root))
     handler = logging.Handler()
     handler.emit = lambda record: messages.append(str(record.args[2])) if record.msg.startswith("Node ") else None  # type: ignore[method-assign, index]
-    logger = logging.getLogger("fedtext.runners")
+    logger = logging.getLogger("fedtext.wiring.runner")
     logger.addHandler(handler)
     try:
         runner.run(pipeline, catalog, hook_manager=_NullPluginManager())
@@ -96,7 +96,7 @@ def outcome(root: Path, made: Pipeline | Callable[..., Any], chosen: Chosen) -> 
 
 @pytest.fixture(autouse=True)
 def told(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="fedtext.runners")
+    caplog.set_level(logging.INFO, logger="fedtext.wiring.runner")
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ import pytest
 from kedro.runner import SequentialRunner, ThreadRunner
 from safetensors.numpy import save_file
 
-from fedtext.history import release_history
-from fedtext.provenance import Store
-from fedtext.refusal import RunRefusedError
+from fedtext.privacy.history import release_history
+from fedtext.resuming.records import Store
+from fedtext.system.refusal import RunRefusedError
 from tests.wiring.conftest import ToyProject, forget
 
 FORK = multiprocessing.get_context("fork")
@@ -27,14 +27,14 @@ EVERYTHING = 12  # nodes with saved outputs: five at the start, three in each of
 
 def ran(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Names of the nodes that the last run ran, by the runner's messages; clears them."""
-    found = [r.args[2] for r in caplog.records if r.name == "fedtext.runners" and r.msg.startswith("Node ")]
+    found = [r.args[2] for r in caplog.records if r.name == "fedtext.wiring.runner" and r.msg.startswith("Node ")]
     caplog.clear()
     return found
 
 
 @pytest.fixture(autouse=True)
 def listen(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="fedtext.runners")
+    caplog.set_level(logging.INFO, logger="fedtext.wiring.runner")
 
 
 def test_a_second_run_does_nothing(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,7 @@ import warnings
 import pytest
 from kedro.pipeline import Pipeline, node
 
-from fedtext.unrolling import round_dataset, round_namespace, unroll
+from fedtext.wiring.unrolling import round_dataset, round_namespace, unroll
 
 CARRIED = {"state_before": "state", "adapter_before": "adapter"}
 FIRST = {"state_before": "start_state", "adapter_before": "popri.start_adapter"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from fedtext.corpora.docstrings import Docstring, private_docstrings, public_docstrings, site_packages_root, stdlib_root
+from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_public_table
 from fedtext.params.corpus import Corpus
-from fedtext.records import RECORD_COLUMNS
 from fedtext.seeding import stream
 
 

@@ -1,4 +1,4 @@
-"""Records -> samples: one row a chunk, in the columns of fedtext.records.SAMPLE_COLUMNS."""
+"""Records -> samples: one row a chunk, in the columns of fedtext.corpora.records.SAMPLE_COLUMNS."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.chunking import chunk_texts
+from fedtext.corpora.records import SAMPLE_COLUMNS
 from fedtext.params.corpus import Chunking
-from fedtext.records import SAMPLE_COLUMNS
 from fedtext.seeding import stream
 
 if TYPE_CHECKING:

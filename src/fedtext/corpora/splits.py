@@ -11,8 +11,8 @@ from typing import Literal, cast
 
 import pandas as pd
 
+from fedtext.corpora.records import SPLIT_COLUMN, SPLITS
 from fedtext.params.corpus import Partition
-from fedtext.records import SPLIT_COLUMN, SPLITS
 from fedtext.seeding import derived_seed
 
 Split = Literal["train", "validation", "test"]

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.params.corpus import Corpus
-from fedtext.records import RECORD_COLUMNS
 
 ROWS_NAMED = 5
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from kedro.io import AbstractDataset, DatasetError
 
-from fedtext.atomic import replacing_file
+from fedtext.system.atomic import replacing_file
 
 _ONE = "array"
 

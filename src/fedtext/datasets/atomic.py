@@ -8,7 +8,7 @@ from typing import Any
 
 from kedro.io import DatasetError
 
-from fedtext.atomic import replacing_file
+from fedtext.system.atomic import replacing_file
 
 
 class AtomicSave:

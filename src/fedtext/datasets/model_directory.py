@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from kedro.io import AbstractDataset, DatasetError
 
-from fedtext.atomic import replacing_directory, write_text
+from fedtext.system.atomic import replacing_directory, write_text
 
 MARKER = "SHA256SUMS.json"
 

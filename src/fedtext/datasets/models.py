@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from kedro.io import AbstractDataset, DatasetError
 
-from fedtext.model_source import BUNDLED, SHIPPED, check_model_files, fetch, model_identity
+from fedtext.models.source import BUNDLED, SHIPPED, check_model_files, fetch, model_identity
 
 if TYPE_CHECKING:
-    from fedtext.embedding.encoder import Encoder
-    from fedtext.generation.language_model import LanguageModel
-    from fedtext.generation.masked_model import MaskedModel
+    from fedtext.models.encoder import Encoder
+    from fedtext.models.language_model import LanguageModel
+    from fedtext.models.masked_model import MaskedModel
 
 OFFLINE, NO_MODEL = "offline", "none"
 
@@ -63,7 +63,7 @@ class LanguageModelDataset(PublicModelDataset):
 
     def load(self) -> LanguageModel:
         """The handle; weights are read where they are used, and are here by then."""
-        from fedtext.generation.language_model import LanguageModel
+        from fedtext.models.language_model import LanguageModel
 
         fetch(self._place, self.kind, self.instead)
         return LanguageModel(self._source)
@@ -72,7 +72,7 @@ class LanguageModelDataset(PublicModelDataset):
     def _place(self) -> str:
         if not self._source.startswith(BUNDLED):
             return self._source
-        from fedtext.generation.language_model import bundled
+        from fedtext.models.language_model import bundled
 
         return bundled(self._source.removeprefix(BUNDLED))
 
@@ -89,7 +89,7 @@ class MaskedModelDataset(PublicModelDataset):
 
     def load(self) -> MaskedModel:
         """The handle; weights are read where they are used."""
-        from fedtext.generation.masked_model import MaskedModel
+        from fedtext.models.masked_model import MaskedModel
 
         return MaskedModel(self._place)
 
@@ -132,7 +132,7 @@ class EncoderDataset(PublicModelDataset):
     def load(self) -> Encoder:
         """The encoder; its own checks (files there, SHA-256 right) speak for themselves."""
         if self._encoder is None:
-            from fedtext.embedding.encoder import load_encoder
+            from fedtext.models.encoder import load_encoder
 
             self._encoder = load_encoder(self._source, device=self._device, batch_tokens=self._batch_tokens)
         return self._encoder
@@ -141,7 +141,7 @@ class EncoderDataset(PublicModelDataset):
     def _place(self) -> str:
         if self._source != OFFLINE:
             return self._source
-        from fedtext.embedding.offline_encoder import offline_encoder_files
+        from fedtext.models.offline_encoder import offline_encoder_files
 
         return str(offline_encoder_files())
 

@@ -10,7 +10,7 @@ from kedro.utils import load_obj
 from kedro_datasets._typing import JSONPreview
 from pydantic import BaseModel, ValidationError
 
-from fedtext.atomic import write_text
+from fedtext.system.atomic import write_text
 
 
 class PydanticJSONDataset(AbstractDataset[BaseModel, BaseModel]):

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from kedro.io import AbstractDataset, DatasetError
 
-from fedtext.history import release_history
+from fedtext.privacy.history import release_history
 from fedtext.privacy.spending import Spent
 
 

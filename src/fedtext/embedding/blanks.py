@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32
 
 if TYPE_CHECKING:
-    from fedtext.embedding.encoder import Encoder
+    from fedtext.models.encoder import Encoder
 
 
 def encode_written(encoder: Encoder, texts: Sequence[str], label: str) -> Float32[np.ndarray, "text dim"]:

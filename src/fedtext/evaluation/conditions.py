@@ -21,7 +21,7 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.seeding import stream
 
 if TYPE_CHECKING:
-    from fedtext.generation.language_model import LanguageModel
+    from fedtext.models.language_model import LanguageModel
 
 PUBLIC, PRIVATE, MATCHED, SYNTHETIC = "eps0", "private", "matched_control", "synthetic"
 JUDGED = (SYNTHETIC, "trained_model")  # what an algorithm made: text to train on, or the model itself

@@ -17,13 +17,13 @@ from jaxtyping import Float, Int
 
 from fedtext.evaluation.ratios import clustered_ratio
 from fedtext.params.evaluation import Evaluation
-from fedtext.progress import progress
+from fedtext.system.progress import progress
 from fedtext.training.causal_lm import refuse_long, train_causal_lm
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from fedtext.generation.language_model import LanguageModel
+    from fedtext.models.language_model import LanguageModel
 
 PADDING = -1  # no token of any tokenizer: GPT-2's usual padding is its start token too
 WIDTH_STEP = 16  # tokens: rows are filled up to a multiple

@@ -18,7 +18,7 @@ from fedtext.params.evaluation import Evaluation
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from fedtext.generation.language_model import LanguageModel
+    from fedtext.models.language_model import LanguageModel
 
 PREFIX = "published_"
 

@@ -15,7 +15,7 @@ from fedtext.generation.sampling import sample_responses
 from fedtext.params.generation import Sampler
 
 if TYPE_CHECKING:
-    from fedtext.generation.language_model import LanguageModel
+    from fedtext.models.language_model import LanguageModel
 
 
 def draw_prompts(

@@ -13,10 +13,10 @@ import numpy as np
 
 from fedtext.generation.cleaning import UNPRINTABLE
 from fedtext.generation.decoding import draw_tokens
-from fedtext.generation.language_model import context_length
+from fedtext.models.language_model import context_length
 from fedtext.params.generation import MaskFilling
-from fedtext.progress import progress
 from fedtext.seeding import stream
+from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
     from torch import Tensor

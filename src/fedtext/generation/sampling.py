@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedtext.cores import even_batches, over_cores
 from fedtext.generation.decoding import BRANCHES, CHECK_EVERY, decode, refuse_unfit
-from fedtext.generation.language_model import context_length
-from fedtext.generation.precision import decoding_copy
+from fedtext.models.language_model import context_length
 from fedtext.params.generation import Sampler
-from fedtext.progress import progress
 from fedtext.seeding import stream
+from fedtext.system.cores import even_batches, over_cores
+from fedtext.system.precision import decoding_copy
+from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
     import torch

@@ -2,7 +2,7 @@
 
 A door (fedtext.federation) calls `current()`. Without a runner, as in a notebook or a test of the mechanism, the gate
 stands open and the ledger alone decides. The project's runner puts a gate of its own there: it opens for nodes that
-are declared releases, keeps one budget a data set, and writes down what passed (fedtext.history).
+are declared releases, keeps one budget a data set, and writes down what passed (fedtext.privacy.history).
 """
 
 from __future__ import annotations

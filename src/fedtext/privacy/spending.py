@@ -1,7 +1,7 @@
 """What all releases of one data set cost together, whichever runs, algorithms and parameters made them.
 
 A run's ledger prices the run. People, though, are protected by the sum of what was ever made of their text: four runs
-of epsilon 1 are not epsilon 1. So every answered query is kept with the data (fedtext.history), and priced here.
+of epsilon 1 are not epsilon 1. So every answered query is kept with the data (fedtext.privacy.history) and priced here.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from fedtext.params.training import Lora
 from fedtext.training.lora import WEIGHTS, TrainedAdapter, lora_config, without_deprecations
 
 if TYPE_CHECKING:
-    from fedtext.generation.language_model import LanguageModel
+    from fedtext.models.language_model import LanguageModel
 
 
 def initial_adapter(base: LanguageModel, params: Lora, *, seed: int) -> TrainedAdapter:

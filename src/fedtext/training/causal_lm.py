@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from fedtext.generation.language_model import context_length
-from fedtext.hardware import bfloat16_where_it_pays, compute_device
+from fedtext.models.language_model import context_length
 from fedtext.params.training import CausalTraining
-from fedtext.progress import progress
 from fedtext.seeding import stream
+from fedtext.system.hardware import bfloat16_where_it_pays, compute_device
+from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
     from torch import Tensor

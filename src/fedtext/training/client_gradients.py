@@ -10,8 +10,8 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from fedtext.cores import over_cores
-from fedtext.hardware import bfloat16_where_it_pays
+from fedtext.system.cores import over_cores
+from fedtext.system.hardware import bfloat16_where_it_pays
 from fedtext.training.local_steps import POSITIONS
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Float32, Int, Int64
 
-from fedtext.cores import over_cores, per_thread
 from fedtext.federation.blocks import Block
 from fedtext.params.federated import LocalTraining
+from fedtext.system.cores import over_cores, per_thread
 from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
 from fedtext.training.local_steps import groups_of_one_shape, local_steps, shown_tokens
 

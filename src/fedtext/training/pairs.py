@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from fedtext.generation.language_model import context_length
+from fedtext.models.language_model import context_length
 
 if TYPE_CHECKING:
     import pandas as pd

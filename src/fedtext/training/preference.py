@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fedtext.hardware import bfloat16_pays, compute_device
 from fedtext.params.training import PreferenceTraining
-from fedtext.progress import progress
+from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.progress import progress
 from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, without_deprecations
 from fedtext.training.pairs import TokenisedPair, distinct_pairs, refuse_long, tokenised
 from fedtext.training.shared_prompt import shared_prompt_trainer
@@ -45,7 +45,7 @@ HISTORY = {
 
 
 class Base(Protocol):
-    """What this module needs of a language model (fedtext.generation.language_model)."""
+    """What this module needs of a language model (fedtext.models.language_model)."""
 
     @property
     def source(self) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fedtext.progress import progress
+from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -15,7 +15,7 @@ from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecati
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from fedtext.generation.language_model import LanguageModel
+    from fedtext.models.language_model import LanguageModel
 
 NO_TOKEN = -1  # padding that no tokenizer writes
 

@@ -19,7 +19,7 @@ from fedtext.algorithms.private_evolution import (
 )
 from fedtext.algorithms.private_evolution import variation as module
 from fedtext.algorithms.private_evolution.variation import adapted_lengths, variation_prompts
-from fedtext.generation.masked_model import MaskedModel
+from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from tests.algorithms.popri.examples import unit_rows
 from tests.algorithms.private_evolution.examples import evolution, table

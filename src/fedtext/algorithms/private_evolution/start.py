@@ -13,7 +13,7 @@ from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.seeding import derived_seed, stream
 
 if TYPE_CHECKING:
-    from fedtext.generation.language_model import LanguageModel
+    from fedtext.models.language_model import LanguageModel
 
 
 def public_texts(public: pd.DataFrame, evolution: PrivateEvolution) -> pd.DataFrame:

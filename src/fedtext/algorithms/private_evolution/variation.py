@@ -13,14 +13,14 @@ from fedtext.embedding.blanks import written
 from fedtext.generation import few_shot
 from fedtext.generation.cleaning import cut_to, token_counts
 from fedtext.generation.mask_filling import fill_masks
-from fedtext.generation.masked_model import MaskedModel
 from fedtext.generation.prompts import SHOTS, few_shot_prompt
+from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.seeding import derived_seed, stream
 
 if TYPE_CHECKING:
-    from fedtext.generation.language_model import LanguageModel
+    from fedtext.models.language_model import LanguageModel
 
 
 def variations(

@@ -5,7 +5,7 @@ import pandas as pd
 
 from fedtext.evaluation.next_token import padded, token_rows
 from fedtext.federation.units import record_codes, unit_codes
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 
 

@@ -5,10 +5,10 @@ import pandas as pd
 
 from fedtext.corpora.enrolment import declared_number, is_taken, listed_ids
 from fedtext.corpora.splits import client_splits, splits_of
-from fedtext.embedding.encoder import Encoder
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import label_codes
 from fedtext.federation.units import record_codes, unit_codes
+from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import NoiseKey, new_noise_key

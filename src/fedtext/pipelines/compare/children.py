@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fedtext.atomic import PARTIAL, REPLACED, partial_path, write_text
-from fedtext.history import HISTORY_ROOT, release_history
 from fedtext.params.compare import Entry
+from fedtext.privacy.history import HISTORY_ROOT, release_history
 from fedtext.privacy.ledger import Release
-from fedtext.provenance import Store
-from fedtext.refusal import RunRefusedError
+from fedtext.resuming.records import Store
+from fedtext.system.atomic import PARTIAL, REPLACED, partial_path, write_text
+from fedtext.system.refusal import RunRefusedError
 
 FIXED_SEEDS = ("partition",)  # the same split throughout: the seeds show what the algorithms vary, and results pair
 NOT_LINKED = ("lock", "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIAL}*", f"{REPLACED}*")

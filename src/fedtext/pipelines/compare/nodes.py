@@ -7,14 +7,14 @@ from typing import Any
 
 from plotly.graph_objects import Figure
 
-from fedtext.evaluation import figures_comparison as figures
-from fedtext.evaluation.comparison import Run, compare_runs, measured_costs, price_sentence
-from fedtext.evaluation.comparison_text import render_markdown, render_page, table1_csv, table2_csv
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import Child, node_seconds, release_receipts, run
 from fedtext.privacy.together import price_together
-from fedtext.refusal import RunRefusedError
+from fedtext.reporting import figures_comparison as figures
+from fedtext.reporting.comparison import Run, compare_runs, measured_costs, price_sentence
+from fedtext.reporting.comparison_text import render_markdown, render_page, table1_csv, table2_csv
+from fedtext.system.refusal import RunRefusedError
 
 SETS_MAP = "sets_map"
 

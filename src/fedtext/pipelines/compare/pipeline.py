@@ -9,13 +9,13 @@ from functools import partial
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.config import active_loader, active_parameters
 from fedtext.params.compare import Compare
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import nodes
 from fedtext.pipelines.compare.children import Child, planned
-from fedtext.refusal import parameter_faults, parameters_refused
+from fedtext.system.refusal import parameter_faults, parameters_refused
+from fedtext.wiring.config import active_loader, active_parameters
 
 FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure6", "figure8", "epsilon")
 PLANNED_FROM = {"compare": Compare, "privacy": Privacy, "largefedbench": LargeFedBench}

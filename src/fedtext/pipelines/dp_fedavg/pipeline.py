@@ -4,9 +4,9 @@ from functools import partial
 
 from kedro.pipeline import Pipeline, node
 
-from fedtext.config import active_rounds
 from fedtext.pipelines.dp_fedavg import nodes
-from fedtext.unrolling import round_dataset, unroll
+from fedtext.wiring.config import active_rounds
+from fedtext.wiring.unrolling import round_dataset, unroll
 
 NAME = "dp_fedavg"
 PARAMS, PRIVACY = "params:dp_fedavg", "params:privacy"

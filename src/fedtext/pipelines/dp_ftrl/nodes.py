@@ -7,7 +7,7 @@ import numpy as np
 from fedtext.algorithms import dp_ftrl as algorithm
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger

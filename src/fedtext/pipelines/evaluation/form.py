@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from fedtext.config import active_group
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
+from fedtext.wiring.config import active_group
 
 
 class Form(NamedTuple):

@@ -5,19 +5,19 @@ from typing import Any
 
 from plotly.graph_objects import Figure
 
-from fedtext.embedding.encoder import Encoder
-from fedtext.evaluation.figures_benchmark import speech_map, tokens_per_client_by_config
-from fedtext.generation.language_model import bundled
-from fedtext.model_source import BUNDLED
+from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_config
+from fedtext.models.encoder import Encoder
+from fedtext.models.language_model import bundled
+from fedtext.models.source import BUNDLED
 from fedtext.params.largefedbench import LargeFedBench
-from fedtext.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError
 
 
 def build_largefedbench(largefedbench: LargeFedBench) -> str:
     """Directory of the snapshot `largefedbench.snapshot`, built from the pages in `largefedbench.raw_dir`."""
-    from fedtext.corpora.largefedbench.build import build_snapshot
-    from fedtext.corpora.largefedbench.raw_pages import RawPageError
-    from fedtext.corpora.largefedbench.tokens import load_tokenizer
+    from fedtext.largefedbench.build import build_snapshot
+    from fedtext.largefedbench.raw_pages import RawPageError
+    from fedtext.largefedbench.tokens import load_tokenizer
 
     name = largefedbench.tokenizer
     source = bundled(name.removeprefix(BUNDLED)) if name.startswith(BUNDLED) else name
@@ -31,8 +31,8 @@ def build_largefedbench(largefedbench: LargeFedBench) -> str:
 
 def describe_largefedbench(largefedbench_snapshot: str) -> tuple[dict[str, Any], str]:
     """The snapshot's provenance (sizes, counts by rule, bad pages) and its data card."""
-    from fedtext.corpora.largefedbench.card import render_card
-    from fedtext.corpora.largefedbench.snapshot import provenance
+    from fedtext.largefedbench.card import render_card
+    from fedtext.largefedbench.snapshot import provenance
 
     facts = provenance(largefedbench_snapshot)
     return facts, render_card(facts)
@@ -42,7 +42,7 @@ def draw_largefedbench(
     largefedbench_snapshot: str, encoder: Encoder, largefedbench: LargeFedBench
 ) -> tuple[Figure, Figure]:
     """POPri's Figures 9 and 10 for this snapshot: tokens per client, speeches by country."""
-    from fedtext.corpora.largefedbench.figure_data import sample_speeches, tokens_of_clients
+    from fedtext.largefedbench.figure_data import sample_speeches, tokens_of_clients
 
     speeches = sample_speeches(largefedbench_snapshot, largefedbench.map_speeches)
     described = f"{len(speeches.texts)} speeches of snapshot {largefedbench.snapshot}, {encoder.name} embeddings"

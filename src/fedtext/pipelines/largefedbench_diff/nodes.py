@@ -3,15 +3,15 @@
 from typing import Any
 
 from fedtext.params.largefedbench import LargeFedBench
-from fedtext.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError
 
 
 def compare_snapshots(
     old: str | float | None, new: str | float | None, largefedbench: LargeFedBench
 ) -> tuple[dict[str, Any], str]:
     """Clients added, removed and altered from snapshot `old` to `new` (names, or directories), as JSON and Markdown."""
-    from fedtext.corpora.largefedbench.diff import compare, render_diff
-    from fedtext.corpora.largefedbench.snapshot import snapshot_directory
+    from fedtext.largefedbench.diff import compare, render_diff
+    from fedtext.largefedbench.snapshot import snapshot_directory
 
     if old is None or new is None:
         raise RunRefusedError(

@@ -3,14 +3,14 @@
 import pandas as pd
 from plotly.graph_objects import Figure
 
+from fedtext.corpora.records import SPLIT_COLUMN, SPLITS
 from fedtext.corpora.samples import sample_records, spread_samples
 from fedtext.corpora.splits import client_splits
-from fedtext.evaluation.figures_partition import partition_figure
 from fedtext.federation.partition import partition
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus, Partition
-from fedtext.records import SPLIT_COLUMN, SPLITS
-from fedtext.refusal import RunRefusedError
+from fedtext.reporting.figures_partition import partition_figure
+from fedtext.system.refusal import RunRefusedError
 
 
 def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus) -> pd.DataFrame:

@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import pe_sft as algorithm
+from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import encode_written
-from fedtext.embedding.encoder import Encoder
 from fedtext.generation.few_shot import first_written, sampled_texts
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.encoder import Encoder
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe_sft import PeSft
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
 from fedtext.privacy.spending import Spent
-from fedtext.records import SYNTHETIC_COLUMNS
 from fedtext.seeding import derived_seed
 from fedtext.training.lora import TrainedAdapter
 from fedtext.training.supervised import train_on_texts

@@ -6,7 +6,7 @@ from fedtext.pipelines.popri.nodes import final as nodes
 from fedtext.pipelines.popri.nodes.sampling import embed_candidates
 from fedtext.pipelines.popri.rounds import candidate_embeddings, last_ledger, last_state
 from fedtext.pipelines.popri.setup import NAME, POPRI, popri_node
-from fedtext.unrolling import round_dataset
+from fedtext.wiring.unrolling import round_dataset
 
 
 def final_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:

@@ -6,11 +6,11 @@ the rounds are post-processing; with ballots every round reads them and charges 
 
 from kedro.pipeline import Pipeline
 
-from fedtext.config import active_parameters, active_rounds
 from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.pipelines.popri.final import final_pipeline
 from fedtext.pipelines.popri.rounds import rounds_pipeline
 from fedtext.pipelines.popri.setup import setup_pipeline
+from fedtext.wiring.config import active_parameters, active_rounds
 
 
 def create_pipeline() -> Pipeline:

@@ -5,7 +5,7 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.pipelines.popri.nodes import rounds as nodes
 from fedtext.pipelines.popri.nodes.sampling import embed_candidates
 from fedtext.pipelines.popri.setup import NAME, POPRI
-from fedtext.unrolling import round_dataset, unroll
+from fedtext.wiring.unrolling import round_dataset, unroll
 
 SHARED = ("public_samples", "popri_prompt_pool", "generator", "encoder", "popri_released_mean")
 

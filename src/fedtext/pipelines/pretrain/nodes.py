@@ -8,10 +8,10 @@ import pandas as pd
 from fedtext.corpora.public import public_records
 from fedtext.corpora.samples import sample_records
 from fedtext.corpora.splits import split_of
-from fedtext.evaluation.model_card import model_card
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.training import Pretraining, Recipe
+from fedtext.reporting.model_card import model_card
 from fedtext.training.bundle import ModelBundle
 from fedtext.training.causal_lm import train_causal_lm
 from fedtext.training.pretraining import new_llama, recipe_rows, train_tokenizer

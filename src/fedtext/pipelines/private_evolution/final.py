@@ -5,7 +5,7 @@ from kedro.pipeline import Node, Pipeline
 from fedtext.pipelines.private_evolution.nodes import final as nodes
 from fedtext.pipelines.private_evolution.nodes.rounds import embed_texts
 from fedtext.pipelines.private_evolution.setup import CHUNKING, EVOLUTION, NAME, evolution_node
-from fedtext.unrolling import round_dataset
+from fedtext.wiring.unrolling import round_dataset
 
 
 def final_pipeline(rounds: int, final: str) -> Pipeline:

@@ -4,7 +4,7 @@ from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.private_evolution.nodes import rounds as nodes
 from fedtext.pipelines.private_evolution.setup import CHUNKING, EVOLUTION, NAME
-from fedtext.unrolling import unroll
+from fedtext.wiring.unrolling import unroll
 
 
 def rounds_pipeline(rounds: int, variation: str, lookahead: bool) -> Pipeline:

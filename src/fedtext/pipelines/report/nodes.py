@@ -6,14 +6,14 @@ import pandas as pd
 from plotly.graph_objects import Figure
 
 from fedtext.evaluation.distribution import Bias
-from fedtext.evaluation.figures import accuracy_bars, privacy_price, round_curves
-from fedtext.evaluation.html import render_report
-from fedtext.evaluation.scorecard import Distribution, Protection, epsilon_after, scorecard
-from fedtext.evaluation.terms import Terms
 from fedtext.federation.communication import Cost
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
+from fedtext.reporting.figures import accuracy_bars, privacy_price, round_curves
+from fedtext.reporting.html import render_report
+from fedtext.reporting.scorecard import Distribution, Protection, epsilon_after, scorecard
+from fedtext.reporting.terms import Terms
 
 CORPORA = {
     "docstrings": "the docstrings of Python's standard library",

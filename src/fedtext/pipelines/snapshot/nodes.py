@@ -5,7 +5,7 @@ import pandas as pd
 from fedtext.corpora.enrolment import taken_clients
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
-from fedtext.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError
 
 
 def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.DataFrame:
@@ -13,7 +13,7 @@ def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.
 
     About `corpus.max_clients` of the clients are taken by a hash of their id: a fair part of all dates and sources.
     """
-    from fedtext.corpora.largefedbench.snapshot import read_snapshot, snapshot_directory
+    from fedtext.largefedbench.snapshot import read_snapshot, snapshot_directory
 
     if corpus.snapshot is None or corpus.config is None:
         raise RunRefusedError(

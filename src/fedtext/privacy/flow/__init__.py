@@ -18,7 +18,7 @@ charge must reach a report: a ledger that a release gives out is read by somebod
 charged again.
 
 The check is pure: it sees names, tags and paths, never data. What only shows while a node runs is refused by
-`fedtext.guard`; docs/leaks.md says which leak is stopped by which.
+`fedtext.wiring.guard`; docs/leaks.md says which leak is stopped by which.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Rules about where data sets lie: one file is one data set and has one class, and a private one shows it by its name.
 
-The name is what the guard recognises a private file by while a node runs (fedtext.guard), and what a person sees.
+The name is what the guard (fedtext.wiring.guard) recognises a private file by while a node runs, and what a person
+sees.
 """
 
 from __future__ import annotations

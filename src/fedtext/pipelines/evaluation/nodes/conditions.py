@@ -16,7 +16,7 @@ from fedtext.corpora.samples import spread_samples
 from fedtext.evaluation.conditions import CONDITIONS, compare_scored, score_condition
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.generation.few_shot import draw_prompts, first_written, sampled_texts
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import prompts_for

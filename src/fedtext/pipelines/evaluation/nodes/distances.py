@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from plotly.graph_objects import Figure
 
-from fedtext.embedding.encoder import Encoder
 from fedtext.evaluation.distribution import HeldOut, fit_pca
-from fedtext.evaluation.figures import tokens_per_client
-from fedtext.evaluation.figures_pca import pca_panels, shown_rounds
+from fedtext.models.encoder import Encoder
 from fedtext.params.evaluation import Evaluation
+from fedtext.reporting.figures import tokens_per_client
+from fedtext.reporting.figures_pca import pca_panels, shown_rounds
 
 
 def embed_test_samples(private_test_sample: pd.DataFrame, encoder: Encoder) -> np.ndarray:

@@ -14,7 +14,6 @@ from plotly.graph_objects import Figure
 from fedtext.evaluation import priced_accuracy as accuracy
 from fedtext.evaluation import priced_distances as distances
 from fedtext.evaluation.distribution import fit_pca
-from fedtext.evaluation.figures_pca import pca_panels, shown_rounds
 from fedtext.evaluation.tested import FEATURES, evaluation_ledger, noised_sum, unit_of_samples
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.population import Population
@@ -26,6 +25,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import privacy_report
 from fedtext.privacy.spending import Spent
+from fedtext.reporting.figures_pca import pca_panels, shown_rounds
 from fedtext.seeding import derived_seed
 
 Counts = dict[str, np.ndarray]

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import popri as algorithm
+from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import written, written_by_round
-from fedtext.embedding.encoder import Encoder
 from fedtext.evaluation.distribution import frechet_distance
 from fedtext.federation.population import Population
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.encoder import Encoder
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.generation import prompts_for
 from fedtext.params.popri import Popri
@@ -21,7 +22,6 @@ from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
 from fedtext.privacy.spending import Spent
-from fedtext.records import SYNTHETIC_COLUMNS
 
 
 def choose_checkpoint(state: dict[str, Any], popri: Popri) -> dict[str, int]:

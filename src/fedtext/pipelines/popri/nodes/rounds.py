@@ -8,7 +8,7 @@ import pandas as pd
 
 from fedtext.algorithms import popri as algorithm
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.popri import Popri
 from fedtext.pipelines.popri.nodes.sampling import sampled_texts

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from fedtext.embedding.blanks import encode_written
-from fedtext.embedding.encoder import Encoder
 from fedtext.generation import few_shot
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.encoder import Encoder
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.popri import Popri
 from fedtext.seeding import derived_seed

@@ -8,7 +8,7 @@ import pandas as pd
 from fedtext.algorithms import popri as algorithm
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger

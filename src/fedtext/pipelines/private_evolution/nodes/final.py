@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import private_evolution as algorithm
+from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import written_by_round
 from fedtext.federation.population import Population
 from fedtext.generation.few_shot import first_written, sampled_texts
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.privacy import Privacy
 from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
 from fedtext.privacy.spending import Spent
-from fedtext.records import SYNTHETIC_COLUMNS
 from fedtext.seeding import derived_seed
 
 

@@ -7,11 +7,11 @@ import pandas as pd
 
 from fedtext.algorithms import private_evolution as algorithm
 from fedtext.embedding.blanks import encode_written
-from fedtext.embedding.encoder import Encoder
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
-from fedtext.generation.language_model import LanguageModel
-from fedtext.generation.masked_model import MaskedModel
+from fedtext.models.encoder import Encoder
+from fedtext.models.language_model import LanguageModel
+from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import Ledger

@@ -6,7 +6,7 @@ import pandas as pd
 
 from fedtext.algorithms import private_evolution as algorithm
 from fedtext.federation.population import Population
-from fedtext.generation.language_model import LanguageModel
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.privacy import Privacy
 from fedtext.params.private_evolution import PrivateEvolution

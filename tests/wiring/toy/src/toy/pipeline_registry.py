@@ -1,7 +1,7 @@
 from kedro.pipeline import Pipeline, node
 
-from fedtext.config import active_parameters
-from fedtext.unrolling import round_dataset, unroll
+from fedtext.wiring.config import active_parameters
+from fedtext.wiring.unrolling import round_dataset, unroll
 from toy import nodes
 
 

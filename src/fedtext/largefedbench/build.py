@@ -1,0 +1,170 @@
+"""Raw pages -> snapshot, streaming: shards first, then a merge a config, then the papers, then one rename.
+
+Same pages, parameters, code and library versions give the same bytes in any directory. A build killed anywhere goes
+on from its finished shards; nothing appears under the snapshot's name until everything is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+import fedtext
+from fedtext.largefedbench.counts import SourceCounts
+from fedtext.largefedbench.manifest import MANIFEST, SnapshotError, verify, write_manifest
+from fedtext.largefedbench.merge import Merged, MergeTask, merge_config, shard_facts
+from fedtext.largefedbench.papers import write_papers
+from fedtext.largefedbench.processes import Run, side_by_side
+from fedtext.largefedbench.shards import PageDigest, digest_pages, plan_shards, write_shard
+from fedtext.largefedbench.sources import SOURCES
+from fedtext.largefedbench.tokens import ChunkTokenizer
+from fedtext.params.largefedbench import LargeFedBench
+from fedtext.system.progress import progress
+
+# The files whose text decides a snapshot's bytes.
+CODE = ("corpora/largefedbench", "corpora/chunking.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
+LIBRARIES = ("pyarrow", "lxml", "tokenizers", "numpy")
+
+
+def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir: Path, out_dir: Path) -> Path:
+    """Build `out_dir/<params.snapshot>` from the pages below `raw_dir`, or verify and return it if it is already that.
+
+    Raises:
+        ValueError: no snapshot name, no raw pages, or nothing left of them.
+        RawPageError: a page cannot be read and `params.on_bad_page` is `stop`.
+        SnapshotError: a snapshot of that name exists and is another one.
+    """
+    if not params.snapshot:
+        raise ValueError("largefedbench.snapshot is not set: name the snapshot, for example 2025.1")
+    with side_by_side(params.processes) as run:
+        return _build(params, tokenizer, raw_dir, out_dir / params.snapshot, run)
+
+
+def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, target: Path, run: Run) -> Path:
+    digests = digest_pages(raw_dir, params, run)
+    if not digests:
+        looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
+        raise ValueError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
+    made_by = code_and_libraries()
+    identity = build_identity(params, tokenizer, digests, made_by)
+    working = target.with_name(f".{target.name}.building")
+    if target.exists():
+        return _existing(target, working, identity["inputs_sha256"])
+    shards = _write_shards(params, tokenizer, digests, made_by, working / "shards", run)
+    _merge(shards, working / "snapshot", params, tokenizer, identity, digests, run)
+    os.rename(working / "snapshot", target)
+    shutil.rmtree(working)
+    return target
+
+
+def build_identity(
+    params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]], made_by: dict[str, str]
+) -> dict[str, str]:
+    """Hash of everything that goes in, and what it is made by (`code_and_libraries`)."""
+    pages = [(page.name, page.superseded, digest) for group in digests.values() for page, digest, _ in group]
+    facts = [made_by, tokenizer.sha256, params.bytes_matter(), pages]
+    total = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return {"inputs_sha256": total} | made_by
+
+
+def code_and_libraries() -> dict[str, str]:
+    """Hash of the code and the library versions that shape a snapshot's bytes."""
+    return {"code_sha256": code_sha256()} | {f"{name}_version": version(name) for name in LIBRARIES}
+
+
+def code_sha256() -> str:
+    """Hash of the source files that decide a snapshot's bytes: a revision that needs no repository."""
+    root = Path(fedtext.__path__[0])
+    files = sorted(
+        path for part in CODE for path in ([root / part] if part.endswith(".py") else (root / part).rglob("*.py"))
+    )
+    total = hashlib.sha256()
+    for path in files:
+        total.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+def _existing(target: Path, working: Path, inputs_sha256: str) -> Path:
+    """The snapshot that is already there, verified, if the same inputs made it."""
+    verify(target)
+    made_from = json.loads((target / "provenance.json").read_text("utf-8"))["inputs_sha256"]
+    if made_from != inputs_sha256:
+        raise SnapshotError(
+            f"{target} exists and was built from other pages, parameters or code: choose another "
+            "largefedbench.snapshot, or move the old one away"
+        )
+    if working.exists():
+        shutil.rmtree(working)
+    return target
+
+
+def _write_shards(
+    params: LargeFedBench,
+    tokenizer: ChunkTokenizer,
+    digests: dict[str, list[PageDigest]],
+    made_by: dict[str, str],
+    directory: Path,
+    run: Run,
+) -> list[tuple[str, Path]]:
+    """All shards, written or found, as (source, path), in source and page order; shards of other builds are removed."""
+    tasks = [
+        task
+        for name, pages in digests.items()
+        for task in plan_shards(name, pages, params, tokenizer, json.dumps(made_by), directory)
+    ]
+    wanted = {task.path for task in tasks}
+    for stale in directory.rglob("*") if directory.exists() else ():
+        if stale.is_file() and stale not in wanted:
+            stale.unlink()
+    for _ in progress(run(write_shard, tasks), "raw pages", unit="shard", total=len(tasks)):
+        pass
+    return [(task.source, task.path) for task in tasks]
+
+
+def _merge(
+    shards: Iterable[tuple[str, Path]],
+    root: Path,
+    params: LargeFedBench,
+    tokenizer: ChunkTokenizer,
+    identity: dict[str, str],
+    digests: dict[str, list[PageDigest]],
+    run: Run,
+) -> None:
+    """Merge the shards into `root`, write the papers beside the tables, and the manifest last."""
+    if root.exists():
+        shutil.rmtree(root)  # of a merge that was killed
+    root.mkdir(parents=True)
+    counts: dict[str, SourceCounts] = {}
+    bad_pages: list[tuple[str, str]] = []
+    fronts: dict[str, list[tuple[str, Path]]] = {}
+    for source, path in shards:
+        facts = shard_facts(path)
+        counts.setdefault(source, SourceCounts()).add(facts.counts)
+        bad_pages += facts.bad_pages
+        if facts.first_id:
+            fronts.setdefault(SOURCES[source].config, []).append((facts.first_id, path))
+    tasks = [MergeTask(config, tuple(fronts[config]), root, params) for config in sorted(fronts)]
+    merged = list(progress(run(merge_config, tasks), "merge", unit="config", total=len(tasks)))
+    if not merged:
+        reasons = {name: one.as_dict()["left_out"] for name, one in counts.items()}
+        raise ValueError(
+            f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}"
+        )
+    _take_back(merged, counts)
+    write_papers(root, params, tokenizer, identity, digests, merged, counts, bad_pages)
+    write_manifest(root)
+    assert (root / MANIFEST).is_file()
+
+
+def _take_back(merged: Iterable[Merged], counts: dict[str, SourceCounts]) -> None:
+    """Clients whose id came twice were counted twice."""
+    for one in merged:
+        for source, (clients, words) in one.repeated.items():
+            counts[source].clients -= clients
+            counts[source].words_kept -= words
+            counts[source].leave_out("duplicate_client_id", words, clients)

@@ -1,0 +1,90 @@
+"""bioRxiv and medRxiv: `GET {base}/details/{server}/{from}/{to}/{cursor}/json`, a week at a time.
+
+The page size is the server's affair and may change from page to page: the cursor advances by what came. Errors come
+with status 200, in `messages`; counts come as strings or numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest.errors import UnsteadyWindowError, UnusableAnswerError
+from fedtext.largefedbench.ingest.http_client import HttpClient
+from fedtext.largefedbench.ingest.raw_store import Page, Tally
+from fedtext.largefedbench.ingest.windows import Window, days, weeks
+from fedtext.params.ingest import Ingest
+
+NOTHING_FOUND = "no posts found"
+
+
+class Answer(NamedTuple):
+    """One answer: its bytes, the window's total, and the (DOI, version) of every row."""
+
+    content: bytes
+    total: int
+    rows: list[tuple[str, str]]
+
+
+class Preprints:
+    """One of the two servers."""
+
+    def __init__(self, server: str, params: Ingest, client: HttpClient) -> None:
+        self._server, self._params, self._client = server, params.preprints, client
+
+    def windows(self, params: Ingest, today: Any) -> list[Window]:
+        """The weeks asked for."""
+        return weeks(params.from_date, params.to_date or today)
+
+    def query(self, window: Window) -> dict[str, Any]:
+        """What the API is asked."""
+        first, last = days(window)
+        return {"server": self._server, "from": first.isoformat(), "to": last.isoformat()}
+
+    def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
+        """The pages of a week in cursor order."""
+        first, last = days(window)
+        base = f"{self._params.base_url}/details/{self._server}/{first}/{last}"
+        seen: set[tuple[str, str]] = set()
+        cursor = number = 0
+        while number == 0 or cursor < tally.expected:
+            answer = self._client.fetch(f"{base}/{cursor}/json", partial(read_answer, cursor=cursor))
+            if answer is None:
+                raise UnusableAnswerError(f"{base}/{cursor}/json does not exist")
+            if number and answer.rows and answer.total != tally.expected:
+                raise UnsteadyWindowError(f"{base}: total was {tally.expected}, is {answer.total} at {cursor}")
+            if not number:
+                tally.expected = answer.total
+            if not answer.rows:
+                return
+            if overlap := seen.intersection(answer.rows):
+                raise UnsteadyWindowError(f"{base}: {min(overlap)[0]} at {cursor} was on an earlier page already")
+            seen.update(answer.rows)
+            tally.notes["repeated"] += len(answer.rows) - len(set(answer.rows))
+            yield Page(f"{number:04d}.json.gz", answer.content, len(answer.rows))
+            cursor, number = cursor + len(answer.rows), number + 1
+
+
+def read_answer(body: bytes, *, cursor: int) -> Answer:
+    """Checks one answer to a question at `cursor`.
+
+    Raises:
+        UnusableAnswerError: an error in whatever disguise, or an answer to another question.
+    """
+    value = bodies.json_object(body)
+    message = next(iter(bodies.records(value, "messages")), {})
+    status = str(message.get("status", "missing")).strip().lower()
+    rows = bodies.records(value, "collection") if "collection" in value else []
+    if status == NOTHING_FOUND and not rows:
+        return Answer(body, 0, [])
+    if status != "ok":
+        raise UnusableAnswerError(f"the status inside is {status[:80]!r}")
+    answered = bodies.whole_number(message.get("cursor"), "cursor")
+    if answered != cursor:
+        raise UnusableAnswerError(f"cursor out of step: asked for {cursor}, got {answered}")
+    if bodies.whole_number(message.get("count"), "count") != len(rows):
+        raise UnusableAnswerError(f"count says {message.get('count')}, {len(rows)} rows came")
+    keys = [(str(row.get("doi")), str(row.get("version"))) for row in rows]
+    return Answer(body, bodies.whole_number(message.get("total"), "total"), keys)

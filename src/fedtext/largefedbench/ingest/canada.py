@@ -1,0 +1,105 @@
+"""House of Commons, Canada: one XML file a sitting, `{base}/Content/House/{parl}{sess}/Debates/{n}/HAN{n}-E.XML`.
+
+Sittings are found with openparliament.ca, session by session; a sitting that is listed and not published (404) is noted
+as missing.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest.errors import UnsteadyWindowError, UnusableAnswerError
+from fedtext.largefedbench.ingest.http_client import HttpClient
+from fedtext.largefedbench.ingest.links import same_origin_link
+from fedtext.largefedbench.ingest.raw_store import Page, Tally
+from fedtext.largefedbench.ingest.windows import Window, days, weeks
+from fedtext.params.ingest import Ingest
+
+LIMIT = 500
+
+
+class Sittings(NamedTuple):
+    """One page of the list of sittings: (date, number) and the link to the next page."""
+
+    found: list[tuple[str, str]]
+    following: str | None
+
+
+class Canada:
+    """The sessions, each with weeks of its own."""
+
+    def __init__(self, params: Ingest, client: HttpClient) -> None:
+        self._params, self._client = params.ca, client
+
+    def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
+        """The weeks asked for, session by session."""
+        sessions = self._params.sessions
+        return [w for part in sessions for w in weeks(params.from_date, params.to_date or today, part, f"{part}/")]
+
+    def query(self, window: Window) -> dict[str, Any]:
+        """Which days of which session."""
+        first, last = days(window)
+        return {"session": window.part, "from": first.isoformat(), "to": last.isoformat()}
+
+    def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
+        """The sittings of a week by number."""
+        session = window.part.replace("-", "")
+        sittings = self._sittings(window)
+        tally.expected = len(sittings)
+        for number, day in sorted((int(number), day) for day, number in sittings):
+            name = f"HAN{number:03d}-E.XML"
+            url = f"{self._params.base_url}/Content/House/{session}/Debates/{number:03d}/{name}"
+            body = self._client.fetch(url, partial(read_sitting, name))
+            if body is None:
+                tally.missing[name] = f"no sitting published for {day}"
+            else:
+                yield Page(f"HAN{number:03d}-E.xml.gz", body)
+
+    def _sittings(self, window: Window) -> list[tuple[str, str]]:
+        first, last = days(window)
+        url: str | None = f"{self._params.listing_url}/debates/"
+        params: dict[str, str] | None = {
+            "session": window.part, "date__range": f"{first},{last}", "limit": str(LIMIT), "format": "json",
+        }  # fmt: skip
+        sittings: list[tuple[str, str]] = []
+        asked: set[str] = set()
+        while url is not None:
+            answer = self._client.fetch(url, partial(read_list, url), params=params)
+            if answer is None or url in asked:
+                raise UnusableAnswerError(f"{url} does not exist" if answer is None else f"{url} leads back to itself")
+            asked.add(url)
+            sittings += answer.found
+            url, params = answer.following, None
+        if outside := [day for day, _ in sittings if not str(first) <= day <= str(last)]:
+            raise UnsteadyWindowError(f"{self._params.listing_url} lists {outside[0]} for the week from {first}")
+        return sorted(set(sittings))
+
+
+def read_list(url: str, body: bytes) -> Sittings:
+    """One page of sittings.
+
+    Raises:
+        UnusableAnswerError: not such a page.
+    """
+    value = bodies.json_object(body)
+    found = []
+    for row in bodies.records(value, "objects"):
+        day = str(row.get("date"))[:10]
+        try:
+            datetime.date.fromisoformat(day)
+        except ValueError:
+            raise UnusableAnswerError(f"a sitting is dated {day!r}") from None
+        found.append((day, str(bodies.whole_number(row.get("number"), "number of the sitting"))))
+    pagination = value.get("pagination")
+    following = pagination.get("next_url") if isinstance(pagination, dict) else None
+    return Sittings(found, same_origin_link(url, following) if following else None)
+
+
+def read_sitting(name: str, body: bytes) -> bytes:
+    """The bytes of a sitting, once they are known to be one (a byte order mark stays)."""
+    bodies.xml_root(name, body, root="Hansard")
+    return body

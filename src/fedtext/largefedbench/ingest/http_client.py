@@ -1,0 +1,139 @@
+"""One request, asked until it is answered well: limited in rate, identified, patient, and suspicious of every body."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import httpx
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
+
+from fedtext.largefedbench.ingest.errors import RefusedError, UnusableAnswerError
+from fedtext.largefedbench.ingest.rate_limit import Clock, RateLimiter
+from fedtext.largefedbench.ingest.retry_after import retry_after
+from fedtext.params.ingest import Requests
+
+T = TypeVar("T")
+GZIP_HEADER = 31  # zlib's wbits for a gzip stream
+PASSING = frozenset({408, 425, 429})  # client errors that go away by themselves, like every 5xx
+
+
+class HttpClient:
+    """A source's requests, `interval` seconds apart.
+
+    Args:
+        contact: Sent in the User-Agent.
+        interval: Least seconds between the starts of two requests.
+        requests: Attempts, waits, time limit and largest body.
+        clock: Time and waiting.
+    """
+
+    def __init__(self, contact: str, interval: float, requests: Requests, clock: Clock) -> None:
+        self._requests, self._clock = requests, clock
+        self._limiter = RateLimiter(interval, clock)
+        # Bodies are decompressed here, not by httpx, which takes a truncated gzip body for a whole one.
+        headers = {"User-Agent": f"fedtext (research corpus builder; {contact})", "Accept-Encoding": "gzip"}
+        self._client = httpx.Client(timeout=requests.timeout, headers=headers)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._client.close()
+
+    def fetch(
+        self,
+        url: str,
+        read: Callable[[bytes], T],
+        *,
+        params: Mapping[str, str] | None = None,
+        form: Mapping[str, str] | None = None,
+        json: Any = None,
+        auth: httpx.Auth | None = None,
+    ) -> T | None:
+        """What `read` makes of the body at `url` (a POST if there is a form or a JSON value); None if there is none.
+
+        `read` raises `UnusableAnswerError` for a body that is not what was asked for: it is asked for again. Only a
+        plain GET follows redirects: a credential is for this origin alone.
+
+        Raises:
+            RefusedError: the credential is refused, or a longer wait is asked for than `requests.longest_wait`.
+            UnusableAnswerError: no usable answer in `requests.attempts` attempts.
+        """
+
+        def ask() -> T | None:
+            method = "GET" if form is None and json is None else "POST"
+            request = self._client.build_request(method, url, params=params, data=form, json=json)
+            return self._once(request, read, auth)
+
+        retrying = Retrying(
+            sleep=self._clock.sleep, wait=self._wait, stop=stop_after_attempt(self._requests.attempts),
+            retry=retry_if_exception(lambda e: isinstance(e, UnusableAnswerError) and not e.final), reraise=True,
+        )  # fmt: skip
+        return retrying(ask)
+
+    def _once(self, request: httpx.Request, read: Callable[[bytes], T], auth: httpx.Auth | None) -> T | None:
+        self._limiter.wait()
+        open_to_all = auth is None and request.method == "GET"
+        try:
+            response = self._client.send(request, auth=auth, stream=True, follow_redirects=open_to_all)
+            try:
+                if response.status_code in {404, 410}:
+                    return None
+                self._check_status(response)
+                body = read_body(response, self._requests.largest_body)
+            finally:
+                response.close()
+        except httpx.HTTPError as error:
+            raise UnusableAnswerError(f"{request.url}: {type(error).__name__} {error}") from None
+        try:
+            return read(body)
+        except UnusableAnswerError as error:
+            reason = f"{request.url}: {error}"
+            raise UnusableAnswerError(reason, retry_after=error.retry_after, final=error.final) from None
+
+    def _check_status(self, response: httpx.Response) -> None:
+        status, url = response.status_code, response.request.url
+        if status == httpx.codes.OK:
+            return
+        if status in {401, 403}:
+            raise RefusedError(f"{url} answered {status}: the key is missing or not valid, or this address is blocked")
+        passing = status in PASSING or httpx.codes.is_server_error(status)
+        wait = retry_after(response.headers.get("Retry-After"), self._clock.now()) if passing else None
+        if wait is not None and wait > self._requests.longest_wait:
+            raise RefusedError(
+                f"{url} answered {status} and asks to wait {wait:.0f} s, longer than ingest.requests.longest_wait "
+                f"({self._requests.longest_wait:.0f}): run the same command again after that, it resumes"
+            )
+        raise UnusableAnswerError(f"{url} answered {status}", retry_after=wait, final=not passing)
+
+    def _wait(self, state: RetryCallState) -> float:
+        """What the server asked for, else twice as long each time."""
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.retry_after if isinstance(error, UnusableAnswerError) else None
+        backoff: float = self._requests.first_wait * 2 ** (state.attempt_number - 1)
+        return min(backoff, self._requests.longest_wait) if asked is None else asked
+
+
+def read_body(response: httpx.Response, limit: int) -> bytes:
+    """The whole body, decompressed, of at most `limit` bytes.
+
+    Raises:
+        UnusableAnswerError: it is larger, truncated, or encoded in a way that was not asked for.
+    """
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in {"identity", "gzip", "x-gzip", ""}:
+        raise UnusableAnswerError(f"{response.request.url}: content encoding {encoding!r} was not asked for")
+    inflate = zlib.decompressobj(GZIP_HEADER) if "gzip" in encoding else None
+    parts, size = [], 0
+    for chunk in response.iter_raw():
+        try:
+            part = inflate.decompress(chunk, limit + 1 - size) if inflate else chunk
+        except zlib.error as error:
+            raise UnusableAnswerError(f"{response.request.url}: broken gzip ({error})") from None
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            raise UnusableAnswerError(f"{response.request.url}: larger than {limit} bytes", final=True)
+    if inflate is not None and not inflate.eof:
+        raise UnusableAnswerError(f"{response.request.url}: truncated gzip")
+    return b"".join(parts)

@@ -1,0 +1,113 @@
+"""OpenReview, API v1: `GET {base}/notes?invitation=...&details=directReplies`, an invitation at a time.
+
+Open to guests; with OPENREVIEW_USERNAME and OPENREVIEW_PASSWORD in the environment the client signs in first.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pydantic import SecretStr
+
+from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest.credentials import OPENREVIEW_PASSWORD, OPENREVIEW_USER, HeaderKey, optional, required
+from fedtext.largefedbench.ingest.errors import RefusedError, UnsteadyWindowError, UnusableAnswerError
+from fedtext.largefedbench.ingest.http_client import HttpClient
+from fedtext.largefedbench.ingest.raw_store import Page, Tally
+from fedtext.largefedbench.ingest.windows import Window
+from fedtext.params.ingest import Ingest
+
+
+class Notes(NamedTuple):
+    """One answer: its bytes, the number of notes in all, the ids of those that came, reviews among their replies."""
+
+    content: bytes
+    total: int
+    ids: list[str]
+    reviews: int
+
+
+class OpenReview:
+    """The invitations, each a window without days."""
+
+    def __init__(self, params: Ingest, client: HttpClient, environment: Mapping[str, str]) -> None:
+        self._params, self._client, self._environment = params.openreview, client, environment
+        self._auth: HeaderKey | None = None
+
+    def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
+        """One window an invitation."""
+        return [Window(re.sub(r"[^\w.]+", "-", name).strip("-."), part=name) for name in self._params.invitations]
+
+    def query(self, window: Window) -> dict[str, Any]:
+        """Which invitation."""
+        return {"invitation": window.part, "details": "directReplies"}
+
+    def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
+        """The notes in order of their number, page by page."""
+        self._sign_in()
+        seen: set[str] = set()
+        number = 0
+        while number == 0 or len(seen) < tally.expected:
+            params = {
+                **self.query(window), "sort": "number:asc", "limit": str(self._params.page_size),
+                "offset": str(len(seen)),
+            }  # fmt: skip
+            url = f"{self._params.base_url}/notes"
+            answer = self._client.fetch(url, read_notes, params=params, auth=self._auth)
+            if answer is None:
+                raise UnusableAnswerError(f"{url} does not exist")
+            if number and answer.total != tally.expected:
+                raise UnsteadyWindowError(f"{window.part}: {tally.expected} notes, then {answer.total}")
+            tally.expected = answer.total
+            if not answer.ids:
+                return
+            if repeated := seen.intersection(answer.ids):
+                raise UnsteadyWindowError(f"{window.part}: note {min(repeated)} came twice")
+            seen.update(answer.ids)
+            tally.notes["reviews"] += answer.reviews
+            yield Page(f"{number:04d}.json.gz", answer.content, len(answer.ids))
+            number += 1
+
+    def _sign_in(self) -> None:
+        user = optional(self._environment, OPENREVIEW_USER)
+        if self._auth is not None or user is None:
+            return
+        password = required(self._environment, OPENREVIEW_PASSWORD, "openreview, where a user name is set,")
+        login = {"id": user.get_secret_value(), "password": password.get_secret_value()}
+        token = self._client.fetch(f"{self._params.base_url}/login", read_token, json=login)
+        if token is None:
+            raise RefusedError(f"{self._params.base_url} has no login: unset {OPENREVIEW_USER} to read as a guest")
+        self._auth = HeaderKey("Authorization", token, "Bearer ")
+
+
+def read_token(body: bytes) -> SecretStr:
+    """The token of a login; whatever else came is not repeated in the error."""
+    token = bodies.json_object(body).get("token")
+    if not isinstance(token, str) or not token:
+        raise UnusableAnswerError("signing in gave no token (a second factor is not supported)", final=True)
+    return SecretStr(token)
+
+
+def read_notes(body: bytes) -> Notes:
+    """Checks one page of notes.
+
+    Raises:
+        UnusableAnswerError: an error body, or not notes.
+    """
+    value = bodies.json_object(body)
+    notes = bodies.records(value, "notes")
+    ids = [str(note.get("id")) for note in notes]
+    if len(ids) != len(set(ids)):
+        raise UnusableAnswerError("a note came twice on one page")
+    return Notes(body, bodies.whole_number(value.get("count"), "count"), ids, sum(map(_reviews, notes)))
+
+
+def _reviews(note: dict[str, Any]) -> int:
+    details = note.get("details")
+    replies = details.get("directReplies") if isinstance(details, dict) else None
+    return sum(
+        isinstance(reply, dict) and str(reply.get("invitation")).endswith("Official_Review") for reply in replies or []
+    )

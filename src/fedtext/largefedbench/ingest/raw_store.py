@@ -1,0 +1,155 @@
+"""Raw pages on disk: a window's pages appear together, complete and counted, and never change.
+
+A window is pulled into a temporary directory that gets its name when everything is in it, so a kill at any moment
+leaves finished windows and nothing else that counts. Pages are gzip files with no name or time inside: equal content,
+equal bytes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import hashlib
+import io
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedtext.largefedbench.ingest.errors import RefusedError, StoredWindowError, UnsteadyWindowError
+from fedtext.largefedbench.ingest.windows import Window
+from fedtext.system.atomic import replacing_directory
+
+DONE = "_done.json"
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: its file name (`.gz` is compressed here), the bytes as they came, and how many records it holds."""
+
+    name: str
+    content: bytes
+    records: int = 1
+
+
+@dataclass
+class Tally:
+    """What the source says a window holds, and what was found instead: filled in while its pages are pulled.
+
+    `missing` were listed and not there (404), `rejected` were there and are not for keeping; both by name with the
+    reason. `notes` are further counts, for the reader.
+    """
+
+    expected: int = 0
+    missing: dict[str, str] = field(default_factory=dict)
+    rejected: dict[str, str] = field(default_factory=dict)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def difference(self, records: int) -> int:
+        """How many more records there are than the source said; 0 if the window adds up."""
+        return records + len(self.missing) + len(self.rejected) - self.expected
+
+
+class RawStore:
+    """The windows of one source under `<raw_dir>/<source>/`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One pull at a time into this directory; the lock goes when the process does, however it ends."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / ".lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise RefusedError(f"another pull is writing to {self.root}: wait for it") from None
+            yield
+
+    def is_done(self, window: Window, query: dict[str, Any]) -> bool:
+        """Whether the window was pulled before, by the same query.
+
+        Raises:
+            StoredWindowError: it was pulled by another query, a page is gone or changed, or no pull has made it.
+        """
+        directory = self.root / window.name
+        if not directory.exists():
+            return False
+        remedy = "choose another ingest.raw_dir, or delete it to have it pulled again"
+        try:
+            done = json.loads((directory / DONE).read_text("utf-8"))
+            pulled_by, pages = done["query"], {page["name"]: page["sha256"] for page in done["pages"]}
+        except (OSError, ValueError, KeyError, TypeError):
+            raise StoredWindowError(f"{directory} has no readable {DONE}, so no pull finished it: {remedy}") from None
+        if pulled_by != query:
+            raise StoredWindowError(f"{directory} was pulled by {pulled_by}, not by {query}: {remedy}")
+        if gone := [name for name in pages if not (directory / name).is_file()]:
+            raise StoredWindowError(f"{directory} lacks {', '.join(gone)}: {remedy}")
+        if changed := [name for name, digest in pages.items() if _digest(directory / name) != digest]:
+            raise StoredWindowError(f"{directory} holds other bytes than were pulled in {', '.join(changed)}: {remedy}")
+        return True
+
+    def write(
+        self,
+        window: Window,
+        query: dict[str, Any],
+        pages: Iterable[Page],
+        tally: Tally,
+        *,
+        retrieved: str,
+        strict: bool,
+    ) -> dict[str, Any]:
+        """Stores all pages of a window and what they add up to, or nothing; returns what `_done.json` says.
+
+        Raises:
+            UnsteadyWindowError: the counts do not add up and `strict` is set.
+        """
+        with replacing_directory(self.root / window.name) as directory:
+            listed = [_store(directory, page) for page in pages]
+            records = sum(page["records"] for page in listed)
+            difference = tally.difference(records)
+            if difference and strict:
+                raise UnsteadyWindowError(
+                    f"window {window.name}: the source says {tally.expected} records, {records} came, "
+                    f"{len(tally.missing)} are missing and {len(tally.rejected)} rejected"
+                )
+            done = {
+                "window": window.name, "first": str(window.first or ""), "last": str(window.last or ""),
+                "query": query, "retrieved": retrieved, "expected": tally.expected, "records": records,
+                "missing": tally.missing, "rejected": tally.rejected, "reconciled": difference == 0,
+                "notes": dict(tally.notes), "pages": listed,
+            }  # fmt: skip
+            text = json.dumps(done, indent=1, ensure_ascii=False, sort_keys=True)
+            (directory / DONE).write_text(text + "\n", "utf-8")
+        return done
+
+
+def _store(directory: Path, page: Page) -> dict[str, Any]:
+    """Writes one page; its digest is of the content, which no compressor changes."""
+    path = directory / page.name
+    data = _compressed(page.content) if page.name.endswith(".gz") else page.content
+    with path.open("xb") as file:
+        file.write(data)
+    digest = hashlib.sha256(page.content).hexdigest()
+    return {"name": page.name, "records": page.records, "bytes": len(page.content), "sha256": digest}
+
+
+def _digest(path: Path) -> str | None:
+    """Of a page's content, or None if it cannot be read."""
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+def _compressed(content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as file:
+        file.write(content)
+    return buffer.getvalue()

@@ -1,0 +1,133 @@
+"""US Congressional Record: days are listed by api.govinfo.gov (a key, in a header), their packages are open.
+
+A package is a zip file that the server makes on demand (503 and Retry-After until it is ready), mostly of PDF files. Of
+its bytes those files are kept that the builder reads, in a zip file of their own with no times in it: equal granules,
+equal bytes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest.credentials import GOVINFO_KEY, HeaderKey, required
+from fedtext.largefedbench.ingest.errors import UnusableAnswerError
+from fedtext.largefedbench.ingest.http_client import HttpClient
+from fedtext.largefedbench.ingest.links import same_origin_link
+from fedtext.largefedbench.ingest.raw_store import Page, Tally
+from fedtext.largefedbench.ingest.windows import Window, days, weeks
+from fedtext.params.ingest import Ingest
+
+PACKAGE = re.compile(r"CREC-\d{4}-\d{2}-\d{2}")
+KEPT = re.compile(r"[^/]+/(mods\.xml|html/[^/]+\.htm)")
+LARGEST_PACKAGE = 256 * 2**20  # decompressed
+NO_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+class Packages(NamedTuple):
+    """One page of the list: how many there are in all, the ids on this page, the link to the next."""
+
+    total: int
+    ids: list[str]
+    following: str | None
+
+
+class UnitedStates:
+    """Weeks of packages."""
+
+    def __init__(self, params: Ingest, client: HttpClient, environment: Mapping[str, str]) -> None:
+        self._params, self._client = params.us, client
+        self._auth = HeaderKey("X-Api-Key", required(environment, GOVINFO_KEY, "us"))
+
+    def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
+        """The weeks asked for."""
+        return weeks(params.from_date, params.to_date or today)
+
+    def query(self, window: Window) -> dict[str, Any]:
+        """Which days."""
+        first, last = days(window)
+        return {"collection": "CREC", "from": first.isoformat(), "to": last.isoformat()}
+
+    def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
+        """The packages of a week by date."""
+        for package in sorted(self._packages(window, tally)):
+            if not PACKAGE.fullmatch(package):
+                tally.rejected[package] = "not a package of one day"
+                continue
+            url = f"{self._params.base_url}/content/pkg/{package}.zip"
+            content = self._client.fetch(url, partial(reduced_package, package))
+            if content is None:
+                tally.missing[package] = "listed but not there"
+            else:
+                tally.notes["granules"] += len(zipfile.ZipFile(io.BytesIO(content)).namelist()) - 1
+                yield Page(f"{package}.zip", content)
+
+    def _packages(self, window: Window, tally: Tally) -> set[str]:
+        first, last = days(window)
+        url: str | None = f"{self._params.listing_url}/published/{first}/{last}"
+        params: dict[str, str] | None = {
+            "collection": "CREC", "pageSize": str(self._params.page_size), "offsetMark": "*",
+        }  # fmt: skip
+        ids: set[str] = set()
+        asked: set[str] = set()
+        while url is not None:
+            answer = self._client.fetch(url, partial(read_list, url), params=params, auth=self._auth)
+            if answer is None or url in asked:
+                raise UnusableAnswerError(f"{url} does not exist" if answer is None else f"{url} leads back to itself")
+            asked.add(url)
+            ids.update(answer.ids)
+            tally.expected, url, params = answer.total, answer.following, None
+        return ids
+
+
+def read_list(url: str, body: bytes) -> Packages:
+    """One page of packages.
+
+    Raises:
+        UnusableAnswerError: not such a page.
+    """
+    value = bodies.json_object(body)
+    ids = [str(package.get("packageId")) for package in bodies.records(value, "packages")]
+    following = value.get("nextPage")
+    count = bodies.whole_number(value.get("count"), "count")
+    return Packages(count, ids, same_origin_link(url, following) if following else None)
+
+
+def reduced_package(package: str, body: bytes) -> bytes:
+    """A zip file of the package's `mods.xml` and `html/*.htm`, in name order, without times.
+
+    Raises:
+        UnusableAnswerError: not a zip file, truncated, hostile, or without these files.
+    """
+    files = _kept_files(body)
+    if "mods.xml" not in files or len(files) == 1:
+        raise UnusableAnswerError(f"a package without {'html files' if 'mods.xml' in files else 'mods.xml'}")
+    bodies.xml_root(f"{package}/mods.xml", files["mods.xml"], root="mods")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as reduced:
+        for name, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(f"{package}/{name}", NO_TIME)
+            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
+            reduced.writestr(entry, data)
+    return buffer.getvalue()
+
+
+def _kept_files(body: bytes) -> dict[str, bytes]:
+    """The files that the builder reads, by their name inside the package."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            entries = [(match.group(1), e) for e in archive.infolist() if (match := KEPT.fullmatch(e.filename))]
+            if sum(entry.file_size for _, entry in entries) > LARGEST_PACKAGE:
+                raise UnusableAnswerError(f"the package holds more than {LARGEST_PACKAGE} bytes of text", final=True)
+            return {name: archive.read(entry) for name, entry in entries}
+    except UnusableAnswerError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
+        raise UnusableAnswerError(f"not a whole zip file ({error}): {bodies.excerpt(body)}") from None

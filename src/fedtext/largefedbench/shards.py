@@ -1,0 +1,160 @@
+"""The first half of a build: raw pages, a few megabytes at a time, into sorted shards that survive a kill.
+
+A shard is one parquet file, renamed into place when it is whole; its name holds a fingerprint of its pages' bytes, the
+parameters, the tokenizer, the code and the libraries, so a repeated build skips exactly the shards that would come out
+the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from fedtext.largefedbench.clients import Client, clients_of
+from fedtext.largefedbench.counts import SourceCounts
+from fedtext.largefedbench.near_duplicates import MinHash
+from fedtext.largefedbench.processes import Run
+from fedtext.largefedbench.raw_pages import RawPage, RawPageError
+from fedtext.largefedbench.schema import SHARD, TableWriter
+from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
+from fedtext.largefedbench.tokens import ChunkTokenizer
+from fedtext.largefedbench.turns import Turn
+from fedtext.params.largefedbench import LargeFedBench
+
+BATCH = 512  # texts encoded at once
+ROW_GROUP = 256  # rows of a shard read at once in the merge
+FACTS = b"fedtext"  # the key of a shard's own facts in its parquet metadata
+
+
+class PageDigest(NamedTuple):
+    """A page and the sha256 of its bytes (of its files' names and bytes, for a directory), and its size."""
+
+    page: RawPage
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class ShardTask:
+    """Everything a worker needs to write one shard."""
+
+    source: str
+    pages: tuple[RawPage, ...]
+    path: Path
+    params: LargeFedBench
+    tokenizer: ChunkTokenizer
+
+
+class ShardFacts(NamedTuple):
+    """What a shard says of itself: counts, bad pages as (name, reason), and its first client id."""
+
+    counts: SourceCounts
+    bad_pages: list[tuple[str, str]]
+    first_id: str
+
+
+def digest_pages(raw_dir: Path, params: LargeFedBench, run: Run) -> dict[str, list[PageDigest]]:
+    """The pages of every asked source that has any, with their digests, in name order."""
+    found = {name: raw_pages(raw_dir, SOURCES[name]) for name in params.sources}
+    return {name: list(run(_digest, pages)) for name, pages in found.items() if pages}
+
+
+def _digest(page: RawPage) -> PageDigest:
+    if page.path.is_file():
+        with page.path.open("rb") as file:
+            return PageDigest(page, hashlib.file_digest(file, "sha256").hexdigest(), page.path.stat().st_size)
+    total, size = hashlib.sha256(), 0
+    for path in sorted(p for p in page.path.rglob("*") if p.is_file()):
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        total.update(f"{path.relative_to(page.path).as_posix()}\0{digest}\n".encode())
+        size += path.stat().st_size
+    return PageDigest(page, total.hexdigest(), size)
+
+
+def plan_shards(
+    source: str,
+    pages: list[PageDigest],
+    params: LargeFedBench,
+    tokenizer: ChunkTokenizer,
+    made_by: str,
+    directory: Path,
+) -> list[ShardTask]:
+    """Successive runs of pages of about `params.shard_bytes`, each with the path its result will have.
+
+    `made_by` names the code and the libraries that write the shards.
+    """
+    groups: list[list[PageDigest]] = [[]]
+    for page in pages:
+        if groups[-1] and sum(p.size for p in groups[-1]) >= params.shard_bytes:
+            groups.append([])
+        groups[-1].append(page)
+    tasks = []
+    for number, group in enumerate(groups):
+        facts = [
+            made_by,
+            tokenizer.sha256,
+            params.bytes_matter(),
+            [(p.page.name, p.page.superseded, p.sha256) for p in group],
+        ]
+        fingerprint = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
+        path = directory / source / f"{number:05d}-{fingerprint}.parquet"
+        tasks.append(ShardTask(source, tuple(p.page for p in group), path, params, tokenizer))
+    return tasks
+
+
+def write_shard(task: ShardTask) -> Path:
+    """Parse, clean and chunk the task's pages into its file, unless it is there; the file appears whole or not at all.
+
+    Raises:
+        RawPageError: a page cannot be read and `on_bad_page` is `stop`.
+    """
+    if task.path.exists():
+        return task.path
+    counts, bad_pages = SourceCounts(), list[tuple[str, str]]()
+    turns = _turns(SOURCES[task.source], task, counts, bad_pages)
+    clients = sorted(clients_of(turns, task.params, counts), key=lambda client: client.client_id)
+    partial = task.path.with_suffix(f".{os.getpid()}.partial")
+    writer = TableWriter(partial, SHARD, row_group=ROW_GROUP)
+    minhash = MinHash() if task.params.near_duplicates else None
+    for first in range(0, len(clients), BATCH):
+        _write_batch(writer, clients[first : first + BATCH], task, minhash)
+    first_id = clients[0].client_id if clients else ""
+    writer.close({FACTS: json.dumps([counts.as_dict(), bad_pages, first_id])})
+    os.replace(partial, task.path)
+    return task.path
+
+
+def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: list[tuple[str, str]]) -> Iterator[Turn]:
+    for page in task.pages:
+        counts.pages += 1
+        try:
+            for item in source.parse(page):
+                if isinstance(item, RawPageError):
+                    _note_bad(item, task.params, counts, bad_pages)
+                else:
+                    yield item
+        except RawPageError as error:
+            _note_bad(error, task.params, counts, bad_pages)
+
+
+def _note_bad(
+    error: RawPageError, params: LargeFedBench, counts: SourceCounts, bad_pages: list[tuple[str, str]]
+) -> None:
+    if params.on_bad_page == "stop":
+        raise error
+    counts.note("bad_pages")
+    bad_pages.append((error.name, error.reason))
+
+
+def _write_batch(writer: TableWriter, clients: list[Client], task: ShardTask, minhash: MinHash | None) -> None:
+    chunked = task.tokenizer.chunks([client.text for client in clients], task.params.chunking)
+    for client, (n_tokens, chunks) in zip(clients, chunked, strict=True):
+        starts, ends, lengths = zip(*chunks, strict=True) if chunks else ((), (), ())
+        signature = minhash.packed(client.text) if minhash else None
+        writer.add((*client, n_tokens, starts, ends, lengths, signature))

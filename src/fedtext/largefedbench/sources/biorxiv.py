@@ -1,0 +1,87 @@
+"""bioRxiv and medRxiv, pages of the `details` API: `biorxiv/**/*.json[.gz]`, `medrxiv/**/*.json[.gz]`.
+
+`{"messages": [{"status": "ok", ...}], "collection": [{doi, title, date, version, type, license, category, abstract}]}`.
+`date` is the version's date: only first versions are kept, so a preprint is one client however often it was revised.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from fedtext.largefedbench.raw_pages import RawPage, parse_json, reading
+from fedtext.largefedbench.turns import SPEECH, Paragraph, Turn, joined
+
+ALLOWED_LICENSES = frozenset({"cc_by", "cc_by_nc", "cc_by_nd", "cc_by_nc_nd", "cc0"})
+# Many a preprint is about withdrawal: only the notices themselves open so.
+WITHDRAWN = re.compile(r"\W*withdrawn\b", re.IGNORECASE)
+WITHDRAWAL_NOTICE = re.compile(
+    r"\s*(?:withdrawal statement|(?:the )?authors? ha(?:s|ve) withdrawn"
+    r"|this (?:article|manuscript|preprint) has been withdrawn)",
+    re.IGNORECASE,
+)
+
+
+def parse(page: RawPage) -> Iterator[Turn]:
+    """Every row of one page; a row of the wrong shape is a `malformed_row` turn."""
+    value = parse_json(page.name, page.read())
+    with reading(page.name):
+        status = joined(str((value["messages"] or [{}])[0].get("status", "missing")))
+        if status.lower() != "ok":
+            raise ValueError(f"the server answered {status!r} instead of a page")
+        server = page.name.partition("/")[0]
+        rows = value["collection"]
+        if not isinstance(rows, list):
+            raise TypeError("collection is not a list")
+    for number, row in enumerate(rows):
+        yield _turn(row, server) if _well_formed(row) else malformed(page, server, number, row)
+
+
+def malformed(page: RawPage, source: str, number: int, row: Any) -> Turn:
+    """A row that cannot be a client: counted, never dropped in silence."""
+    return Turn(
+        f"malformed.{page.name}.{number}", source, "malformed_row", "", (Paragraph(str(row)[:200], "malformed_row"),)
+    )
+
+
+def _well_formed(row: Any) -> bool:
+    if not isinstance(row, dict) or not all(
+        isinstance(row.get(key), str) for key in ("doi", "date", "abstract", "title")
+    ):
+        return False
+    if not row["doi"].strip() or not isinstance(row.get("version"), str | int):
+        return False
+    return is_date(row["date"])
+
+
+def is_date(text: str) -> bool:
+    """Whether `text` is an ISO date."""
+    try:
+        return datetime.date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _turn(row: dict[str, Any], server: str) -> Turn:
+    doi, version = row["doi"].strip(), str(row["version"])
+    suffix = "" if version == "1" else f".v{version}"
+    return Turn(
+        f"{row['date']}.{server}.{doi}{suffix}", server, _kind(row, version), row["date"],
+        (Paragraph(row["abstract"]),),
+        title=joined(row["title"]), url=f"https://www.{server}.org/content/{doi}v{version}",
+        license=joined(str(row.get("license", ""))), floor_language="en", label=joined(str(row.get("category", ""))),
+    )  # fmt: skip
+
+
+def _kind(row: dict[str, Any], version: str) -> str:
+    # The published reading keeps withdrawn rows: none may come past the licence.
+    if joined(str(row.get("license", ""))) not in ALLOWED_LICENSES:
+        return "licence_not_kept"
+    heads = (str(row.get("type", "")), row["title"])
+    if any(map(WITHDRAWN.match, heads)) or WITHDRAWAL_NOTICE.match(row["abstract"]):
+        return "withdrawn"
+    if not row["abstract"].strip():
+        return "empty_abstract"
+    return SPEECH if version == "1" else "later_version"

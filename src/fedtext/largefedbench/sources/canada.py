@@ -1,0 +1,157 @@
+"""House of Commons (Canada) Hansard, one XML file a sitting: `ca/**/*.xml[.gz]`.
+
+`HansardBody/OrderOfBusiness/SubjectOfBusiness/SubjectOfBusinessContent/Intervention/{PersonSpeaking,Content}`; a
+paragraph that holds a bold label ("<B>Some hon. members:</B>") changes speaker there. Text spoken in French is the
+official translation: `floor_language` says so. Licence: Speaker's Permission.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fedtext.largefedbench.raw_pages import RawPage, parse_xml, reading
+from fedtext.largefedbench.sources.canada_speakers import Segment, bare_name, mark_motion, segments, turn_kind
+from fedtext.largefedbench.turns import Paragraph, Turn, joined
+
+LICENSE = "speakers_permission_ca"
+
+HEADINGS = frozenset({"OrderOfBusinessTitle", "SubjectOfBusinessTitle", "SubjectOfBusinessQualifier", "CatchLine"})
+# Elements that hold text nobody in the chamber says, by the kind they are counted under.
+UNSPOKEN = {
+    "Prayer": "prayer",
+    "Timestamp": "time_mark",
+    "FloorLanguage": "language_mark",
+    "ProceduralText": "procedural_text",
+    "Division": "division",
+    "WrittenQuestionResponse": "written_answer",
+    "ParaText": "procedural_text",  # outside an intervention it is the clerk's
+} | dict.fromkeys(HEADINGS, "heading")
+
+
+@dataclass
+class Sitting:
+    """What of a page's walk carries over from one element to the next."""
+
+    date: str
+    url: str
+    chamber: str
+    title: str = ""
+    floor: str = "en"
+    unspoken: int = 0
+    seen: set[str] = field(default_factory=set)
+
+
+def parse(page: RawPage) -> Iterator[Turn]:
+    """Every turn and every unspoken piece of one sitting, in document order."""
+    root = parse_xml(page.name, page.read(), root="Hansard")
+    with reading(page.name):
+        body = root.find("HansardBody")
+        if body is None:
+            raise ValueError("no <HansardBody>")
+        yield from _walk(body, _sitting(root))
+
+
+def _sitting(root: Any) -> Sitting:
+    items = {item.get("Name"): joined(*item.itertext()) for item in root.iter("ExtractedItem")}
+    number = items.get("MetaNumberNumber", "")
+    session = f"{items.get('ParliamentNumber', '')}{items.get('SessionNumber', '')}"
+    date = datetime.date(
+        int(items["MetaDateNumYear"]), int(items["MetaDateNumMonth"]), int(items["MetaDateNumDay"])
+    ).isoformat()
+    url = f"https://www.ourcommons.ca/Content/House/{session}/Debates/{number:0>3}/HAN{number:0>3}-E.XML"
+    return Sitting(date=date, url=url, chamber=items.get("Institution", "HOUSE OF COMMONS"))
+
+
+def _walk(element: Any, sitting: Sitting) -> Iterator[Turn]:
+    for child in element:
+        tag = child.tag
+        if tag == "Intervention":
+            yield from _intervention(child, sitting)
+        elif tag in UNSPOKEN:
+            _note_state(child, sitting)
+            yield _unspoken(UNSPOKEN[tag], joined(*child.itertext()), sitting)
+        else:
+            if joined(child.text):
+                yield _unspoken("unknown_element", joined(child.text), sitting)
+            yield from _walk(child, sitting)
+        if joined(child.tail):
+            yield _unspoken("unknown_element", joined(child.tail), sitting)
+
+
+def _note_state(element: Any, sitting: Sitting) -> None:
+    if element.tag in HEADINGS and element.tag != "SubjectOfBusinessQualifier":
+        sitting.title = joined(*element.itertext()) or sitting.title
+    if element.tag == "FloorLanguage":
+        sitting.floor = "fr" if element.get("language") == "FR" else "en"
+
+
+def _unspoken(kind: str, text: str, sitting: Sitting) -> Turn:
+    sitting.unspoken += 1
+    return Turn(f"{sitting.date}.ca.unspoken.{sitting.unspoken}", "ca", kind, sitting.date, (Paragraph(text, kind),))
+
+
+def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
+    """The turns of one intervention: its own speaker's, then those of other speakers labelled inside it."""
+    affiliation = element.find("PersonSpeaking/Affiliation")
+    speaker_id = affiliation.get("DbId", "") if affiliation is not None else ""
+    main = bare_name("".join(element.xpath("PersonSpeaking//text()")))
+    groups: list[tuple[str, list[Paragraph]]] = [(main, [])]
+    floors: set[str] = set()
+    labelled = False
+    current = groups[0]
+    for paragraph in _content(element, sitting):
+        if isinstance(paragraph, Paragraph):
+            current[1].append(paragraph)
+            continue
+        floors.add(sitting.floor)
+        if paragraph.label is not None:
+            labelled = True
+            current = _speaker_group(groups, bare_name(paragraph.label))
+        if paragraph.text:
+            current[1].append(Paragraph(paragraph.text))
+    floor = "mixed" if len(floors) > 1 else next(iter(floors), sitting.floor)
+    base = _unique(f"{sitting.date}.ca.{element.get('id') or 'without-id'}", sitting)
+    for number, (speaker, paragraphs) in enumerate(groups):
+        yield Turn(
+            client_id=base if number == 0 else f"{base}.{number + 1}", source="ca", kind=turn_kind(speaker),
+            date=sitting.date, paragraphs=tuple(mark_motion(paragraphs)), country="CA", chamber=sitting.chamber,
+            speaker=speaker, speaker_id=speaker_id if number == 0 else "", title=sitting.title, url=sitting.url,
+            license=LICENSE, floor_language=floor, label="CA", labelled=labelled,
+        )  # fmt: skip
+
+
+def _unique(client_id: str, sitting: Sitting) -> str:
+    """`client_id`, with a suffix if this page has already used it, so that a repeated id loses no turn."""
+    unique, copy = client_id, 1
+    while unique in sitting.seen:
+        copy += 1
+        unique = f"{client_id}.copy{copy}"
+    sitting.seen.add(unique)
+    return unique
+
+
+def _speaker_group(groups: list[tuple[str, list[Paragraph]]], speaker: str) -> tuple[str, list[Paragraph]]:
+    """The group a label opens: the main speaker's own again, or a new one unless the last one is the same speaker's."""
+    if speaker == groups[0][0]:
+        return groups[0]
+    if groups[-1][0] != speaker:
+        groups.append((speaker, []))
+    return groups[-1]
+
+
+def _content(element: Any, sitting: Sitting) -> Iterator[Paragraph | Segment]:
+    """Unspoken pieces as `Paragraph`s, spoken ones as `Segment`s, in order; updates the floor language on the way."""
+    for content in element.iter("Content"):
+        for child in content:
+            if child.tag == "ParaText":
+                yield from segments(child)
+            elif child.tag in UNSPOKEN:
+                _note_state(child, sitting)
+                yield Paragraph(joined(*child.itertext()), UNSPOKEN[child.tag])
+            else:
+                yield Paragraph(joined(*child.itertext()), "unknown_element")
+            if joined(child.tail):
+                yield Paragraph(joined(child.tail), "unknown_element")

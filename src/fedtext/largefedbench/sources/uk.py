@@ -1,0 +1,133 @@
+"""UK Parliament, TheyWorkForYou's XML, a file a day and revision: `uk/**/<kind><date><letter>.xml[.gz]`.
+
+Only the last revision of a day counts. Italic paragraphs are the reporters', paragraphs with `pwmotiontext` are
+motions, speeches with `nospeaker` are nobody's. Open Parliament Licence v3.0.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from fedtext.largefedbench.raw_pages import RawPage, parse_xml, reading
+from fedtext.largefedbench.sources.uk_chairs import Chairs
+from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
+
+LICENSE = "open_parliament_3"
+PAGE = re.compile(
+    r"(?P<kind>debates|westminster|westminhall|daylord|lordspages)(?P<date>\d{4}-\d{2}-\d{2})(?P<letter>[a-z]*)\.xml"
+)
+CHAMBERS = {"debates": "House of Commons", "daylord": "House of Lords", "lordspages": "House of Lords"}
+HEADINGS = frozenset({"major-heading", "minor-heading", "oral-heading"})
+SPEECH_ID = re.compile(r"uk\.org\.publicwhip/(?P<kind>\w+)/\d{4}-\d{2}-\d{2}[a-z]*\.(?P<number>[\w.]+)")
+
+
+def mark_superseded(pages: list[RawPage]) -> list[RawPage]:
+    """The pages, every revision of a day but the one with the highest letter marked superseded."""
+    last: dict[str, str] = {}
+    for page in pages:
+        match = PAGE.search(page.name)
+        if match:
+            day = page.name[: match.start("letter")]
+            last[day] = max(last.get(day, ""), match["letter"], key=lambda letter: (len(letter), letter))
+    return [
+        RawPage(page.name, page.path, superseded=bool(m and m["letter"] != last[page.name[: m.start("letter")]]))
+        for page in pages
+        for m in [PAGE.search(page.name)]
+    ]
+
+
+def parse(page: RawPage) -> Iterator[Turn]:
+    """Every speech and heading of one day, in order; all are `superseded_revision` if a later revision is there."""
+    root = parse_xml(page.name, page.read(), root="publicwhip")
+    with reading(page.name):
+        match = PAGE.search(page.name)
+        if match is None:
+            raise ValueError("the file is not named <kind><date><letter>.xml")
+        date = datetime.date.fromisoformat(match["date"]).isoformat()
+        superseded = page.superseded or root.get("latest") == "no"
+        day = _Day(date, CHAMBERS.get(match["kind"], "Westminster Hall"), match["kind"])
+        for number, element in enumerate(root):
+            yield day.turn(element, number, superseded=superseded)
+
+
+class _Day:
+    """What carries over from one element of a day to the next: titles, who is in the chair, ids already used."""
+
+    def __init__(self, date: str, chamber: str, kind: str) -> None:
+        self.date, self.chamber, self.kind = date, chamber, kind
+        self.titles = {"major-heading": "", "minor-heading": ""}
+        self.chairs = Chairs(date)
+        self.seen: set[str] = set()
+
+    def turn(self, element: Any, number: int, *, superseded: bool) -> Turn:
+        """The turn of one top-level element."""
+        if element.tag in HEADINGS:
+            self._note_title(element)
+        if element.tag == "speech":
+            paragraphs = tuple(_paragraphs(element))
+            self.chairs.notice(" ".join(p.text for p in paragraphs))
+            kind = self._kind(element)
+        else:
+            kind = (
+                "heading" if element.tag in HEADINGS else "division" if element.tag == "division" else "unknown_element"
+            )
+            paragraphs = (Paragraph(joined(*element.itertext()), kind),)
+        speaker = joined(element.get("speakername"))
+        return Turn(
+            self._client_id(element, number), "uk", "superseded_revision" if superseded else kind, self.date,
+            paragraphs,
+            country="GB", chamber=self.chamber, speaker=speaker,
+            speaker_id=(element.get("person_id") or "").rpartition("/")[2],
+            title=" - ".join(title for title in self.titles.values() if title), url=self._url(element), license=LICENSE,
+            floor_language="en", label="GB",
+        )  # fmt: skip
+
+    def _note_title(self, element: Any) -> None:
+        title = joined(*element.itertext())
+        if element.tag == "minor-heading":
+            self.titles["minor-heading"] = title
+        else:
+            self.titles = {"major-heading": title, "minor-heading": ""}
+
+    def _kind(self, element: Any) -> str:
+        speaker = joined(element.get("speakername"))
+        if element.get("nospeaker") == "true" or not speaker:
+            return "no_speaker"
+        return "chair" if self.chairs.has(speaker) else SPEECH
+
+    def _client_id(self, element: Any, number: int) -> str:
+        match = SPEECH_ID.fullmatch(element.get("id") or "")
+        part = f"{match['kind']}.{match['number']}" if match else f"{self.kind}.without-id.{number}"
+        client_id, copy = f"{self.date}.uk.{part}", 1
+        while client_id in self.seen:
+            copy += 1
+            client_id = f"{self.date}.uk.{part}.copy{copy}"
+        self.seen.add(client_id)
+        return client_id
+
+    def _url(self, element: Any) -> str:
+        path = {"debates": "debates", "daylord": "lords", "lordspages": "lords"}.get(self.kind, "whall")
+        return f"https://www.theyworkforyou.com/{path}/?id={(element.get('id') or '').rpartition('/')[2]}"
+
+
+def _paragraphs(speech: Any) -> Iterator[Paragraph]:
+    """The speech's paragraphs by kind; text outside any paragraph is kept apart as an unknown element."""
+    if joined(speech.text):
+        yield Paragraph(joined(speech.text), "unknown_element")
+    for child in speech:
+        yield Paragraph(joined("".join(child.itertext())), _paragraph_kind(child))
+        if joined(child.tail):
+            yield Paragraph(joined(child.tail), "unknown_element")
+
+
+def _paragraph_kind(element: Any) -> str:
+    if element.tag in {"table", "ul", "ol"}:
+        return "table"
+    if element.tag != "p":
+        return "unknown_element"
+    if element.get("pwmotiontext") is not None:
+        return "motion_text"
+    return "italic" if "italic" in (element.get("class") or "").split() else SPOKEN

@@ -1,0 +1,129 @@
+"""Chunk spans of many texts at once: the rule of `fedtext.corpora.chunking`, on the tokenizer's fast side only.
+
+Only the offsets at chunk boundaries are ever asked for, and the whole batch is encoded in one call; a test holds the
+result equal to `chunk_texts`. A tokenizer is known by the sha256 of its definition, which goes into the provenance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from fedtext.corpora.chunking import Chunk
+from fedtext.largefedbench.word_tokens import WordTokens, word_tokens
+from fedtext.models.source import SHIPPED, Place, find_model, unreadable
+from fedtext.params.corpus import Chunking
+
+DEFINITION = "tokenizer.json"
+
+
+@dataclass(frozen=True)
+class ChunkTokenizer:
+    """A fast tokenizer: the name it was asked for by, and its definition (the text of tokenizer.json)."""
+
+    name: str
+    definition: str = field(repr=False)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the definition: equal hashes cut equal chunks."""
+        return hashlib.sha256(self.definition.encode()).hexdigest()
+
+    @property
+    def backend(self) -> Any:
+        """The tokenizer, with truncation and padding off."""
+        return _backend(self.definition)
+
+    @property
+    def words(self) -> WordTokens | None:
+        """The tokens of words met before, where the tokenizer is plain byte-level BPE."""
+        return words_of(self.definition)
+
+    def chunks(self, texts: Sequence[str], chunking: Chunking) -> list[tuple[int, list[Chunk]]]:
+        """Number of tokens and chunks of every text, in order."""
+        words = self.words
+        found = words.chunks(texts, chunking) if words else [None] * len(texts)
+        rest = [text for text, known in zip(texts, found, strict=True) if known is None]
+        encodings = iter(self.backend.encode_batch(rest, add_special_tokens=False))
+        return [known if known is not None else _encoded(next(encodings), chunking) for known in found]
+
+
+# By definition: a worker gets a copy of the tokenizer with every task, and should not meet the same words again.
+@cache
+def _backend(definition: str) -> Any:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(definition)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+@cache
+def words_of(definition: str) -> WordTokens | None:
+    """The words this process has met under the tokenizer of that definition, if it is plain byte-level BPE."""
+    return word_tokens(_backend(definition), definition)
+
+
+def _encoded(encoding: Any, chunking: Chunking) -> tuple[int, list[Chunk]]:
+    total, spans = len(encoding), []
+    for first in range(0, total, chunking.length):
+        last = min(first + chunking.length, total)
+        if first == 0 or last - first >= chunking.min_tokens:
+            start, end = encoding.token_to_chars(first)[0], encoding.token_to_chars(last - 1)[1]
+            spans.append(Chunk(start, end, last - first))
+    return total, spans
+
+
+def load_tokenizer(source: str, *, name: str | None = None) -> ChunkTokenizer:
+    """The tokenizer in directory or file `source` (a tokenizer.json), else the Hugging Face tokenizer of that id.
+
+    Raises:
+        OSError: It is neither here, nor on the hub, nor in the hub's cache.
+        ValueError: Its file is not UTF-8, or it has no fast implementation and so no character offsets.
+    """
+    path = Path(source).expanduser()
+    if path.is_file():
+        return _read_definition(path, name or source)
+    place = find_model(source, "tokenizer", SHIPPED)
+    try:
+        file = _definition_file(place)
+        return _read_definition(file, name or source) if file else _converted(place, name or source)
+    except OSError as error:
+        raise unreadable(source, "tokenizer", SHIPPED, error) from error
+
+
+def _definition_file(place: Place) -> Path | None:
+    """The model's own tokenizer.json, which is the same bytes from the hub and from a directory."""
+    if place.commit is None:  # a directory
+        file = Path(place.name) / DEFINITION
+        return file if file.is_file() else None
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    try:
+        return Path(hf_hub_download(place.name, DEFINITION, revision=place.revision, local_files_only=place.local))
+    except EntryNotFoundError:
+        return None
+
+
+def _read_definition(file: Path, name: str) -> ChunkTokenizer:
+    try:
+        return ChunkTokenizer(name, file.read_text("utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError(f"tokenizer {file} is not UTF-8 text: give a tokenizer.json") from None
+
+
+def _converted(place: Place, name: str) -> ChunkTokenizer:
+    """The definition that the library makes of older files (SentencePiece, vocabulary and merges)."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(place.name, revision=place.revision, local_files_only=place.local)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ValueError(f"tokenizer {name} has no fast implementation: chunks need character offsets; choose another")
+    return ChunkTokenizer(name, backend.to_str())

@@ -1,0 +1,154 @@
+"""Language models behind one face: shipped with the package, in a local directory, or on the Hugging Face hub.
+
+Only safetensors weights are read, never a pickle. A model lands on the GPU in bfloat16 where there is one, else on the
+CPU in float32; an adapter is merged into the weights so that decoding with it costs what decoding without it costs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedtext.models.source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
+from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.precision import round_to_bfloat16
+from fedtext.system.progress import without_library_bars
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+
+
+def bundled(name: str) -> str:
+    """Directory of the language model `name` that is shipped with the package.
+
+    Raises:
+        FileNotFoundError: Nothing is shipped under that name.
+    """
+    root = Path(str(files("fedtext"))) / "bundled"
+    directory = root / name
+    if not (directory / "config.json").is_file():
+        there = sorted(path.parent.name for path in root.glob("*/config.json")) or "none"
+        raise FileNotFoundError(
+            f"bundled language model '{name}' is not shipped here (found: {there}): "
+            "reinstall the package, or rebuild the models with `kedro run --pipelines pretrain`"
+        )
+    return str(directory)
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A public causal language model, by its source, with an optional low-rank adapter.
+
+    Attributes:
+        source: `bundled:<name>`, a local directory, or a Hugging Face id.
+        adapter: Directory of a PEFT adapter (safetensors), None for the public model itself.
+    """
+
+    source: str
+    adapter: Path | None = None
+
+    def with_adapter(self, path: Path | None) -> LanguageModel:
+        """The same public model with the adapter in `path`."""
+        return replace(self, adapter=path)
+
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """Its tokenizer: left padding, and the end-of-text token for padding where it has none of its own."""
+        from transformers import AutoTokenizer
+
+        place = _place(self.source)
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(
+                place.name, padding_side="left", revision=place.revision, local_files_only=place.local
+            )
+        except (OSError, ValueError) as error:
+            raise unreadable(self.source, "tokenizer of language model", SHIPPED, error) from error
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        return tokenizer
+
+    def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+        """Model, in evaluation mode on its device, and tokenizer; without merging, the model is a `PeftModel`.
+
+        Raises:
+            OSError: The source or the adapter is not there, not complete, or has no safetensors weights.
+            ValueError: A weight of either is NaN or infinite.
+        """
+        tokenizer = self.tokenizer()
+        model: Any = _read_weights(self.source)
+        check_weights(model, f"language model '{self.source}'", "get its files again")
+        if self.adapter is not None:
+            model = _with_adapter(model, Path(self.adapter))
+            check_weights(model, f"adapter '{self.adapter}'", "lower the learning rate that it was trained with")
+            if merge_adapter:
+                model = _merged(model)
+        return model.eval(), tokenizer
+
+
+def context_length(model: PreTrainedModel) -> int | None:
+    """The most tokens that `model` reads at once, None if its configuration names no limit."""
+    limit: int | None = getattr(model.config, "max_position_embeddings", None)  # GPT-2's n_positions answers to it too
+    return limit
+
+
+def _place(source: str) -> Place:
+    if source.startswith(BUNDLED):
+        return Place(bundled(source.removeprefix(BUNDLED)), local=True)
+    return find_model(source, "language model", SHIPPED)
+
+
+def _read_weights(source: str) -> PreTrainedModel:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    device = compute_device()
+    dtype = torch.bfloat16 if device.type == "cuda" and bfloat16_pays(device) else torch.float32
+    place = _place(source)
+    try:
+        with without_library_bars():
+            model, loading = AutoModelForCausalLM.from_pretrained(
+                place.name,
+                dtype=dtype,
+                use_safetensors=True,
+                output_loading_info=True,
+                revision=place.revision,
+                local_files_only=place.local,
+            )
+    except (OSError, ValueError) as error:
+        raise unreadable(source, "language model", SHIPPED, error) from error
+    if loading["missing_keys"]:
+        missing = sorted(loading["missing_keys"])
+        incomplete = ValueError(f"{len(missing)} tensors are missing, {missing[0]} first")
+        raise unreadable(source, "language model", SHIPPED, incomplete)
+    return model.to(device)
+
+
+def _with_adapter(model: PreTrainedModel, adapter: Path) -> PeftModel:
+    from peft import PeftModel
+
+    if not (adapter / ADAPTER_WEIGHTS).is_file():
+        raise FileNotFoundError(
+            f"adapter '{adapter}' has no {ADAPTER_WEIGHTS}: save it with save_pretrained (safetensors)"
+        )
+    with warnings.catch_warnings():
+        # PEFT 0.21 asks transformers for a property by the name it had before.
+        warnings.filterwarnings("ignore", message=".*is_gradient_checkpointing", category=FutureWarning)
+        return PeftModel.from_pretrained(model, str(adapter))
+
+
+def _merged(model: PeftModel) -> PreTrainedModel:
+    """Weights plus the adapter's update, added in float32, without the adapter's layers."""
+    import torch
+    from peft.tuners.lora import LoraLayer
+
+    with torch.no_grad():
+        for layer in (module for module in model.modules() if isinstance(module, LoraLayer)):
+            weight = layer.get_base_layer().weight
+            total = weight.float() + sum(layer.get_delta_weight(name).float() for name in layer.active_adapters)
+            weight.copy_(round_to_bfloat16(total) if weight.dtype == torch.bfloat16 else total)
+    return model.unload()

@@ -1,0 +1,140 @@
+"""Where a public model is read from: a local directory, the Hugging Face hub, or the hub's local cache.
+
+Asked before anything is read, with one request a process, because the hub's own client retries for minutes without a
+network. The answer names a commit, which results depend on: other weights under an old name are another model.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+PATIENCE = 10.0  # seconds for the hub's answer
+MAIN = "main"
+BUNDLED = "bundled:"  # before the name of a language model that ships with the package
+SHIPPED = f"{BUNDLED}generator"
+READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
+NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
+
+
+class Place(NamedTuple):
+    """A directory or a Hugging Face id.
+
+    Attributes:
+        name: The directory, or `owner/name`.
+        local: Whether it is read without the network.
+        revision: Branch, tag or commit on the hub.
+        commit: The commit that `revision` stands for, None for a directory.
+    """
+
+    name: str
+    local: bool
+    revision: str = MAIN
+    commit: str | None = None
+
+
+_fetched: set[Place] = set()
+
+
+def find_model(source: str, kind: str, shipped: str) -> Place:
+    """Place of the `kind` of model (for messages) at `source`; `shipped` names what to use instead.
+
+    An id may name its branch, tag or commit: `owner/name@revision`.
+
+    Raises:
+        OSError: It is neither a directory here, nor on the hub, nor in the hub's cache.
+    """
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return Place(str(path), local=True)
+    if source.startswith((".", "/", "~")):
+        raise FileNotFoundError(
+            f"{kind} '{source}' is not a directory here: give an existing one, a Hugging Face id (owner/name), "
+            f"or {shipped}"
+        )
+    try:
+        name, _, revision = source.partition("@")
+        place = _on_hub(name, revision or MAIN)
+    except OSError as error:
+        raise unreadable(source, kind, shipped, error) from error
+    return place._replace(local=True) if place in _fetched else place
+
+
+def fetch(source: str, kind: str, shipped: str) -> None:
+    """Brings a model of the hub into the hub's cache, so that who reads it later needs no network.
+
+    Nodes that read private data have none (fedtext.wiring.guard). What no reader here asks for stays on the hub.
+
+    Raises:
+        OSError: It is not there, or cannot be brought here.
+    """
+    place = find_model(source, kind, shipped)
+    if place.local:
+        return
+    from huggingface_hub import snapshot_download
+
+    try:
+        snapshot_download(place.name, revision=place.revision, allow_patterns=[*READ], ignore_patterns=[*NOT_READ])
+    except Exception as error:  # the hub's client raises many types
+        raise unreadable(source, kind, shipped, error) from error
+    _fetched.add(place)
+
+
+def model_identity(source: str, kind: str, shipped: str) -> Path | str:
+    """What a result depends on: the directory's content, or the id and its commit; raises as `find_model` does."""
+    place = find_model(source, kind, shipped)
+    return Path(place.name) if place.commit is None else f"{place.name}@{place.commit}"
+
+
+def check_model_files(source: str, kind: str, shipped: str) -> None:
+    """Refuses, before any long work, a model whose configuration or safetensors weights are not there.
+
+    Raises:
+        OSError: It is neither here nor on the hub, or lacks a file that every model has.
+    """
+    place = find_model(source, kind, shipped)
+    directory = Path(place.name)
+    if not directory.is_dir():
+        return
+    if not any(directory.rglob("config.json")):
+        raise unreadable(source, kind, shipped, FileNotFoundError("it has no config.json"))
+    if not any(directory.rglob("*.safetensors")):
+        raise unreadable(source, kind, shipped, FileNotFoundError("it has no weights in safetensors"))
+
+
+def check_weights(model: PreTrainedModel, named: str, remedy: str) -> None:
+    """`ValueError` where a weight is NaN or infinite: such a model runs to the end, and writes one token for ever."""
+    broken = next((name for name, weight in model.named_parameters() if not bool(weight.isfinite().all())), None)
+    if broken is not None:
+        raise ValueError(f"{named} has weights that are NaN or infinite, {broken} first: {remedy}")
+
+
+def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSError:
+    """One error for whatever a library raises while it reads a model."""
+    reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return OSError(
+        f"{kind} '{source}' cannot be read: {reason.rstrip('.')}. Check the name and the network, or give {shipped} "
+        "or a local directory with its configuration, tokenizer and model.safetensors (pickled weights are refused)"
+    )
+
+
+@cache
+def _on_hub(name: str, revision: str) -> Place:
+    """The model at the commit that the hub names, or at the one in its cache if the hub does not answer."""
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
+
+    try:
+        commit = HfApi().model_info(name, revision=revision, timeout=PATIENCE).sha
+    except (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError) as error:
+        raise OSError(str(error)) from error
+    except Exception as error:  # no network, offline mode, the hub is down: its client raises many types
+        cached = try_to_load_from_cache(name, "config.json", revision=revision)
+        if not isinstance(cached, str):
+            raise OSError(str(error)) from error
+        return Place(name, local=True, revision=revision, commit=Path(cached).parent.name)  # snapshots/<commit>/
+    return Place(name, local=False, revision=revision, commit=commit)

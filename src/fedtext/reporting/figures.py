@@ -1,0 +1,178 @@
+"""The report's figures, as Plotly: per-round curves, accuracy of the conditions, tokens per client, privacy price.
+
+Figures go to Kedro-Viz, MLflow and the report, so none may draw a private text or a single private point. What comes
+from held-out private data is an aggregate, and belongs in a node that is declared a held-out evaluation.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.evaluation.conditions import CONDITIONS
+from fedtext.evaluation.distribution import Bias
+from fedtext.reporting.figure_style import CONTROL, INK, MUTED, PRIVATE, PUBLIC, SYNTHETIC, WARNING, note, styled
+from fedtext.reporting.wording import count, percent, share, spent
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Bar, Figure
+
+MIN_CLIENTS = 20  # an aggregate of fewer clients is not shown
+ROUND_TO = 10  # and larger ones only to this many clients
+TOKEN_EDGES = (0, 64, 128, 256, 512, 1024, 2048, 4096)
+MOST_LABELS = 12  # bars that still have room for their number
+COLOURS = {"eps0": PUBLIC, "private": PRIVATE, "synthetic": SYNTHETIC, "trained_model": SYNTHETIC}
+CURVES = {
+    "fid": "FID to held-out text",
+    "mean_gap": "squared mean gap to held-out text",
+    "frechet_main_axes": "Frechet distance on main axes",
+    "median_distance": "median distance to the medoid",
+    "released_score": "released score (all that may steer)",
+}
+
+
+def round_curves(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    chosen: int | None = None,
+    bias: Bias | None = None,
+    held_out_distance: float | None = None,
+) -> Figure:
+    """Curves over rounds (the left panels of POPri's Figure 4 and two more), one for each quantity that has a value.
+
+    Args:
+        rows: One mapping for each round's candidates: `adapter`, the rounds before them (0: as they were at first), and
+            any of `fid`, `mean_gap`, `median_distance`, `released_score`; a missing or None value leaves a gap.
+        chosen: The `adapter` of the final set, marked on every curve.
+        bias: FID between two samples of held-out text, the floor a perfect generator would reach.
+        held_out_distance: Median distance to the medoid of the held-out text itself.
+    """
+    from plotly.subplots import make_subplots
+
+    known = [key for key in CURVES if any(row.get(key) is not None for row in rows)] or list(CURVES)
+    titles = [CURVES[key] for key in known]
+    figure = make_subplots(rows=-(-len(known) // 2), cols=2, subplot_titles=titles, vertical_spacing=0.2)
+    floors = {"fid": bias.mean if bias else None, "median_distance": held_out_distance}
+    adapters = [row["adapter"] for row in rows]
+    for panel, key in enumerate(known):
+        place = {"row": panel // 2 + 1, "col": panel % 2 + 1}
+        values = [row.get(key) for row in rows]
+        figure.add_scatter(
+            x=adapters,
+            y=values,
+            mode="lines+markers",
+            line={"color": SYNTHETIC, "width": 2},
+            marker={"size": [11 if a == chosen else 6 for a in adapters], "color": SYNTHETIC},
+            hovertemplate="round %{x}: %{y:.3g}<extra></extra>",
+            **place,
+        )
+        if (floor := floors.get(key)) is not None:
+            figure.add_hline(y=floor, line={"color": MUTED, "dash": "dot", "width": 1}, **place)
+    figure.update_xaxes(title_text="round", dtick=max(1, round(len(rows) / 8)))
+    styled(figure, "What each round changed", height=580 if len(known) > 2 else 330)
+    return note(
+        figure, "Large dot: where the final set comes from. Dotted: held-out text against itself. Evaluation only."
+    )
+
+
+def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
+    """Next-token accuracy of each condition of `compare_conditions`, 95% intervals, and the share of the gap closed."""
+    from plotly.graph_objects import Bar, Figure
+
+    table, closed = accuracy["conditions"], accuracy["gap_closed"]
+    names = [*[n for n in CONDITIONS if n in table], *[n for n in table if n not in CONDITIONS]][::-1]
+    values = [100 * table[n]["top_1"] for n in names]
+    # one client has no interval: its end is infinite, or null in a scorecard
+    ends = [high if (high := table[n]["high"]) is not None and np.isfinite(high) else table[n]["top_1"] for n in names]
+    errors = [100 * end - value for end, value in zip(ends, values, strict=True)]
+    gaps = [f"<br>gap closed: {share(closed[n])}" if n in closed else "" for n in names]
+    figure = Figure(
+        Bar(
+            x=values,
+            y=[html.escape(CONDITIONS.get(n, n)) + gap for n, gap in zip(names, gaps, strict=True)],
+            orientation="h",
+            marker={"color": [COLOURS.get(n, CONTROL) for n in names]},
+            error_x={"type": "data", "array": errors, "color": MUTED, "thickness": 1, "width": 4},
+            hovertemplate="%{x:.1f}%<extra></extra>",
+        )
+    )
+    for y, (name, value, error) in enumerate(zip(names, values, errors, strict=True)):
+        label = percent(table[name]["top_1"])
+        figure.add_annotation(x=value + error, y=y, text=label, xanchor="left", xshift=8, showarrow=False)
+    figure.update_xaxes(title_text="next-token accuracy on held-out text, %", range=[0, 1.25 * max(values)])
+    figure.update_yaxes(showgrid=False, tickfont={"color": INK})
+    return styled(figure, "Next-token accuracy of the on-device model", height=130 + 46 * len(names))
+
+
+def tokens_per_client(tokens: Int[np.ndarray, " client"]) -> Figure:
+    """Histogram of tokens per held-out client (POPri's Figure 9) on fixed edges.
+
+    Bins of fewer than 20 clients, or none, are hatched alike, the others rounded to 10, so that no client stands out.
+    """
+    from plotly.graph_objects import Figure
+
+    clients = np.bincount(np.searchsorted(TOKEN_EDGES[1:], tokens), minlength=len(TOKEN_EDGES))
+    labels = [f"{low + 1:g}–{high:g}" for low, high in pairwise(TOKEN_EDGES)]
+    figure = Figure(coarse_bars([*labels, f"over {TOKEN_EDGES[-1]}"], clients))
+    figure.update_xaxes(title_text="tokens", showgrid=False, type="category")
+    figure.update_yaxes(title_text="clients")
+    styled(figure, "Tokens per held-out client")
+    return note(figure, "Evaluation only. Clients rounded to 10; bins under 20 are not shown.")
+
+
+def coarse_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:
+    """One bar a bin: clients rounded to 10; bins of fewer than 20, or none, are hatched and alike."""
+    from plotly.graph_objects import Bar
+
+    shown = coarse(clients)
+    hidden = shown == 0  # none, or some: a reader cannot tell
+    return Bar(
+        x=labels,
+        y=np.where(hidden, MIN_CLIENTS / 2, shown),
+        marker={
+            "color": [PUBLIC if h else PRIVATE for h in hidden],
+            "pattern": {"shape": ["/" if h else "" for h in hidden]},
+        },
+        text=[f"under {MIN_CLIENTS}" if h else count(c) for h, c in zip(hidden, shown.tolist(), strict=True)],
+        textposition="outside",
+        hoverinfo="skip",
+        cliponaxis=False,
+    )
+
+
+def coarse(clients: Int[np.ndarray, " ..."]) -> Int[np.ndarray, " ..."]:
+    """Numbers of clients rounded to 10; 0 where there are fewer than 20."""
+    rounded: np.ndarray = np.where(clients < MIN_CLIENTS, 0, np.rint(clients / ROUND_TO).astype(np.int64) * ROUND_TO)
+    return rounded
+
+
+def privacy_price(epsilon_after: Mapping[str, float], budget: float) -> Figure:
+    """Epsilon of all releases so far, after each release by its name, against the declared budget."""
+    from plotly.graph_objects import Bar, Figure
+
+    names = [html.escape(name) for name in epsilon_after]
+    epsilons = list(epsilon_after.values())
+    labels = [spent(value) for value in epsilons] if len(epsilons) <= MOST_LABELS else None
+    figure = Figure(
+        Bar(
+            x=names,
+            y=epsilons,
+            text=labels,
+            textposition="inside",
+            width=min(0.6, 0.12 * len(names)),
+            marker={"color": SYNTHETIC},
+            hovertemplate="%{x}: ε = %{y:.2f}<extra></extra>",
+        )
+    )
+    figure.add_hline(y=budget, line={"color": WARNING, "dash": "dash", "width": 1.5})
+    figure.add_annotation(
+        x=0, xref="paper", y=budget, text="declared budget", xanchor="left", yanchor="bottom", showarrow=False
+    )
+    figure.update_xaxes(type="category", showgrid=False)
+    figure.update_yaxes(title_text="ε spent", range=[0, 1.2 * max([budget, *epsilons])])
+    return styled(figure, "Privacy spent", height=300)

@@ -1,0 +1,219 @@
+"""Figures 1, 2, 3, 4, 6 and 8 of POPri from a comparison: means over seeds, bars and bands are 95% t intervals.
+
+A figure is drawn from the entries that vary what it is about; where there are none it stays empty and says so.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from fedtext.evaluation.intervals import mean_interval
+from fedtext.reporting.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, styled
+from fedtext.reporting.figures_pca import HELD_OUT
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+COLOURS = (SYNTHETIC, WARNING, "#2e8b57", "#7b3fa0", CONTROL, PRIVATE, "#b8860b", "#008b8b")
+LEVELS = {"eps0": "ε = 0", "public_control": "public texts", "private": "ε = ∞"}
+SCORING, RANK = ("popri", "scoring"), ("popri", "rejected_rank")
+CLIENTS, EPSILON = ("privacy", "clients_per_round"), ("privacy", "epsilon")
+
+
+def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
+    """Figure 1, right: next-token accuracy of every entry between the public model and the private text."""
+    from plotly.graph_objects import Bar, Figure
+
+    entries = dict(reversed(comparison["entries"].items()))
+    found = [entry["top_1"] for entry in entries.values()]
+    figure = Figure(
+        Bar(
+            x=[100 * each["mean"] for each in found],
+            y=list(entries),
+            orientation="h",
+            marker={"color": [SYNTHETIC if e["made"] == "synthetic" else CONTROL for e in entries.values()]},
+            error_x=_whiskers(found),
+        )
+    )
+    conditions = comparison["conditions"]
+    levels = sorted(
+        (100 * conditions[name]["top_1"]["mean"], text) for name, text in LEVELS.items() if name in conditions
+    )
+    for place, (level, text) in enumerate(levels):
+        # the lower two lie close together: their names stand on either side of their lines
+        named = {"text": text, "xanchor": "left" if place == 1 else "right", "yanchor": "bottom"}
+        figure.add_vline(x=level, line={"color": MUTED, "dash": "dot"}, annotation=named)
+    figure.update_xaxes(title_text="next-token accuracy on held-out text, %")
+    return styled(figure, "Figure 1: accuracy of every run", height=160 + 34 * len(entries))
+
+
+def participation(comparison: Mapping[str, Any]) -> Figure:
+    """Figure 3: accuracy by the number of clients asked a round, a line an algorithm."""
+    title = "Figure 3: accuracy by clients asked a round"
+    return _sweep(comparison, CLIENTS, title, "clients asked a round", ("sampling",))
+
+
+def epsilon_sweep(comparison: Mapping[str, Any]) -> Figure:
+    """Table 1 as curves: accuracy by epsilon, a line an algorithm."""
+    return _sweep(comparison, EPSILON, "Accuracy by ε", "ε", ())
+
+
+def rounds(comparison: Mapping[str, Any]) -> Figure:
+    """Figure 4, left: FID and median distance to the medoid by round, of the entries that only name an algorithm."""
+    plain = [name for name, entry in comparison["entries"].items() if not entry["params"]]
+    return _curves(comparison, plain, ("fid", "median_distance"), "Figure 4: the candidates over the rounds")
+
+
+def scoring(comparison: Mapping[str, Any]) -> Figure:
+    """Figure 6, left: FID by round under each scoring."""
+    title = "Figure 6: FID by round under each scoring"
+    varied = _varying(comparison, SCORING)
+    figure = _curves(comparison, varied, ("fid",), title)
+    return note(figure, "The recovery rate (right panel) is measured on public text only: benchmarks/recovery.py.")
+
+
+def rejected_rank(comparison: Mapping[str, Any]) -> Figure:
+    """Figure 8: FID by round for each rejected rank, of all candidates (the paper has chosen and rejected apart)."""
+    figure = _curves(comparison, _varying(comparison, RANK), ("fid",), "Figure 8: FID by round for each rejected rank")
+    return note(figure, "FID of all candidates; the paper shows the chosen and the rejected ones apart.")
+
+
+def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Figure 2: every entry's synthetic texts on the plane of the held-out text, which comes last.
+
+    Args:
+        maps: Each entry's own map of its sets (`figures_pca.pca_panels`, as JSON), drawn by its run from the same
+            held-out text: its first panel is the synthetic set, its last the held-out text, shown as areas only, or
+            where that has a price the public text, whose plane it is then.
+    """
+    from plotly.subplots import make_subplots
+
+    title = "Figure 2: synthetic and held-out text"
+    if not maps:
+        return absent(title, "no entry made synthetic text.")
+    names = [_wrapped(name.replace("_", " ")) for name in maps]
+    compared = HELD_OUT if all(HELD_OUT in _titles(one) for one in maps.values()) else "public text"
+    figure = make_subplots(rows=1, cols=len(maps) + 1, subplot_titles=[*names, compared], horizontal_spacing=0.03)
+    for column, one in enumerate(maps.values(), start=1):
+        _copy_panel(figure, one, _axes(one)[0], column)
+    last = next(iter(maps.values()))
+    _copy_panel(figure, last, _axes(last)[-1], len(maps) + 1)
+    figure.update_xaxes(showticklabels=False, range=_common_range(maps.values(), "xaxis"))
+    figure.update_yaxes(showticklabels=False, range=_common_range(maps.values(), "yaxis"))
+    return styled(figure, title, height=400)
+
+
+def _wrapped(words: str) -> str:
+    """Short lines, so that the titles of panels side by side stay apart."""
+    return "<br>".join(html.escape(line) for line in wrap(words, width=16, break_long_words=False))
+
+
+def absent(title: str, reason: str) -> Figure:
+    """An empty figure that says why it is one; `layout.meta` holds the reason."""
+    from plotly.graph_objects import Figure
+
+    figure = styled(Figure(), title, height=160)
+    figure.update_layout(meta=f"left out: {reason}")
+    figure.add_annotation(text=html.escape(f"Left out: {reason}"), showarrow=False, x=0, xref="paper", xanchor="left")
+    return figure
+
+
+def _sweep(
+    comparison: Mapping[str, Any], path: tuple[str, str], title: str, axis: str, companions: tuple[str, ...]
+) -> Figure:
+    """Accuracy over one parameter: the entries that set it and nothing else, and the plain entry of their algorithm."""
+    from plotly.graph_objects import Figure
+
+    group, key = path
+    figure = Figure()
+    entries = comparison["entries"].values()
+    for colour, algorithm in zip(COLOURS * 9, dict.fromkeys(e["algorithm"] for e in entries), strict=False):
+        points = []
+        for entry in (e for e in entries if e["algorithm"] == algorithm):
+            own = entry["params"].get(group, {})
+            if not entry["params"]:
+                level = entry["units"] if path == CLIENTS else entry["epsilon"]
+                points += [(level, entry["top_1"])] if level is not None else []  # infinity has no place on the axis
+            elif list(entry["params"]) == [group] and key in own and set(own) <= {key, *companions, "noise_multiplier"}:
+                points.append((own[key], entry["top_1"]))
+        if len(points) > 1:
+            points.sort(key=lambda point: point[0])
+            found = [each for _, each in points]
+            figure.add_scatter(
+                x=[x for x, _ in points], y=[100 * each["mean"] for each in found], name=algorithm,
+                error_y=_whiskers(found), line={"color": colour}, mode="lines+markers",
+            )  # fmt: skip
+    if not figure.data:
+        return absent(title, f"no two entries of one algorithm differ in {group}.{key} alone.")
+    figure.update_xaxes(title_text=axis)
+    figure.update_yaxes(title_text="next-token accuracy, %")
+    return styled(figure, title, legend=True)
+
+
+def _curves(comparison: Mapping[str, Any], names: Sequence[str], quantities: Sequence[str], title: str) -> Figure:
+    from plotly.subplots import make_subplots
+
+    entries = comparison["entries"]
+    drawn = [name for name in names if any(len(own) > 1 for own in entries[name]["curves"]["fid"])]
+    if len(comparison["fid_sizes"]) > 1:
+        return absent(title, "the runs' FIDs are of different sizes and do not compare.")
+    if not drawn:
+        return absent(title, "no entry that varies this has more than one round of candidates.")
+    figure = make_subplots(rows=1, cols=len(quantities), subplot_titles=[q.replace("_", " ") for q in quantities])
+    for column, quantity in enumerate(quantities, start=1):
+        for colour, name in zip(COLOURS * 9, drawn, strict=False):
+            by_round = [
+                [v for v in row if v is not None] for row in zip(*entries[name]["curves"][quantity], strict=False)
+            ]
+            found = [mean_interval(values)._asdict() for values in by_round if values]
+            figure.add_scatter(
+                x=list(range(len(found))), y=[each["mean"] for each in found], name=name, mode="lines+markers",
+                error_y=_whiskers(found, 1), line={"color": colour}, legendgroup=name, showlegend=column == 1,
+                row=1, col=column,
+            )  # fmt: skip
+    figure.update_xaxes(title_text="round")
+    return styled(figure, title, legend=True).update_layout(legend={"y": -0.25, "yanchor": "top"})  # titles are above
+
+
+def _varying(comparison: Mapping[str, Any], path: tuple[str, str]) -> list[str]:
+    return [name for name, entry in comparison["entries"].items() if path[1] in entry["params"].get(path[0], {})]
+
+
+def _whiskers(found: Sequence[Mapping[str, Any]], scale: float = 100) -> dict[str, Any]:
+    def ends(sign: int, key: str) -> list[float]:
+        return [0.0 if each[key] is None else scale * sign * (each[key] - each["mean"]) for each in found]
+
+    return {
+        "type": "data", "symmetric": False, "array": ends(1, "high"), "arrayminus": ends(-1, "low"),
+        "color": MUTED, "thickness": 1, "width": 4,
+    }  # fmt: skip
+
+
+def _titles(one: Mapping[str, Any]) -> list[str]:
+    return [note.get("text", "") for note in one["layout"].get("annotations", ())]
+
+
+def _axes(one: Mapping[str, Any]) -> list[str]:
+    """The panels of a figure, by the name of their x axis, in order."""
+    return list(dict.fromkeys(trace.get("xaxis", "x") for trace in one["data"]))
+
+
+def _copy_panel(figure: Figure, one: Mapping[str, Any], axis: str, column: int) -> None:
+    import json
+
+    from plotly.io import from_json
+
+    for trace in from_json(json.dumps(one), skip_invalid=True).data:
+        if (trace.xaxis or "x") == axis:
+            trace.update(xaxis=None, yaxis=None)
+            figure.add_trace(trace, row=1, col=column)
+
+
+def _common_range(maps: Iterable[Mapping[str, Any]], axis: str) -> list[float] | None:
+    """The range that holds every map's: panels on the same plane are read across."""
+    layouts = [layout for one in maps for name, layout in one["layout"].items() if name.startswith(axis)]
+    ends = [end for layout in layouts for end in layout.get("range", ())]
+    return [min(ends), max(ends)] if ends else None

@@ -1,0 +1,159 @@
+"""Synthetic text among held-out text, on the plane of its two largest variances (POPri's Figures 2 and 4).
+
+The axes are fitted to the held-out text, or to public text where held-out text is not drawn. Synthetic and public
+texts are drawn as points; held-out private texts only as shaded areas by number of clients: areas of fewer than 20
+clients are left blank, the others rounded to 10, and the grid spans what the released points span, so that its edge
+says nothing of the private extremes.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.evaluation.distribution import Pca
+from fedtext.reporting.figure_style import HELD_OUT_SHADES, SYNTHETIC, note, styled
+from fedtext.reporting.figures import MIN_CLIENTS, coarse
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+GRIDS = (32, 24, 16, 12, 8, 6, 4)  # cells a side, finest first
+MOST_HIDDEN = 0.3  # share of held-out texts in blank cells that makes a coarser grid worth it
+POINTS = 600  # of each set
+COLUMNS, MOST_COLUMNS = 3, 4
+HELD_OUT = "held-out text"
+PANELS = 6
+
+
+class Density(NamedTuple):
+    """Clients in each cell of a grid, coarsened; `hidden` is the share of held-out texts in blank cells or outside."""
+
+    x: Float[np.ndarray, " cell"]
+    y: Float[np.ndarray, " cell"]
+    clients: Int[np.ndarray, "cell cell"]
+    hidden: float
+
+
+def client_density(
+    points: Float[np.ndarray, "text 2"],
+    clients: Int[np.ndarray, " text"],
+    low: Float[np.ndarray, " 2"],
+    high: Float[np.ndarray, " 2"],
+) -> Density:
+    """Number of distinct clients with a text in each cell between `low` and `high`, on the finest grid worth showing.
+
+    A cell of fewer than 20 clients counts 0. The grid is coarsened until at most 30% of the texts are hidden that way.
+    """
+    best: Density | None = None
+    for cells in GRIDS:
+        edges = [np.linspace(low[axis], high[axis], cells + 1) for axis in (0, 1)]
+        place = [np.searchsorted(edges[axis], points[:, axis], side="right") - 1 for axis in (0, 1)]
+        inside = (np.stack(place) >= 0).all(axis=0) & (np.stack(place) < cells).all(axis=0)
+        cell = (place[1] * cells + place[0])[inside]
+        owners = np.unique(np.stack([cell, clients[inside]]), axis=1)[0]
+        shown = coarse(np.bincount(owners, minlength=cells * cells))
+        hidden = 1 - float((shown[cell] > 0).sum()) / max(len(points), 1)
+        middles = [(edge[:-1] + edge[1:]) / 2 for edge in edges]
+        density = Density(middles[0], middles[1], shown.reshape(cells, cells), hidden)
+        if best is None or density.hidden < best.hidden:
+            best = density
+        if best.hidden <= MOST_HIDDEN:
+            break
+    assert best is not None  # GRIDS is not empty
+    return best
+
+
+def shown_rounds(
+    round_embeddings: Mapping[str, Float[np.ndarray, "_ dim"]],
+) -> dict[str, Float[np.ndarray, "_ dim"]]:
+    """A few rounds' candidates, evenly spread over the rounds, by what a panel of them is called."""
+    names = list(round_embeddings)
+    shown = np.unique(np.linspace(0, len(names) - 1, PANELS).astype(np.int64))
+    return {f"after round {t}" if t else "at the start": round_embeddings[names[t]] for t in shown}
+
+
+def pca_panels(
+    title: str,
+    sets: Mapping[str, Float[np.ndarray, "_ dim"]],
+    held_out: Float[np.ndarray, "other dim"] | None,
+    held_out_clients: Int[np.ndarray, " other"] | None,
+    pca: Pca,
+) -> Figure:
+    """One panel for each named set of released or public embeddings, over the shaded held-out text, which comes last.
+
+    Figure 4 with a set for each of a few rounds; Figure 2 with the final set beside the untuned and the public texts.
+    Held-out text that nobody paid for (None) is not drawn.
+    """
+    from plotly.subplots import make_subplots
+
+    projected = {name: pca.project(rows[:: max(1, len(rows) // POINTS)]) for name, rows in sets.items()}
+    low, high = _span(np.concatenate(list(projected.values())))
+    density = None
+    if held_out is not None and held_out_clients is not None:
+        density = client_density(pca.project(held_out), held_out_clients, low, high)
+    panels = [*sets, *([] if density is None else [HELD_OUT])]
+    columns = len(panels) if len(panels) <= MOST_COLUMNS else COLUMNS
+    rows = -(-len(panels) // columns)
+    figure = make_subplots(
+        rows=rows,
+        cols=columns,
+        subplot_titles=[html.escape(name) for name in panels],
+        shared_xaxes="all",
+        shared_yaxes="all",
+        horizontal_spacing=0.03,
+        vertical_spacing=0.12,
+    )
+    for panel, name in enumerate(panels):
+        place = {"row": panel // columns + 1, "col": panel % columns + 1}
+        _draw_panel(figure, projected.get(name, np.zeros((0, 2))), density, place)
+    figure.update_xaxes(range=[low[0], high[0]], showticklabels=False)
+    figure.update_yaxes(range=[low[1], high[1]], showticklabels=False)
+    figure.update_xaxes(title_text=f"axis 1 ({pca.explained[0]:.0%} of variance)", row=rows)
+    figure.update_yaxes(title_text=f"axis 2 ({pca.explained[1]:.0%})", col=1)
+    styled(figure, title, height=140 + 270 * rows)
+    if density is None:
+        return note(
+            figure, "Points: released or public texts, on the plane of the public ones. Held-out text: not shown."
+        )
+    return note(
+        figure,
+        f"Points: released or public texts. Shades: held-out text by clients, evaluation only; areas of under "
+        f"{MIN_CLIENTS} clients<br>are blank ({density.hidden:.0%} of the held-out texts).",
+    )
+
+
+def _span(points: Float[np.ndarray, "text 2"]) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, " 2"]]:
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.1 * np.maximum(high - low, 1e-9)
+    return low - margin, high + margin
+
+
+def _draw_panel(
+    figure: Figure, points: Float[np.ndarray, "text 2"], density: Density | None, place: dict[str, int]
+) -> None:
+    if density is not None:
+        figure.add_heatmap(
+            x=density.x,
+            y=density.y,
+            z=np.where(density.clients == 0, np.nan, density.clients),
+            colorscale=[[0, HELD_OUT_SHADES[0]], [1, HELD_OUT_SHADES[1]]],
+            zmin=0,
+            xgap=1,
+            ygap=1,
+            showscale=False,
+            hoverinfo="skip",
+            **place,
+        )
+    figure.add_scatter(
+        x=points[:, 0],
+        y=points[:, 1],
+        mode="markers",
+        marker={"size": 3.5, "color": SYNTHETIC, "opacity": 0.55},
+        hoverinfo="skip",
+        **place,
+    )

@@ -1,0 +1,99 @@
+"""`report.html`: one file that works offline and asks nothing of any network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fedtext.reporting.page import bullets, figure_html, page
+from fedtext.reporting.tables import (
+    accuracy_table,
+    cost_table_html,
+    distance_table,
+    protection_table,
+    published_table,
+    released_distance_table,
+)
+from fedtext.reporting.wording import count
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+SAMPLES = 12
+
+# name of the figure -> (section, what to see in it)
+FIGURES = {
+    "accuracy": ("accuracy", "Bars are top-1 accuracies, whiskers 95% intervals over held-out clients."),
+    "pca_sets": ("distribution", "Where texts fall on a plane of two largest variances."),
+    "rounds": ("rounds", "What changed round by round."),
+    "pca_rounds": (
+        "rounds",
+        "The same plane over the rounds: clusters that tighten warn of overfitting to the scores.",
+    ),
+    "privacy": ("privacy", "ε after each release, against the declared budget."),
+    "tokens": ("data", "How much text a held-out client has."),
+}
+
+
+def render_report(card: Mapping[str, Any], figures: Mapping[str, Figure], samples: Sequence[str]) -> str:
+    """The report of a `scorecard`: three sentences and the terms first; tables, figures, samples, limits.
+
+    Args:
+        card: What `fedtext.reporting.scorecard.scorecard` returned.
+        figures: By the names of `FIGURES`; one that is missing is left out, an unknown name is refused.
+        samples: Released synthetic texts; the first few are shown.
+    """
+    unknown = sorted(figures.keys() - FIGURES.keys())
+    if unknown:
+        raise ValueError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
+    made = "A model" if card["accuracy"]["judged"] == "trained_model" else "Synthetic text"
+    heading = f"{made} by {card['algorithm']} from {card['corpus']}"
+    drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
+    return page(heading, [*card["headline"], *card["notes"]], _sections(card, drawn, samples), drawn=bool(drawn))
+
+
+def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[str]) -> dict[str, tuple[str, str]]:
+    tables = {
+        "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]),
+        "distribution": _distances(card["distribution"]),
+        "privacy": protection_table(card["protection"], card["terms"]["tested"])
+        + _assumptions(card["protection"]["assumptions"]),
+        "cost": cost_table_html(card["cost"]),
+    }
+    titles = {
+        "accuracy": "What it is worth",
+        "distribution": "How near it is to the private text",
+        "rounds": "Rounds",
+        "samples": "Samples",
+        "privacy": "Privacy",
+        "cost": "Cost",
+        "data": "Held-out data",
+        "limits": "Limits",
+    }
+    figures = {
+        name: "".join(drawn[f] for f, (home, _) in FIGURES.items() if home == name and f in drawn) for name in titles
+    }
+    bodies = {name: tables.get(name, "") + figures[name] for name in titles}
+    bodies["samples"] = _samples(samples, card["synthetic_texts"])
+    bodies["limits"] = bullets(card["limits"])
+    return {name: (titles[name], body) for name, body in bodies.items()}
+
+
+def _distances(distribution: Mapping[str, Any] | None) -> str:
+    if distribution is None:
+        return ""
+    return distance_table(distribution) if distribution["bias"] else released_distance_table(distribution)
+
+
+def _samples(samples: Sequence[str], total: int) -> str:
+    shown = [text for text in samples if text.strip()][:SAMPLES]
+    if not shown:
+        return ""
+    quotes = "".join(f"<li><blockquote>{escape(text)}</blockquote></li>" for text in shown)
+    intro = f"{len(shown)} of the {count(total)} synthetic texts. They are written by the generator and released."
+    return f'<p>{escape(intro)}</p><ol class="samples">{quotes}</ol>'
+
+
+def _assumptions(assumptions: Sequence[str]) -> str:
+    return f"<p>The guarantee assumes:</p>{bullets(assumptions)}" if assumptions else ""

@@ -1,0 +1,190 @@
+"""`scorecard.json`: one dictionary for any synthetic data set, whatever made it, and the input of the report.
+
+All values are released, public, or aggregates of held-out text, on the terms that the report states first; none steers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fedtext.evaluation.conditions import CONTROLS, PRIVATE
+from fedtext.evaluation.cost import cost_rows
+from fedtext.evaluation.distribution import Bias
+from fedtext.federation.communication import Cost
+from fedtext.params.privacy import Adjacency
+from fedtext.privacy.assumptions import SIMULATED
+from fedtext.reporting.terms import Terms
+from fedtext.reporting.wording import accuracy_sentence, epsilon_sentence, protection_sentence
+
+
+class Protection(BaseModel):
+    """What the privacy report says in short; `epsilon` is infinite when something was read without a mechanism.
+
+    `total` is what all releases of the same data set have cost so far: `epsilon`, `budget`, `releases`, `public`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    unit: str
+    units: int = Field(ge=1)
+    adjacency: Adjacency
+    epsilon: float = Field(ge=0)
+    delta: float = Field(gt=0, lt=1)
+    simulated: bool = False
+    unaccounted: tuple[str, ...] = ()
+    epsilon_by_adjacency: dict[str, float | str] = {}
+    assumptions: tuple[str, ...] = ()
+    total: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Protection:
+        """From the dictionary that `fedtext.privacy.report.privacy_report` returns."""
+        return cls(
+            unit=report["unit"],
+            units=report["population"],
+            adjacency=report["adjacency"],
+            epsilon=float(report["epsilon"]),  # "infinity" too
+            delta=report["delta"],
+            simulated=report["noise"] == SIMULATED,
+            unaccounted=tuple(entry["reason"] for entry in report["unaccounted"]),
+            epsilon_by_adjacency=report["epsilon_by_adjacency"],
+            assumptions=tuple(report["assumptions"]),
+            total=report.get("data_set"),
+        )
+
+
+def epsilon_after(report: Mapping[str, Any]) -> dict[str, float]:
+    """Epsilon of a privacy report's releases so far, after each of them: what `figures.privacy_price` draws."""
+    return {f"{r['name']}, round {r['round']}": float(r["epsilon_cumulative"]) for r in report["releases"]}
+
+
+class Distribution(BaseModel):
+    """Distances to held-out text.
+
+    `rounds` has one row of `HeldOut.compare` for each generator with its `adapter` and `released_score`; `sets` one
+    for each data set (`synthetic`, `public_control`); `held_out_distance` is the held-out text's own median distance to
+    its medoid. Of a priced evaluation the rows are `priced_distances.ReleasedMean.compare`'s, `floor` is what noise
+    makes of its Frechet distance, and what would be exact (`bias`, `held_out_texts`, `held_out_distance`) is None.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rounds: tuple[dict[str, float | int | None], ...] = ()
+    sets: dict[str, dict[str, float | int | None]] = {}
+    bias: Bias | None = None
+    held_out_texts: int | None = None
+    held_out_distance: float | None = None
+    floor: dict[str, float] | None = None
+
+
+def scorecard(
+    *,
+    algorithm: str,
+    corpus: str,
+    protection: Protection,
+    accuracy: Mapping[str, Any],
+    distribution: Distribution | None,
+    costs: Sequence[Cost],
+    synthetic_texts: int,
+    terms: Terms,
+) -> dict[str, Any]:
+    """The whole scorecard, strict JSON: numbers that are not finite become null.
+
+    Args:
+        algorithm: Name of what made the data set.
+        corpus: What the private text is, in a few words.
+        protection: What was protected and at which price.
+        accuracy: `conditions` (name -> accuracies and facts) and what `conditions.compare_conditions` returned.
+        distribution: Distances to held-out text; None where a model was made and no text.
+        costs: This run's rows of the cost table; the published ones are added.
+        synthetic_texts: Size of the data set.
+        terms: On which terms held-out text was measured.
+    """
+    guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
+    card = {
+        "headline": [protection_sentence(guarded), epsilon_sentence(guarded), accuracy_sentence(accuracy)],
+        "notes": terms.notes(),
+        "algorithm": algorithm,
+        "corpus": corpus,
+        "protection": guarded,
+        "terms": terms.model_dump(),
+        "synthetic_texts": synthetic_texts,
+        "accuracy": accuracy,
+        "distribution": _distances(distribution),
+        "cost": cost_rows(costs),
+        "limits": _limits(accuracy, distribution, terms),
+    }
+    return _strict(card)  # type: ignore[no-any-return]
+
+
+def _reasons(protection: Protection) -> tuple[str, ...]:
+    if protection.unaccounted or math.isfinite(protection.epsilon):
+        return protection.unaccounted
+    return ("its accountant found none",)
+
+
+def _distances(distribution: Distribution | None) -> dict[str, Any] | None:
+    if distribution is None:
+        return None
+    bias = distribution.bias
+    return {**distribution.model_dump(), "bias": None if bias is None else bias._asdict()}
+
+
+def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, terms: Terms) -> list[str]:
+    table = accuracy["conditions"]
+    said = _priced_limits(distribution) if terms.tested else _open_limits(distribution)
+    said.append("Held-out private text was seen by nothing else in the run: it was read for the evaluation alone.")
+    if PRIVATE in table:
+        said.append(
+            "The control 'private text' is trained on the protected text itself: no ε covers its accuracy and the gap "
+            "that it measures."
+        )
+    known = {name: table[name]["texts"] for name in ("synthetic", *CONTROLS) if name in table}
+    if len(set(known.values())) > 1:
+        listed = ", ".join(f"{name} {texts:,}" for name, texts in known.items())
+        said.append(f"The conditions were trained on different numbers of texts ({listed}): compare them with care.")
+    return said
+
+
+def _open_limits(distribution: Distribution | None) -> list[str]:
+    floor = [_floor_of_distances(distribution.bias)] if distribution and distribution.bias else []
+    return [
+        *floor,
+        "Intervals cover the draw of the held-out clients. They do not cover the randomness of training and sampling: "
+        "this is one run.",
+    ]
+
+
+def _priced_limits(distribution: Distribution | None) -> list[str]:
+    said = [
+        "Intervals cover the noise and, on the wide side, the draw of the test clients. They do not cover the "
+        "randomness of training and sampling: this is one run.",
+        "What a test client can say is bounded: those with much text, or for whom the models differ much, count less.",
+    ]
+    if distribution is not None:
+        said.append(
+            "There is no FID: the noise of a whole covariance would drown it. The Frechet distance here is taken on a "
+            "few main axes of public text and is no FID; a ± is the deviation of the noise."
+        )
+    return said
+
+
+def _floor_of_distances(bias: Bias) -> str:
+    return (
+        f"FID is biased upwards at finite size: two samples of {bias.size:,} held-out texts each are already "
+        f"{bias.mean:.3f} apart. Every FID here is taken at that size, so compare it with that floor, not with 0."
+    )
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _strict(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,209 @@
+"""Which nodes of a pipeline must run, given what a data root already holds.
+
+A node is up to date if all its saved outputs hold exactly the bytes that its record names, and the record's parts -
+parameter values, input contents, code, library versions, catalog settings - are today's. Inputs count by content: a
+rebuilt input that came out the same rebuilds nothing further, a changed one rebuilds all that read it. Of parameters
+the fields count that the node read when it ran (fedtext.params.reading). So a run is never a mixture of old and new,
+whatever was killed, changed or deleted in between.
+
+Two node tags change this. `keep`: however code, libraries and catalog change, the node runs only where its output is
+missing or altered or its parameters or inputs changed, and an output without a record is taken over (a secret key must
+survive). `reads_installed_packages` adds every installed distribution to what the node depends on.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from kedro.io import AbstractDataset, DataCatalog
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+
+from fedtext.params.reading import watched
+from fedtext.resuming import fingerprint
+from fedtext.resuming.dataset_content import content, settings
+from fedtext.resuming.fingerprint import FileDigests, canonical, text_digest
+from fedtext.resuming.records import NodeRecord, Store
+from fedtext.resuming.source_digest import source_tree
+
+KEEP, READS_PACKAGES, RELEASE = "keep", "reads_installed_packages", "release"
+CODE_PARTS = ("code", "libraries")
+UNIDENTIFIED = "unidentified"
+
+
+class Resumption:
+    """Decides and records, node by node, in the order of the run.
+
+    Args:
+        pipeline: What is run.
+        catalog: Its datasets.
+        store: The records of the data root.
+        package: The project's package; a node's code version is read from it.
+    """
+
+    def __init__(self, pipeline: Pipeline, catalog: DataCatalog, store: Store, package: str) -> None:
+        self._catalog, self._store, self._package = catalog, store, package
+        self._makers = {output: node for node in pipeline.nodes for output in node.outputs}
+        self._wanted = pipeline.outputs()
+        self._records = {node.name: store.node(node.name) for node in pipeline.nodes}
+        known = {key: digest for record in self._records.values() if record for key, digest in record.files.items()}
+        self._digests = FileDigests(known)
+        self._recipes: dict[str, dict[str, str]] = {}
+        self._read: dict[str, set[str]] = {}
+
+    def reason_to_run(self, node: Node) -> str | None:
+        """Why `node` must run, in words; None if it is up to date or its unsaved outputs are not asked for yet."""
+        saved = self._saved(node.outputs)
+        if not node.outputs or (set(node.outputs) - set(saved)) & self._wanted:
+            return "its output is not saved"
+        if not saved:
+            return None
+        record = self._records[node.name]
+        parts = self.parts(node, record.read if record else None)
+        missing = [name for name in saved if not self._dataset(name).exists()]
+        if record is None and KEEP in node.tags and not missing:
+            self.commit(node)
+            return None
+        if record is None:
+            return "not run here before"
+        if missing:
+            return f"{', '.join(missing)} missing"
+        compared = node.inputs if KEEP in node.tags else sorted(parts.keys() | record.parts.keys())
+        if changed := [name for name in compared if parts.get(name) != record.parts.get(name)]:
+            return f"{', '.join(changed)} changed"
+        if UNIDENTIFIED in parts.values():
+            return "an input cannot be identified"
+        for name in saved:
+            if self._content_digest(name) != record.outputs.get(name):
+                return f"{name} is not what was saved"
+        return None
+
+    def parts(self, node: Node, read: Collection[str] | None = None) -> dict[str, str]:
+        """Digests of all that the node's outputs depend on, by name; of parameters the fields in `read`, or all."""
+        parts = {"wiring": text_digest(_function_name(node), canonical([node._inputs, node._outputs, _bound(node)]))}
+        parts["code"] = self._code_digest(node)
+        parts["libraries"] = fingerprint.library_digest("fedtext")
+        if READS_PACKAGES in node.tags:
+            parts["installed packages"] = fingerprint.installed_packages_digest()
+        for name in node.inputs:
+            parts[name] = self._input_digest(name, read)
+        for name in self._saved([*node.inputs, *node.outputs]):
+            parts[f"catalog entry {name}"] = text_digest(canonical(settings(self._dataset(name))))
+        return parts
+
+    def begin(self, node: Node) -> None:
+        """Notes what `node` is about to be made from."""
+        self._recipes[node.name] = self.parts(node)
+
+    @contextmanager
+    def watching(self, node: Node) -> Iterator[Node]:
+        """`node`, with a note of the fields it reads, from its function's first line until its results are saved."""
+        read = self._read[node.name] = set[str]()
+        with ExitStack() as stack:
+
+            @functools.wraps(node.func)
+            def function(*args: Any, **kwargs: Any) -> Any:
+                stack.enter_context(watched(read))
+                return node.func(*args, **kwargs)
+
+            yield node._copy(func=function)
+
+    def commit(self, node: Node, seconds: float | None = None) -> None:
+        """Records `node` as done, after its last output was saved."""
+        read, parts = self._fields_read(node), self._recipes.get(node.name) or self.parts(node)
+        for name in [] if read is None else set(node.inputs) - set(self._saved(node.inputs)):
+            if parts[name] == self._input_digest(name):  # if not, a file that it names was changed meanwhile
+                parts = parts | {name: self._input_digest(name, read)}
+        outputs = {name: self._content_digest(name) for name in self._saved(node.outputs)}
+        files: dict[str, str] = {}
+        for name in outputs:
+            if isinstance(place := content(self._dataset(name)), Path):
+                files |= self._digests.remembered(place)
+        self._records[node.name] = record = NodeRecord(
+            parts=parts,
+            outputs=outputs,
+            files=files,
+            read=None if read is None else tuple(sorted(read)),
+            seconds=seconds,
+        )
+        if outputs:
+            self._store.commit(node.name, record)
+
+    def unsaved_inputs(self, node: Node) -> list[Node]:
+        """Nodes of this pipeline that must run again because `node` reads what they made and nobody saved."""
+        return [self._makers[name] for name in self._unsaved(node) if not self._dataset(name).exists()]
+
+    def _unsaved(self, node: Node) -> list[str]:
+        return [name for name in node.inputs if name in self._makers and not self._saved([name])]
+
+    def _fields_read(self, node: Node) -> set[str] | None:
+        """What `node`, and the makers of what it was given unsaved, have read; None if one of them was not watched."""
+        found = [self._read.get(node.name), *(self._fields_read(self._makers[name]) for name in self._unsaved(node))]
+        return None if None in found else set[str]().union(*(read for read in found if read is not None))
+
+    def _saved(self, names: Iterable[str]) -> list[str]:
+        return [n for n in names if not _is_parameter(n) and not getattr(self._dataset(n), "_EPHEMERAL", False)]
+
+    def _dataset(self, name: str) -> AbstractDataset[Any, Any]:
+        dataset: AbstractDataset[Any, Any] | None = self._catalog.get(name, fallback_to_runtime_pattern=True)
+        assert dataset is not None  # the runtime pattern answers for every name
+        return dataset
+
+    def _input_digest(self, name: str, read: Collection[str] | None = None) -> str:
+        if _is_parameter(name):
+            return self._parameter_digest(name, read)
+        if self._saved([name]):
+            return self._content_digest(name)
+        if (maker := self._makers.get(name)) is None:
+            return UNIDENTIFIED
+        return text_digest("made by", maker.name, name, canonical(self.parts(maker, read)))
+
+    def _content_digest(self, name: str) -> str:
+        place = content(self._dataset(name))
+        if isinstance(place, Path):
+            return self._digests.of(place)
+        return UNIDENTIFIED if place is None else text_digest("named", place)
+
+    def _parameter_digest(self, name: str, read: Collection[str] | None) -> str:
+        value = self._dataset(name).load()
+        if read is not None:
+            value = fingerprint.narrowed(value, read)
+        return text_digest(canonical(value), *map(self._digests.of, fingerprint.local_paths(value, name)))
+
+    def _code_digest(self, node: Node) -> str:
+        modules = [_function_name(node)]
+        for name in self._saved([*node.inputs, *node.outputs]):
+            modules += [value for value in settings(self._dataset(name)).values() if "." in value]
+        trees = [source_tree(package) for package in sorted({self._package, "fedtext"})]
+        outside = (
+            inspect.getsourcefile(_function(node)) if not any(tree.closure(modules[:1]) for tree in trees) else None
+        )
+        return text_digest(*(t.digest(modules) for t in trees), self._digests.of(Path(outside)) if outside else "")
+
+
+def _is_parameter(name: str) -> bool:
+    return name == "parameters" or name.startswith("params:")
+
+
+def _function(node: Node) -> Callable[..., Any]:
+    function = node.func
+    while isinstance(function, functools.partial):
+        function = function.func
+    unwrapped: Callable[..., Any] = inspect.unwrap(function)
+    return unwrapped
+
+
+def _function_name(node: Node) -> str:
+    function = _function(node)
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def _bound(node: Node) -> list[str]:
+    """Arguments that a `functools.partial` has fixed."""
+    function = node.func
+    return [repr(function.args), repr(function.keywords)] if isinstance(function, functools.partial) else []

@@ -1,0 +1,147 @@
+"""The gate that the runner puts before the doors: releases only from nodes declared as such, within one budget."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass, field
+
+from fedtext.privacy.history import History
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.spending import Spent, not_yet_made, refuse_overdraft, total_epsilon
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.guard.watch import suspended
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Account:
+    """What a data set may spend, and what it has spent.
+
+    Attributes:
+        history: What was released before.
+        public: Whether the corpus is public: all is counted, nothing refused.
+        total: `privacy.total_epsilon`; None is what the first run declared.
+        split: How clients are told apart, training from test.
+    """
+
+    history: History
+    public: bool
+    total: float | None
+    split: str
+
+    def allowed(self, ledger: Ledger) -> float | None:
+        """What all releases of the ledger's clients may cost together; None: whatever."""
+        if self.public:
+            return None
+        if self.total is not None:
+            return self.total
+        first = next((entry for entry in self.history.entries() if entry.part == ledger.part), None)
+        return first.budget if first else ledger.declaration.epsilon
+
+    def refuse_plan(self, ledger: Ledger) -> None:
+        """Raise TotalExceeded if what the ledger was opened for cannot be paid, before any long work."""
+        entries = self.history.entries()
+        made = any(entry.release is None for entry in entries)
+        self._refuse(ledger, not_yet_made(entries, ledger, self.split), ledger.planned_unaccounted and not made)
+
+    def gate(self, node: str, *, releases: bool) -> NodeGate:
+        """The gate for one node; it opens if the node is tagged as a release."""
+        return NodeGate(self, node, releases)
+
+    def _refuse(self, ledger: Ledger, planned: list[Release], unaccounted: bool = False) -> None:
+        if (allowed := self.allowed(ledger)) is not None:
+            entries = self.history.entries()
+            refuse_overdraft(entries, ledger, self.split, planned, allowed=allowed, unaccounted=unaccounted)
+
+
+@dataclass
+class NodeGate:
+    """One node's gate (fedtext.privacy.gate.Gate). `passed` is what the doors let out, in order."""
+
+    account: Account
+    node: str
+    releases: bool
+    passed: list[Release] = field(default_factory=list)
+    again: bool = False
+    _ledger: Ledger | None = None
+
+    def admit(self, release: Release, ledger: Ledger) -> None:
+        """Raises RunRefusedError for a node that is no release, TotalExceeded for a new release beyond the budget."""
+        if not self.releases:
+            raise RunRefusedError(
+                f"node '{self.node}' asks private data for '{release.name}' and is not declared a release: tag it "
+                "'release', with a ledger in and out"
+            )
+        self._ledger = ledger
+        if not self._made(release):
+            self.account._refuse(ledger, [release])
+
+    def confirm(self, release: Release, round: int, receipt: str) -> None:
+        """Writes the release down before it leaves; one made of other data is another one, and must be paid for."""
+        assert self._ledger is not None  # admitted before
+        entry = self._entry(self._ledger, release, round, receipt)
+        others = [one for one in self._entries() if one.release == release and one.round == round]
+        if not others and not self._made(release):
+            self.account._refuse(self._ledger, [release])  # once more: another run may have released since
+        elif others and all(one.receipt != receipt for one in others):
+            self._refuse_second(release, entry)
+        with suspended():
+            new = self.account.history.add(entry)
+        self.again = new and any(one.node == self.node and one.key != entry.key for one in self._entries())
+        self.passed.append(release)
+
+    def tell(self) -> None:
+        """Says that the node released once more, and what all of it costs; after the node, which is silent."""
+        if self.again and self._ledger is not None:
+            LOG.warning(
+                "%s released private data again, with other parameters or inputs: all that was released of this data "
+                "set costs epsilon %.4g together",
+                self.node,
+                total_epsilon(self._entries(), self._ledger, self.account.split),
+            )
+
+    def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
+        """Writes a read without a mechanism down; raises TotalExceeded on a private corpus with a finite budget."""
+        entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
+        if entry.key not in {one.key for one in self._entries()}:
+            self.account._refuse(ledger, [], unaccounted=True)
+            with suspended():
+                self.account.history.add(entry)
+
+    def _refuse_second(self, release: Release, entry: Spent) -> None:
+        """The plan is known, the data are others: priced as one more of them, which drew the same clients."""
+        assert self._ledger is not None
+        allowed = self.account.allowed(self._ledger)
+        if allowed is None:
+            return
+        entries = (*self._entries(), entry)
+        if total_epsilon(entries, self._ledger, self.account.split) > allowed * (1 + 1e-9):
+            raise RunRefusedError(
+                f"'{release.name}' was released before, of other data: to release it again would pass epsilon "
+                f"{allowed:.6g}, which all releases of this data set may cost together. Nothing was released. Put the "
+                "data back as they were, or raise privacy.total_epsilon if the people behind them agree to it"
+            )
+
+    def _made(self, release: Release) -> bool:
+        return any(entry.release == release for entry in self._entries())
+
+    def _entries(self) -> tuple[Spent, ...]:
+        return self.account.history.entries()
+
+    def _entry(self, ledger: Ledger, release: Release | None, round: int, receipt: str) -> Spent:
+        declared = ledger.declaration
+        allowed = self.account.allowed(ledger)
+        return Spent(
+            node=self.node,
+            release=release,
+            round=round,
+            receipt=receipt,
+            part=ledger.part,
+            split=self.account.split,
+            adjacency=declared.adjacency,
+            delta=declared.delta,
+            budget=declared.epsilon,
+            allowed=None if allowed is None or math.isinf(allowed) else allowed,
+        )

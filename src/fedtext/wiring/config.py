@@ -1,0 +1,171 @@
+"""Configuration: one loader per run, which pipelines ask for what must be known before a graph can be built.
+
+How many rounds an algorithm has decides its graph. `pipeline.py` files read that from `active_parameters()`, so that
+`kedro run --params popri.rounds=5`, `--env paper`, `kedro viz run --params ...` and `kedro registry list` all agree.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar
+
+from kedro.config import OmegaConfigLoader
+from kedro.utils import find_kedro_project
+from omegaconf import OmegaConf
+from pydantic import ValidationError
+
+from fedtext.params.corpus import Corpus
+from fedtext.system.refusal import RunRefusedError
+
+DEFAULT_DATA_ROOT = "data"
+TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: where the run that started this one keeps MLflow's records
+SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
+
+
+class ProjectConfigLoader(OmegaConfigLoader):
+    """Kedro's loader with five additions.
+
+    - The newest loader is `active`, for `active_parameters()`.
+    - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file.
+    - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
+      global `data_root`; a relative path starts at the project.
+    - `${tracking_root:}` is where MLflow's records lie: the data root, or that of the run which started this one;
+      `${tracking_uri:}` is the same directory as a URI.
+    - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
+    """
+
+    active: ClassVar[ProjectConfigLoader | None] = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs["merge_strategy"] = {**SOFT, **(kwargs.get("merge_strategy") or {})}
+        super().__init__(*args, **kwargs)
+        register = getattr(OmegaConf, "register_resolver", OmegaConf.register_new_resolver)  # renamed in 2.4
+        register("data_root", lambda: str(self.data_root), replace=True)
+        register("tracking_root", lambda: str(self.tracking_root), replace=True)
+        register("tracking_uri", lambda: self.tracking_root.as_uri(), replace=True)  # noqa: PLW0108 - not known yet
+        ProjectConfigLoader.active = self
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        """As Kedro's, with the previews of private catalog entries switched off."""
+        if key != "globals":
+            _ = self.data_root  # what is read may ask for it, and Kedro cannot resolve the globals in the midst of that
+        config = super().__getitem__(key)
+        return _without_private_previews(config) if key == "catalog" else config
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """All parameters of the run, read once; not validated yet."""
+        return self["parameters"]
+
+    @property
+    def project_path(self) -> Path:
+        """The Kedro project around `conf`, or, for a `--conf-source` outside of one, the working directory's."""
+        around = Path(self.conf_source).resolve().parent
+        return Path(find_kedro_project(around) or find_kedro_project(Path.cwd()) or around)
+
+    @cached_property
+    def data_root(self) -> Path:
+        """Absolute path below which the run reads and writes everything.
+
+        Raises:
+            RunRefusedError: it was given, and is empty.
+        """
+        given = self.runtime_params or {}
+        chosen = given["data_root"] if "data_root" in given else self["globals"].get("data_root", DEFAULT_DATA_ROOT)
+        if not chosen:
+            raise RunRefusedError("data_root is empty, perhaps an unset variable: name a directory, or leave it out")
+        return self.project_path / Path(str(chosen)).expanduser()
+
+    @property
+    def tracking_root(self) -> Path:
+        """Absolute path of the directory that holds MLflow's records."""
+        return Path(os.environ.get(TRACKING_ROOT) or self.data_root)
+
+
+def active_loader() -> ProjectConfigLoader:
+    """The loader of the newest session, or, where there is none, one like it for `conf` and `KEDRO_ENV`."""
+    # A loader is a dictionary that starts out empty, and so false.
+    return _loader_without_session() if ProjectConfigLoader.active is None else ProjectConfigLoader.active
+
+
+def active_parameters() -> dict[str, Any]:
+    """Parameters of the current run, or, where no session exists, those of `conf` and `KEDRO_ENV`."""
+    return active_loader().parameters
+
+
+def active_group(name: str) -> dict[str, Any]:
+    """One group of parameters, which a graph needs before Kedro has validated any parameter.
+
+    Raises:
+        ValueError: it was given one value in place of its parameters.
+    """
+    group = active_parameters()[name]
+    if not isinstance(group, dict):
+        raise ValueError(f"{name} is {group!r}, but names a group of parameters: give one of them, {name}.NAME=VALUE")
+    return group
+
+
+def corpus_is_public(parameters: Mapping[str, Any] | None = None) -> bool:
+    """Whether the text to protect is a public stand-in, by the active or the given parameters; a faulty one is not."""
+    given = active_parameters() if parameters is None else parameters
+    try:
+        return Corpus.model_validate(given.get("corpus") or {}).is_public
+    except ValidationError:
+        return False
+
+
+def active_rounds(algorithm: str) -> int:
+    """Declared number of rounds, which a graph needs before Kedro has validated any parameter.
+
+    Raises:
+        ValueError: it is not a whole number of at least 1.
+    """
+    rounds = active_group(algorithm)["rounds"]
+    if not isinstance(rounds, int) or rounds < 1:
+        raise ValueError(f"{algorithm}.rounds is {rounds!r}: it must be a whole number of at least 1")
+    return rounds
+
+
+def active_data_root() -> Path:
+    """Absolute data root of the current run, or, where no session exists, that of `conf` and `KEDRO_ENV`."""
+    return active_loader().data_root
+
+
+def privacy_class(name: str, entry: dict[str, Any]) -> str | None:
+    """`private`, `released` or `public` as the catalog entry says, `private` for names that begin so, else None."""
+    stated: str | None = ((entry.get("metadata") or {}).get("fedtext") or {}).get("privacy")
+    if stated is None and is_private_name(name):
+        return "private"
+    return stated
+
+
+def is_private_name(name: str) -> bool:
+    """Whether a data set is private by its name, as all private ones are."""
+    return name.rpartition(".")[2].startswith("private_")
+
+
+def _loader_without_session() -> ProjectConfigLoader:
+    """The loader that a session would make: `kedro registry list` builds pipelines without one."""
+    from kedro.framework.project import PACKAGE_NAME, settings
+
+    package = Path(str(import_module(PACKAGE_NAME or "fedtext").__file__))
+    project = find_kedro_project(package.parent) or find_kedro_project(Path.cwd())
+    if project is None:
+        raise RuntimeError(f"{Path.cwd()} is not inside a Kedro project: change into the project's directory first")
+    return ProjectConfigLoader(
+        conf_source=str(Path(project) / settings.CONF_SOURCE),
+        env=os.environ.get("KEDRO_ENV"),
+        **settings.CONFIG_LOADER_ARGS,
+    )
+
+
+def _without_private_previews(catalog: dict[str, Any]) -> dict[str, Any]:
+    for name, entry in catalog.items():
+        if isinstance(entry, dict) and privacy_class(name, entry) == "private":
+            entry["metadata"] = metadata = dict(entry.get("metadata") or {})
+            metadata["kedro-viz"] = {"preview": False, **(metadata.get("kedro-viz") or {})}
+    return catalog

@@ -1,0 +1,80 @@
+"""What the catalog says of data sets: class, whether they are shown, and where they lie, through every wrapping.
+
+A data set may wrap another (`CachedDataset`, `PartitionedDataset`): what the inner one is, the outer one is too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from kedro.io.catalog_config_resolver import CatalogConfigResolver
+
+from fedtext.wiring.config import privacy_class
+
+HISTORY = "ReleaseHistoryDataset"  # is given the data root, and reads the runner's records there
+
+
+def entry(name: str, resolver: CatalogConfigResolver) -> dict[str, Any]:
+    """The catalog entry that a dataset name resolves to; empty for one that only lives in memory."""
+    if name not in resolver.config and not (
+        resolver.match_dataset_pattern(name) or resolver.match_user_catch_all_pattern(name)
+    ):
+        return {}
+    return resolver.resolve_pattern(name)
+
+
+def dataset_classes(names: Iterable[str], resolver: CatalogConfigResolver) -> dict[str, str]:
+    """`private`, `released` or `public` of every dataset that says so, dataset factories included.
+
+    Parameters are public by construction: they come from YAML. What wraps something private is private.
+    """
+    classes = {}
+    for name in names:
+        if is_parameter(name):
+            classes[name] = "public"
+        elif found := [said for layer in layers(entry(name, resolver)) if (said := privacy_class(name, layer))]:
+            classes[name] = "private" if "private" in found else found[0]
+    return classes
+
+
+def is_previewed(config: dict[str, Any]) -> bool:
+    """Kedro-Viz previews what it can unless the entry says `preview: false`."""
+    said = [(_metadata(layer).get("kedro-viz") or {}).get("preview") for layer in layers(config)]
+    return bool(said) and (said[0] is not False or True in said)
+
+
+def is_logged(config: dict[str, Any]) -> bool:
+    """Whether the entry, or what it wraps, goes to the experiment tracker."""
+    return any(
+        (_metadata(layer).get("fedtext") or {}).get("tracked") or str(layer.get("type", "")).startswith("kedro_mlflow.")
+        for layer in layers(config)
+    )
+
+
+def place(config: dict[str, Any]) -> Path | None:
+    """The resolved local path that an entry saves to, None where it has none."""
+    for layer in layers(config):
+        said = str(layer.get("filepath") or layer.get("path") or "")
+        if said and "://" not in said:
+            return Path(os.path.realpath(said)) / (".fedtext" if str(layer.get("type")).endswith(HISTORY) else "")
+    return None
+
+
+def layers(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """An entry, and what it wraps, from the outside in; a wrapped one may be a type alone."""
+    while config:
+        yield config
+        inner = config.get("dataset")
+        config = {"type": inner} if isinstance(inner, str) else inner if isinstance(inner, dict) else {}
+
+
+def is_parameter(name: str) -> bool:
+    """Whether Kedro reads it from the parameters."""
+    return name == "parameters" or name.startswith("params:")
+
+
+def _metadata(layer: dict[str, Any]) -> dict[str, Any]:
+    return layer.get("metadata") or {}

@@ -1,0 +1,86 @@
+"""Parameters that name files: which do, and which of these files are private.
+
+A string that names a file hands a node the file's content. Only parameters that are declared here may do so, so that
+nobody's file comes in by a word; a private file may be read by nodes that write private data sets only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from filecmp import cmp
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from fedtext.params import Parameters
+from fedtext.resuming.fingerprint import named_paths
+from fedtext.wiring.config import corpus_is_public
+
+# Also below another name: a compared run's own parameters are compare.entries.NAME.params.corpus.path, and so on.
+DECLARED = (
+    "corpus.path",
+    "corpus.public_path",
+    "corpus.snapshot",
+    "privacy.enrolment",
+    "ingest.raw_dir",
+    "largefedbench.raw_dir",
+    "largefedbench.out_dir",
+    "largefedbench.snapshot",
+    "largefedbench.tokenizer",
+    "models.generator",
+    "models.on_device",
+    "models.encoder",
+    "models.masked",
+    "old",  # largefedbench_diff
+    "new",
+    "data_root",
+)
+ENROLMENT, TABLE, PUBLIC_TABLE = "privacy.enrolment", "corpus.path", "corpus.public_path"
+
+
+def private_files(parameters: Mapping[str, Any]) -> dict[str, Path]:
+    """Resolved paths of the private files that parameters name, by the parameter's dotted name."""
+    names = (ENROLMENT,) if corpus_is_public(parameters) else (ENROLMENT, TABLE)
+    return {name: path.resolve() for name, path in named_files(parameters).items() if name in names}
+
+
+def named_files(parameters: Mapping[str, Any]) -> dict[str, Path]:
+    """Local files and directories that exist and that parameters name, by the parameter's dotted name."""
+    return dict(named_paths(parameters))
+
+
+def undeclared(parameters: Mapping[str, Any]) -> list[str]:
+    """What is wrong with parameters that name files without being declared to, one sentence each."""
+    return [
+        f"parameter '{name}' names {path}, but is not declared to name a file: give the file to the catalog as a "
+        "data set with a class, or add the parameter to fedtext.wiring.guard.parameters.DECLARED"
+        for name, path in named_files(parameters).items()
+        if not any(f".{name}".endswith(f".{one}") for one in DECLARED)
+    ]
+
+
+def copies(parameters: Mapping[str, Any]) -> list[str]:
+    """Private files that another parameter names a copy of, one sentence each."""
+    private, named = private_files(parameters), named_files(parameters)
+    return [
+        f"'{name}' names {path}, which holds the same bytes as the private file of '{secret}', {file}: name another"
+        for secret, file in private.items()
+        for name, path in named.items()
+        if name not in private and path.is_file() and file.is_file() and cmp(file, path, shallow=False)
+    ]
+
+
+def holders(value: Any, files: Mapping[str, Path]) -> Iterator[str]:
+    """Where a value of a node holds the path of one of the `files`: a model's field (`Corpus.path`), or itself ('')."""
+    if isinstance(value, BaseModel):
+        held = object.__getattribute__(value, "__dict__")  # this look at a field is not the node's (params.reading)
+        for field in type(value).model_fields:
+            inner = held[field]
+            where = f"{type(value).__qualname__}.{field}" if isinstance(value, Parameters) else ""
+            yield from (where if found == "" else found for found in holders(inner, files))
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from holders(inner, files)
+    elif isinstance(value, str | Path) and value and Path(value).expanduser().resolve() in files.values():
+        yield ""

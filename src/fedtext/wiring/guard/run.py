@@ -1,0 +1,125 @@
+"""A run's nodes under guard: what each may open while it runs, and what it may give out.
+
+The graph has been checked by then (fedtext.privacy.flow); this is for what only shows while a node runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kedro.io import DataCatalog
+from kedro.pipeline.node import Node
+
+from fedtext.params import reading
+from fedtext.privacy.flow.graph import CONTROL, COUNT, HELD_OUT, RELEASE, is_private
+from fedtext.privacy.ledger import Release
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.guard import leaving
+from fedtext.wiring.guard.catalog import dataset_classes, is_parameter
+from fedtext.wiring.guard.parameters import holders, private_files
+from fedtext.wiring.guard.release import release_faults
+from fedtext.wiring.guard.side_effects import watched
+from fedtext.wiring.guard.watch import Watch
+
+
+class Guard:
+    """Guards the nodes of one run.
+
+    Args:
+        catalog: Says what is private.
+        data_root: What the run reads and writes lies below it.
+        parameters: All parameters of the run: some name private files.
+        passed: What went through the doors since a node began; None where nobody counts.
+    """
+
+    def __init__(
+        self,
+        catalog: DataCatalog,
+        data_root: Path,
+        parameters: Mapping[str, Any],
+        passed: Callable[[], Sequence[Release]] | None = None,
+    ) -> None:
+        self._catalog, self._data_root, self._passed = catalog, data_root.resolve(), passed
+        self._files = private_files(parameters)
+
+    def around(self, node: Node) -> Node:
+        """`node`, guarded; RunRefusedError out of its function says what it did, before anything it made is saved."""
+
+        @functools.wraps(node.func)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            inputs = _by_dataset(node._inputs, args, kwargs)
+            read = set[str]()
+            with reading.unnoticed():
+                watch = self._watch(node, inputs)
+            with watched(watch), reading.watched(read):
+                made = node.func(*args, **kwargs)
+            outputs = _by_dataset(node._outputs, made if isinstance(node._outputs, list) else (made,), made)
+            with reading.unnoticed():
+                fault = next(self._faults(node, inputs, outputs, read), None)
+            if fault is not None:
+                raise RunRefusedError(f"node '{node.name}' {fault}")
+            return made
+
+        return node._copy(func=function)
+
+    def _watch(self, node: Node, inputs: Mapping[str, Any]) -> Watch:
+        private = self._private([*node.inputs, *node.outputs])
+        held = [name for name in filter(is_parameter, node.inputs) if any(holders(inputs.get(name), self._files))]
+        return Watch(
+            node=node.name,
+            reads_private=bool(private or held),
+            may_read=self._may_read_files(node),
+            data_root=self._data_root,
+            private_files=frozenset(self._files.values()),
+        )
+
+    def _faults(
+        self, node: Node, inputs: Mapping[str, Any], outputs: Mapping[str, Any], read: set[str]
+    ) -> Iterator[str]:
+        if not self._may_read_files(node):
+            yield from self._file_faults(inputs, read)
+        private = self._private(node.inputs)
+        hidden = self._private(node.outputs)
+        shown = {name: value for name, value in outputs.items() if name not in hidden}
+        if private and any(map(inspect.isgenerator, outputs.values())):
+            yield "yields its outputs, which then are made outside of the guard: return them"
+        if RELEASE in node.tags and self._passed is not None:
+            yield from release_faults(inputs, outputs, self._passed(), private=hidden)
+        if HELD_OUT in node.tags:
+            yield from leaving.evaluation_outputs({name: inputs[name] for name in private if name in inputs}, shown)
+        if CONTROL in node.tags:
+            yield from leaving.control_outputs(outputs)
+        if COUNT in node.tags:
+            yield from leaving.count_outputs(shown)
+
+    def _file_faults(self, inputs: Mapping[str, Any], read: set[str]) -> Iterator[str]:
+        for name, value in inputs.items():
+            for held in holders(value, self._files) if is_parameter(name) else ():
+                if held == "" or held in read:
+                    yield (
+                        f"reads the path of a private file from '{name}' and writes what is not private: give it the "
+                        "fields that it needs, or read the file in a node that writes private data sets"
+                    )
+
+    def _may_read_files(self, node: Node) -> bool:
+        """What nodes make of private files is private, or the declared number of units."""
+        return COUNT in node.tags or (bool(node.outputs) and self._private(node.outputs) == set(node.outputs))
+
+    def _private(self, names: Iterable[str]) -> set[str]:
+        found = [name for name in names if not is_parameter(name)]
+        classes = dataset_classes(found, self._catalog.config_resolver)
+        return {name for name in found if is_private(name, classes)}
+
+
+def _by_dataset(names: Any, args: Sequence[Any], kwargs: Any) -> dict[str, Any]:
+    """Values by data set, given a node's declaration of inputs or outputs and what came with it."""
+    if not names:
+        return {}
+    if isinstance(names, dict):
+        return {name: kwargs[key] for key, name in names.items() if isinstance(kwargs, Mapping) and key in kwargs}
+    names = [names] if isinstance(names, str) else names
+    return dict(zip(names, args, strict=False))

@@ -1,0 +1,155 @@
+"""What can be known to fail is refused before any long work: the data root, the disk, missing inputs and models."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kedro.framework.hooks import hook_impl
+from kedro.framework.project import pipelines
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+
+from fedtext.resuming.decision import RELEASE
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.config import active_data_root, active_loader, active_parameters
+from fedtext.wiring.guard.catalog import dataset_classes
+from fedtext.wiring.hooks.tracking import tracking_is_on
+from fedtext.wiring.runner import ResumableRunner
+
+SMALLEST_FREE = 200 * 2**20
+COMFORTABLE_FREE = 2 * 2**30
+LOG = logging.getLogger(__name__)
+
+
+class PreflightHook:
+    """Runs after the privacy flow check and before MLflow opens a run."""
+
+    @hook_impl(tryfirst=True)
+    def after_context_created(self) -> None:
+        """Raises RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next."""
+        data_root = active_data_root()
+        if tracking_is_on():
+            make_data_root(data_root)
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+        """Raises RunRefusedError naming what is missing and the remedy."""
+        check_runner(str(run_params.get("runner")), pipeline)
+        check_guarded(str(run_params.get("runner")), pipeline, catalog)
+        check_names(run_params.get("runtime_params") or {})
+        check_inputs(pipeline, catalog)
+        check_data_root(active_data_root())
+        seed = (active_parameters().get("privacy") or {}).get("noise_seed")
+        if seed is not None:
+            LOG.warning("privacy.noise_seed is %s: this run is a simulation, its noise protects nobody", seed)
+
+
+def check_runner(runner: str, pipeline: Pipeline) -> None:
+    """Private data are released by the runner that remembers it, and by no other; `runner` is its representation.
+
+    Raises:
+        RunRefusedError: another runner was asked for.
+    """
+    name = _class_name(runner)
+    releases = [node.name for node in pipeline.nodes if RELEASE in node.tags]
+    if releases and name != ResumableRunner.__name__:
+        raise RunRefusedError(
+            f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: leave "
+            "--runner out"
+        )
+
+
+def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Nodes that read private data run under guard (fedtext.wiring.guard), which only one runner keeps.
+
+    Raises:
+        RunRefusedError: another runner was asked for.
+    """
+    classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
+    private = sorted(name for name, privacy in classes.items() if privacy == "private")
+    if private and (name := _class_name(runner)) != ResumableRunner.__name__:
+        raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: leave --runner out")
+
+
+def _class_name(runner: str) -> str:
+    return runner.partition(" ")[0].rpartition(".")[2]
+
+
+def make_data_root(data_root: Path) -> None:
+    """The data root is a directory (made if need be) that can be written to.
+
+    Raises:
+        RunRefusedError: it is not.
+    """
+    try:
+        data_root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunRefusedError(
+            f"data_root {data_root} cannot be made ({error.strerror}): choose --params data_root=DIR"
+        ) from None
+    if not os.access(data_root, os.W_OK | os.X_OK):
+        raise RunRefusedError(
+            f"data_root {data_root} cannot be written to: change its rights or --params data_root=DIR"
+        )
+
+
+def check_data_root(data_root: Path) -> None:
+    """The data root is a directory (made if need be) that can be written to, on a disk with some room.
+
+    Raises:
+        RunRefusedError: it is not.
+    """
+    make_data_root(data_root)
+    free = shutil.disk_usage(data_root).free
+    if free < SMALLEST_FREE:
+        raise RunRefusedError(
+            f"data_root {data_root} has {free / 2**20:.0f} MiB of free disk, a run needs {SMALLEST_FREE // 2**20} at "
+            "least: free some space or choose --params data_root=DIR"
+        )
+    if free < COMFORTABLE_FREE:
+        LOG.warning("%s has only %.1f GiB of free disk", data_root, free / 2**30)
+
+
+def check_names(given: Mapping[str, Any]) -> None:
+    """Every parameter of the command line is one that some pipeline or the configuration asks for, by that name.
+
+    Raises:
+        RunRefusedError: one is not: nobody would have missed it.
+    """
+    known = dict(active_loader()["globals"])
+    for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
+        if asked.startswith("params:"):
+            known.setdefault(asked.removeprefix("params:").partition(".")[0], None)
+    strange = [name for name in given if name not in known]
+    for name, inside in given.items():
+        if isinstance(inside, Mapping) and isinstance(known.get(name), Mapping):
+            strange += [f"{name}.{key}" for key in inside if key not in known[name]]
+    if strange:
+        raise RunRefusedError(f"{', '.join(strange)} is no parameter: correct its name (conf/base has them all)")
+
+
+def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Everything that the pipeline reads and does not make is there: files, directories, models.
+
+    Raises:
+        RunRefusedError: something is not; every missing input is named.
+    """
+    absent = []
+    for name in sorted(pipeline.inputs()):
+        if name == "parameters" or name.startswith("params:") or name not in catalog:
+            continue
+        dataset = catalog.get(name)
+        try:
+            found = dataset is None or getattr(dataset, "_EPHEMERAL", False) or dataset.exists()
+            reason = f"{name} does not exist: {dataset}"
+        except Exception as error:
+            found, reason = False, f"{name}: {error.__cause__ or error}"  # Kedro wraps what a dataset says
+        if not found:
+            absent.append(reason)
+    if absent:
+        raise RunRefusedError("inputs are missing; run the pipelines that make them, or correct conf/:", absent)

@@ -1,0 +1,120 @@
+"""The privacy flow check on a Kedro graph: before every run, and in a test for every registered pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kedro.framework import project
+from kedro.framework.hooks import hook_impl
+from kedro.io import DataCatalog
+from kedro.io.catalog_config_resolver import CatalogConfigResolver
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+
+from fedtext.privacy.flow import GraphNode, check_files, check_flow
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.config import active_loader, active_parameters, corpus_is_public
+from fedtext.wiring.guard.bound import bound_values
+from fedtext.wiring.guard.catalog import dataset_classes, entry, is_logged, is_parameter, is_previewed, place
+from fedtext.wiring.guard.parameters import copies, named_files, private_files, undeclared
+
+IN_MEMORY: dict[str, dict[str, Any]] = {"{default}": {"type": "MemoryDataset"}}
+
+
+class PrivacyFlowHook:
+    """Refuses, before anything runs, a graph that would carry private data where it may not go."""
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
+        """Raises RunRefusedError with every violation of the graphs that the run is of.
+
+        A slice is judged as part of the whole: alone it does not show what was read to make its inputs. So is the run
+        as part of all registered pipelines: what one of them evaluates may steer no other.
+        """
+        whole = sum(
+            (project.pipelines[name] for name in run_params.get("pipeline_names") or ["__default__"]), start=pipeline
+        )
+        check = _Check(catalog.config_resolver, active_parameters())
+        found = [
+            *undeclared(active_parameters()),
+            *copies(active_parameters()),
+            *check.pipeline(whole),
+            *check.together(project.pipelines.values(), whole.nodes),
+        ]
+        if found:
+            raise RunRefusedError(
+                "the privacy flow check refuses this run; nothing was read:", list(dict.fromkeys(found))
+            )
+
+
+def check_pipeline(pipeline: Pipeline, catalog_config: Mapping[str, Any]) -> list[str]:
+    """Violations of one pipeline under a catalog configuration (`config_loader["catalog"]`), in words."""
+    return _Check(CatalogConfigResolver(dict(catalog_config), {}, IN_MEMORY), active_parameters()).pipeline(pipeline)
+
+
+def check_registered_pipelines(pipelines: Mapping[str, Pipeline]) -> list[str]:
+    """Violations of every pipeline under the active configuration's catalog, each with its pipeline's name."""
+    check = _Check(CatalogConfigResolver(dict(active_loader()["catalog"]), {}, IN_MEMORY), active_parameters())
+    nodes = [node for pipeline in pipelines.values() for node in pipeline.nodes]
+    return [
+        *(f"{name}: {violation}" for name, pipeline in pipelines.items() for violation in check.pipeline(pipeline)),
+        *(f"together: {violation}" for violation in check.together(pipelines.values(), nodes)),
+    ]
+
+
+class _Check:
+    """The check under one catalog and one set of parameters."""
+
+    def __init__(self, resolver: CatalogConfigResolver, parameters: Mapping[str, Any]) -> None:
+        self._resolver, self._parameters = resolver, parameters
+        self._private_files = private_files(parameters)
+
+    def pipeline(self, pipeline: Pipeline) -> list[str]:
+        """Violations of one graph."""
+        entries = self._entries(pipeline.datasets())
+        found = check_flow(
+            self._graph(pipeline.nodes),
+            dataset_classes(pipeline.datasets(), self._resolver),
+            previewed={name for name, config in entries.items() if is_previewed(config)},
+            logged={name for name, config in entries.items() if is_logged(config)},
+            public_corpus=corpus_is_public(self._parameters),
+        )
+        return [str(violation) for violation in found]
+
+    def together(self, pipelines: Iterable[Pipeline], judged: Sequence[Node]) -> list[str]:
+        """Violations that only show where all pipelines are seen at once: of the nodes `judged`, and of files."""
+        pipelines = list(pipelines)
+        names = set().union(*(pipeline.datasets() for pipeline in pipelines))
+        nodes = {node for pipeline in pipelines for node in self._graph(pipeline.nodes)}
+        classes, asked = dataset_classes(names, self._resolver), {node.name for node in judged}
+        flow = check_flow(sorted(nodes, key=lambda node: node.name), classes)
+        steered = [str(violation) for violation in flow if violation.node in asked and violation.rule == "steers"]
+        return [*steered, *map(str, check_files(self._files(names), classes | self._classes_of_parameters()))]
+
+    def _graph(self, nodes: Iterable[Node]) -> list[GraphNode]:
+        private = frozenset(self._private_files.values())
+        return [
+            GraphNode(
+                name=node.name,
+                inputs=tuple(node.inputs),
+                outputs=tuple(node.outputs),
+                tags=frozenset(node.tags),
+                bound=bound_values(node.func, private),
+            )
+            for node in nodes
+        ]
+
+    def _entries(self, names: Iterable[str]) -> dict[str, dict[str, Any]]:
+        return {name: entry(name, self._resolver) for name in sorted(names) if not is_parameter(name)}
+
+    def _files(self, names: Iterable[str]) -> dict[str, Path]:
+        found = {name: place(config) for name, config in self._entries(names).items()}
+        named = {f"params:{name}": path.resolve() for name, path in named_files(self._parameters).items()}
+        return {name: path for name, path in found.items() if path is not None} | {
+            name: path for name, path in named.items() if path.is_file()
+        }
+
+    def _classes_of_parameters(self) -> dict[str, str]:
+        return {f"params:{name}": "private" for name in self._private_files}

@@ -1,0 +1,207 @@
+"""Plain `kedro run` resumes: the same command after a kill, a change or a deletion does what is left, and no more."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
+
+from kedro.framework import project
+from kedro.framework.session import KedroSession
+from kedro.io import CatalogProtocol, DataCatalog
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+from kedro.runner import SequentialRunner
+from kedro.runner.task import Task
+from kedro.validation.exceptions import ParameterValidationError
+from kedro.validation.type_extractor import TypeExtractor
+from pluggy import PluginManager
+
+from fedtext.privacy.gate import current, standing
+from fedtext.privacy.history import History
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.resuming.decision import RELEASE, Resumption
+from fedtext.resuming.fingerprint import canonical, text_digest
+from fedtext.resuming.records import DataRootBusyError, Store
+from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
+from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
+from fedtext.wiring.account import Account, NodeGate
+from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public, is_private_name
+from fedtext.wiring.guard import Guard
+
+BUDGET, CHECK = "budget", "check"  # tags of nodes that check a budget, and the data
+
+
+class ResumableRunner(SequentialRunner):
+    """One node after the other, leaving out those whose outputs are up to date (fedtext.resuming.decision).
+
+    A node is recorded as done after its last output was saved. Datasets are saved whole (fedtext.datasets), so a kill
+    at any moment loses the node at work and nothing else. Outputs that nobody saves are made again when a node reads
+    them.
+
+    Args:
+        is_async: Load and save in threads.
+        data_root: Where the records are kept; the active configuration's data root if not given.
+    """
+
+    def __init__(self, is_async: bool = False, data_root: str | None = None) -> None:
+        super().__init__(is_async=is_async)
+        self._data_root = data_root
+
+    def _run(
+        self,
+        pipeline: Pipeline,
+        catalog: CatalogProtocol[Any, Any],
+        hook_manager: PluginManager | None = None,
+        run_id: str | None = None,
+    ) -> None:
+        def execute(node: Node) -> None:
+            for maker in resumption.unsaved_inputs(node):
+                execute(maker)
+            resumption.begin(node)
+            began = time.perf_counter()
+            gate = account.gate(node.name, releases=RELEASE in node.tags)
+            private = any(map(is_private_name, (*node.inputs, *node.outputs)))
+            guarded = guard.around(node)
+            with resumption.watching(guarded) as watched, standing(gate), _for_the_owner_alone(node):
+                Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
+            ran.add(node.name)
+            gate.tell()
+            # How long private data take to work on depends on them: of a private corpus nobody is told.
+            told = account.public or not private
+            resumption.commit(node, seconds=time.perf_counter() - began if told else None)
+
+        keep_freed_memory()
+        data_root = Path(self._data_root) if self._data_root else active_data_root()
+        readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
+        guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), passed=_passed)
+        total, ran = len(pipeline.nodes), set[str]()
+        kept = pipeline.inputs() | pipeline.outputs()
+        account = _account(data_root)
+        with self._store(data_root) as store:
+            resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, project.PACKAGE_NAME or "fedtext")
+            for position, node in enumerate(_checks_first(pipeline), start=1):
+                if (reason := resumption.reason_to_run(node)) is not None:
+                    self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
+                    self._execute_or_explain(execute, node)
+                if BUDGET in node.tags:
+                    _refuse_plans(account, node, catalog)
+                readers.subtract(node.inputs)
+                for name in (set(node.inputs) | set(node.outputs)) - kept:
+                    if readers[name] < 1:
+                        catalog.release(name)
+                give_freed_memory_back()
+            store.note_run(node.name for node in pipeline.nodes)
+        self._logger.info("Ran %d nodes of %d; the others are up to date in %s", len(ran), total, data_root)
+
+    @contextmanager
+    def _store(self, data_root: Path) -> Iterator[Store]:
+        try:
+            with Store.locked(data_root) as store:
+                yield store
+        except DataRootBusyError as error:
+            raise RunRefusedError(str(error)) from None
+
+    def _execute_or_explain(self, execute: Any, node: Node) -> None:
+        try:
+            execute(node)
+        except Exception:
+            self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
+            raise
+
+
+def _passed() -> Sequence[Release]:
+    """What went through the doors since the node at work began."""
+    gate = current()
+    return gate.passed if isinstance(gate, NodeGate) else ()
+
+
+@contextmanager
+def _for_the_owner_alone(node: Node) -> Iterator[None]:
+    """Private files can be read by whoever runs the node, and by nobody else."""
+    if not any(map(is_private_name, node.outputs)):
+        yield
+        return
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _account(data_root: Path) -> Account:
+    """What the data set may spend, by the active parameters, and what it has spent."""
+    parameters = active_parameters()
+    return Account(
+        history=History(data_root),
+        public=corpus_is_public(),
+        total=(parameters.get("privacy") or {}).get("total_epsilon"),
+        split=text_digest(canonical(parameters.get("partition") or {}))[:12],
+    )
+
+
+def _refuse_plans(account: Account, node: Node, catalog: CatalogProtocol[Any, Any]) -> None:
+    """Raise TotalExceeded if what the node's ledger was opened for is beyond the data set's budget."""
+    for name in node.outputs:
+        if isinstance(ledger := catalog.load(name), Ledger):
+            account.refuse_plan(ledger)
+
+
+def _checks_first(pipeline: Pipeline) -> list[Node]:
+    """The pipeline's order, except that refusals precede long work.
+
+    What nodes tagged `budget` need comes first, before private data are read; then what those tagged `check` need,
+    which find out whether the data can be used at all.
+    """
+
+    def needed(tag: str) -> set[Node]:
+        tagged = [node.name for node in pipeline.nodes if tag in node.tags]
+        return set(pipeline.to_nodes(*tagged).nodes) if tagged else set()
+
+    first, second = needed(BUDGET), needed(CHECK)
+    return sorted(pipeline.nodes, key=lambda node: (node not in first, node not in second))
+
+
+def _refusal(error: Exception) -> RunRefusedError | None:
+    """What a user is told instead of a traceback; None where only a traceback helps."""
+    if isinstance(error, ParameterValidationError):
+        models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
+        faults = parameter_faults(active_parameters(), models) or [str(error)]
+        return parameters_refused(faults)
+    said = explanation(error, active_data_root())
+    return None if said is None else RunRefusedError(said)
+
+
+class ResumableSession(KedroSession):
+    """Kedro's session with `ResumableRunner` in place of the plain sequential one, whoever starts the run.
+
+    `kedro run --runner ThreadRunner` runs without records: the next plain run then repeats what it cannot vouch for. A
+    run that releases private data is refused there (fedtext.wiring.hooks.preflight): nothing would remember it.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Parameters decide the graph: one that an earlier session of this process built may be another run's.
+        project.pipelines.configure(f"{self._package_name}.pipeline_registry")
+
+    def run(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """As Kedro's `run`; the default runner and a literal `SequentialRunner` resume.
+
+        Raises:
+            RunRefusedError: something that a user can put right; the error it was first is its cause.
+        """
+        runner = kwargs.get("runner") or SequentialRunner()
+        if type(runner) is SequentialRunner:
+            kwargs["runner"] = ResumableRunner(is_async=runner._is_async)
+        try:
+            result: dict[str, Any] = super().run(*args, **kwargs)
+        except Exception as error:
+            if isinstance(error, RunRefusedError) or (refusal := _refusal(error)) is None:
+                raise
+            raise refusal from error
+        return result

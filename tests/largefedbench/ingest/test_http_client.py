@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+
+import httpx
+import pytest
+import respx
+from pydantic import SecretStr
+
+from fedtext.largefedbench.ingest.credentials import HeaderKey
+from fedtext.largefedbench.ingest.errors import RefusedError, UnusableAnswerError
+from fedtext.largefedbench.ingest.http_client import HttpClient
+from fedtext.params.ingest import Requests
+from tests.largefedbench.ingest.conftest import CONTACT, FakeTime
+
+URL = "https://source.example/page"
+OK = httpx.Response(200, content=b"page")
+
+
+class Sent(httpx.SyncByteStream):
+    """Bytes as they came over the wire; httpx decodes a `content` before the client sees it."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __iter__(self) -> Iterator[bytes]:
+        for start in range(0, len(self._data), 100):
+            yield self._data[start : start + 100]
+
+
+def sent(encoding: str, data: bytes) -> httpx.Response:
+    return httpx.Response(200, headers={"Content-Encoding": encoding}, stream=Sent(data))
+
+
+def body(data: bytes) -> bytes:
+    return data
+
+
+def answers(router: respx.MockRouter, *responses: httpx.Response | Exception) -> respx.Route:
+    return router.get(URL).mock(side_effect=list(responses))
+
+
+def test_who_asks_is_said(respx_mock: respx.MockRouter, client: HttpClient) -> None:
+    route = answers(respx_mock, OK)
+    assert client.fetch(URL, body) == b"page"
+    agent = route.calls.last.request.headers["User-Agent"]
+    assert CONTACT in agent
+    assert agent.startswith("fedtext")
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(("header", "wait"), [("17", 17.0), ("Sat, 01 Jun 2024 12:00:42 GMT", 42.0), ("later", 1.0)])
+def test_a_busy_server_is_waited_for(
+    respx_mock: respx.MockRouter, client: HttpClient, time: FakeTime, status: int, header: str, wait: float
+) -> None:
+    answers(respx_mock, httpx.Response(status, headers={"Retry-After": header}), OK)
+    assert client.fetch(URL, body) == b"page"
+    assert time.waits == [wait]
+
+
+def test_without_retry_after_waits_double(respx_mock: respx.MockRouter, client: HttpClient, time: FakeTime) -> None:
+    answers(respx_mock, httpx.Response(503), httpx.Response(429), OK)
+    assert client.fetch(URL, body) == b"page"
+    assert time.waits == [1.0, 2.0]
+
+
+def test_a_wait_too_long_is_refused_at_once(respx_mock: respx.MockRouter, client: HttpClient, time: FakeTime) -> None:
+    route = answers(respx_mock, httpx.Response(429, headers={"Retry-After": "101"}), OK)
+    with pytest.raises(RefusedError, match=r"wait 101 s.*resumes"):
+        client.fetch(URL, body)
+    assert route.call_count == 1
+    assert time.waits == []
+
+
+@pytest.mark.parametrize(
+    "fault", [httpx.ConnectTimeout("slow"), httpx.ReadError("cut"), httpx.RemoteProtocolError("short")]
+)
+def test_a_broken_connection_is_tried_again(respx_mock: respx.MockRouter, client: HttpClient, fault: Exception) -> None:
+    answers(respx_mock, fault, OK)
+    assert client.fetch(URL, body) == b"page"
+
+
+def test_attempts_end(respx_mock: respx.MockRouter, client: HttpClient, time: FakeTime) -> None:
+    route = answers(respx_mock, *[httpx.Response(500)] * 9)
+    with pytest.raises(UnusableAnswerError, match=r"source\.example/page answered 500"):
+        client.fetch(URL, body)
+    assert (route.call_count, time.waits) == (3, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("status", [400, 405, 414])
+def test_an_error_of_ours_is_not_repeated(respx_mock: respx.MockRouter, client: HttpClient, status: int) -> None:
+    route = answers(respx_mock, httpx.Response(status), OK)
+    with pytest.raises(UnusableAnswerError, match=str(status)):
+        client.fetch(URL, body)
+    assert route.call_count == 1
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_stops_everything(respx_mock: respx.MockRouter, client: HttpClient, status: int) -> None:
+    route = answers(respx_mock, httpx.Response(status), OK)
+    with pytest.raises(RefusedError, match="key is missing or not valid"):
+        client.fetch(URL, body)
+    assert route.call_count == 1
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_what_is_not_there_is_none(respx_mock: respx.MockRouter, client: HttpClient, status: int) -> None:
+    answers(respx_mock, httpx.Response(status, content=b"no such page"))
+    assert client.fetch(URL, body) is None
+
+
+def test_gzip_is_undone(respx_mock: respx.MockRouter, client: HttpClient) -> None:
+    answers(respx_mock, sent("gzip", gzip.compress(b"page" * 999)))
+    assert client.fetch(URL, body) == b"page" * 999
+
+
+def test_truncated_gzip_is_noticed_and_asked_for_again(respx_mock: respx.MockRouter, client: HttpClient) -> None:
+    whole = gzip.compress(b"page %d " * 999)
+    cut = [sent("gzip", whole[:-n]) for n in (4, len(whole) - 12)]
+    route = answers(respx_mock, *cut, sent("gzip", whole))
+    assert client.fetch(URL, body) == b"page %d " * 999
+    assert route.call_count == 3
+
+
+def test_broken_gzip_is_named(respx_mock: respx.MockRouter, client: HttpClient) -> None:
+    answers(respx_mock, *[sent("gzip", b"\x1f\x8bnot gzip at all") for _ in range(3)])
+    with pytest.raises(UnusableAnswerError, match="broken gzip"):
+        client.fetch(URL, body)
+
+
+def test_another_encoding_is_not_guessed(respx_mock: respx.MockRouter, client: HttpClient) -> None:
+    answers(respx_mock, *[sent("br", zlib.compress(b"page")) for _ in range(3)])
+    with pytest.raises(UnusableAnswerError, match="'br' was not asked for"):
+        client.fetch(URL, body)
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_a_body_too_large_is_not_swallowed(respx_mock: respx.MockRouter, time: FakeTime, encoding: str) -> None:
+    small = HttpClient(CONTACT, 0.0, Requests(largest_body=1000), time.clock)
+    data = bytes(10**6) if encoding == "identity" else gzip.compress(bytes(10**6))
+    route = answers(respx_mock, *[sent(encoding, data) for _ in range(9)])
+    with pytest.raises(UnusableAnswerError, match="larger than 1000 bytes"):
+        small.fetch(URL, body)
+    assert route.call_count == 1
+
+
+def test_a_bad_body_is_asked_for_again(respx_mock: respx.MockRouter, client: HttpClient) -> None:
+    def read(data: bytes) -> bytes:
+        if data == b"error":
+            raise UnusableAnswerError("an error inside")
+        return data
+
+    route = answers(respx_mock, httpx.Response(200, content=b"error"), OK)
+    assert client.fetch(URL, read) == b"page"
+    assert route.call_count == 2
+
+
+def test_a_key_follows_no_redirect_and_stays_out_of_the_url(respx_mock: respx.MockRouter, client: HttpClient) -> None:
+    route = answers(respx_mock, httpx.Response(302, headers={"Location": "https://elsewhere.example/"}))
+    elsewhere = respx_mock.get("https://elsewhere.example/").mock(return_value=OK)
+    with pytest.raises(UnusableAnswerError, match="302"):
+        client.fetch(URL, body, auth=HeaderKey("X-Api-Key", SecretStr("hush")))
+    assert route.calls.last.request.headers["X-Api-Key"] == "hush"
+    assert "hush" not in str(route.calls.last.request.url)
+    elsewhere.mock(return_value=OK)
+    assert elsewhere.call_count == 0
+    answers(respx_mock, httpx.Response(302, headers={"Location": "https://elsewhere.example/"}))
+    assert client.fetch(URL, body) == b"page"
+
+
+def test_requests_are_kept_apart(respx_mock: respx.MockRouter, time: FakeTime) -> None:
+    polite = HttpClient(CONTACT, 1.0, Requests(), time.clock)
+    respx_mock.get(URL).mock(return_value=OK)
+    for _ in range(4):
+        polite.fetch(URL, body)
+    assert time.waits == [1.0, 1.0, 1.0]

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedtext.largefedbench.build import build_snapshot
+from fedtext.largefedbench.ingest.errors import IngestError, RefusedError, StoredWindowError, UnusableAnswerError
+from fedtext.largefedbench.ingest.pull import pull
+from fedtext.largefedbench.raw_pages import RawPageError
+from fedtext.largefedbench.snapshot import provenance, read_snapshot
+from fedtext.largefedbench.sources import SOURCES, raw_pages
+from fedtext.largefedbench.tokens import load_tokenizer
+from fedtext.largefedbench.turns import SPEECH
+from fedtext.models.language_model import bundled
+from fedtext.params.ingest import LIVE_SOURCES, Ingest
+from fedtext.params.largefedbench import LargeFedBench
+from tests.largefedbench.ingest.conftest import ENVIRONMENT
+from tests.largefedbench.ingest.local_server import LocalSources, local_sources, parameters
+
+ROOT = Path(__file__).parents[3]
+# Twelve weeks: seven preprints each; three sitting days each, of which some are not published; 24 notes in all.
+SPEECHES = {"biorxiv": 84, "medrxiv": 84, "uk": 36, "ca": 34, "us": 33, "pubmed": 36, "openreview": 24}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalSources]:
+    with local_sources() as running:
+        yield running
+
+
+def run(server: LocalSources, raw_dir: Path, source: str = "biorxiv", **more: Any) -> dict[str, Any]:
+    params = {**parameters(server.base), "source": source, "raw_dir": str(raw_dir), **more}
+    return pull(Ingest.model_validate(params), environment=ENVIRONMENT)
+
+
+@pytest.mark.parametrize("source", LIVE_SOURCES)
+def test_the_builder_reads_what_was_pulled(server: LocalSources, tmp_path: Path, source: str) -> None:
+    report = run(server, tmp_path, source)
+    kinds = []
+    for page in raw_pages(tmp_path, SOURCES[source]):
+        turns = list(SOURCES[source].parse(page))
+        assert not [turn for turn in turns if isinstance(turn, RawPageError)]
+        kinds += [turn.kind for turn in turns if not isinstance(turn, RawPageError)]
+    assert kinds.count(SPEECH) == SPEECHES[source]
+    assert report["failed"] == {}
+    assert report["windows_pulled"] == (1 if source == "openreview" else 12)
+
+
+def test_a_snapshot_is_built_from_what_was_pulled(server: LocalSources, tmp_path: Path) -> None:
+    """All seven sources into one directory, one build from it: every record that came is a client, none twice."""
+    for source in LIVE_SOURCES:
+        run(server, tmp_path / "raw", source)
+    tokenizer = load_tokenizer(bundled("generator"), name="bundled:generator")
+    params = LargeFedBench(snapshot="2024.1")
+    snapshot = build_snapshot(params, tokenizer, raw_dir=tmp_path / "raw", out_dir=tmp_path / "snapshots")
+    facts = provenance(snapshot)
+    assert {name: counts["clients"] for name, counts in facts["sources"].items()} == SPEECHES
+    assert facts["bad_pages"] == []
+    parliaments = SPEECHES["ca"] + SPEECHES["uk"] + SPEECHES["us"]
+    assert sum(split["clients"] for split in facts["configs"]["congress"].values()) == parliaments
+    assert len(read_snapshot(snapshot, "congress")) == parliaments
+    assert sum(one["query"].get("session") == "44-1" for one in facts["queries"]) == 12  # what was asked, by window
+
+
+def test_a_second_pull_asks_for_nothing(server: LocalSources, tmp_path: Path) -> None:
+    run(server, tmp_path)
+    asked = server.count
+    assert run(server, tmp_path)["windows_done_before"] == 12
+    assert server.count == asked
+
+
+def test_more_weeks_leave_the_first_ones_alone(server: LocalSources, tmp_path: Path) -> None:
+    run(server, tmp_path, to_date="2024-01-17")
+    before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.rglob("*.gz")}
+    report = run(server, tmp_path, from_date="2024-01-10", to_date="2024-02-01")
+    assert (report["windows_done_before"], report["windows_pulled"]) == (2, 2)
+    assert all((p.stat().st_mtime_ns, p.read_bytes()) == seen for p, seen in before.items())
+
+
+def test_a_week_not_settled_waits(server: LocalSources, tmp_path: Path) -> None:
+    report = run(server, tmp_path, today="2024-03-20", settle_days=14)
+    assert (report["windows_pulled"], report["windows_waiting"]) == (9, 3)
+    later = run(server, tmp_path, today="2024-04-08", settle_days=14)
+    assert (later["windows_done_before"], later["windows_pulled"], later["windows_waiting"]) == (9, 3, 0)
+
+
+def test_to_date_is_today_unless_said(server: LocalSources, tmp_path: Path) -> None:
+    report = run(server, tmp_path, from_date="2024-01-01", to_date=None, today="2024-01-30", settle_days=0)
+    assert (report["windows_pulled"], report["windows_waiting"]) == (4, 1)
+
+
+def test_another_query_is_refused(server: LocalSources, tmp_path: Path) -> None:
+    run(server, tmp_path, "pubmed", to_date="2024-01-02")
+    pubmed = {**parameters(server.base)["pubmed"], "term": "heart[title]"}
+    with pytest.raises(StoredWindowError, match=r"was pulled by .*hasabstract.*not by .*heart"):
+        run(server, tmp_path, "pubmed", to_date="2024-01-02", pubmed=pubmed)
+
+
+def test_a_failed_week_stops_or_is_listed(server: LocalSources, tmp_path: Path) -> None:
+    def broken_second_week(count: int) -> int | None:
+        return 10 if begun + 4 <= count < begun + 7 else None  # three pages a week; all attempts at the fourth
+
+    begun = server.count
+    server.before_answer = broken_second_week
+    try:
+        with pytest.raises(UnusableAnswerError, match=r"2024-01-08/2024-01-14/0/json: RemoteProtocolError"):
+            run(server, tmp_path)
+        begun = server.count - 3
+        report = run(server, tmp_path, on_failed_window="continue")
+    finally:
+        server.before_answer = lambda count: None
+    assert list(report["failed"]) == ["2024-W02"]
+    assert (report["windows_done_before"], report["windows_pulled"]) == (1, 10)
+    assert run(server, tmp_path)["windows_pulled"] == 1
+
+
+@pytest.mark.parametrize("values", [{"source": None}, {"raw_dir": None}])
+def test_source_and_directory_are_asked_for(values: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match=r"ingest\.source=<biorxiv\|.*ingest\.raw_dir=DIR"):
+        pull(Ingest.model_validate({"source": "uk", "raw_dir": str(tmp_path), **values}), environment=ENVIRONMENT)
+
+
+def test_nobody_pulls_without_a_contact(tmp_path: Path) -> None:
+    with pytest.raises(IngestError, match="FEDTEXT_CONTACT is not set"):
+        pull(Ingest(source="uk", raw_dir=str(tmp_path)), environment={})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"preprints": {"base_url": "http://api.biorxiv.org"}}, {"us": {"listing_url": "ftp://api.govinfo.gov"}},
+        {"us": {"base_url": "https://govinfo.gov/?api_key=1"}}, {"ca": {"sessions": "44"}},
+        {"uk": {"chambers": "lords"}},
+        {"from_date": "2024-02-01", "to_date": "2024-01-01"}, {"source": "reddit"}, {"api_key": "x"},
+    ],
+)  # fmt: skip
+def test_parameters_are_checked(values: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        Ingest.model_validate(values)
+
+
+@pytest.mark.slow
+def test_from_the_command_line(server: LocalSources, tmp_path: Path) -> None:
+    values = {
+        "data_root": tmp_path, "ingest.source": "biorxiv", "ingest.today": "2024-06-01", "ingest.to_date": "2024-01-02",
+        "ingest.from_date": "2024-01-02", "ingest.preprints.base_url": f"{server.base}/preprints",
+    }  # fmt: skip
+    command = [str(Path(sys.executable).with_name("kedro")), "run", "--pipelines", "ingest", "--params"]
+    command.append(",".join(f"{name}={value}" for name, value in values.items()))
+    environment = {**ENVIRONMENT, "FEDTEXT_PROGRESS": "0", "FEDTEXT_TRACKING": "off", "PATH": "/usr/bin:/bin"}
+    for _ in range(2):
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert len(list((tmp_path / "01_raw" / "biorxiv" / "2024-W01").glob("*.json.gz"))) == 3
+    assert "'windows_done_before': 1" in done.stdout + done.stderr
+    del environment["FEDTEXT_CONTACT"]
+    refused = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "FEDTEXT_CONTACT is not set" in refused.stderr + refused.stdout
+    assert "Traceback" not in refused.stderr + refused.stdout

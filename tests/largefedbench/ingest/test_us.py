@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import respx
+
+from fedtext.largefedbench.ingest import us
+from fedtext.largefedbench.ingest.errors import RefusedError, UnsteadyWindowError, UnusableAnswerError
+from tests.largefedbench.ingest import shapes
+from tests.largefedbench.ingest.conftest import FakeTime
+
+Pull = Callable[..., dict[str, Any]]
+LISTING = "https://api.govinfo.gov/published/2024-03-18/2024-03-24"
+DAYS = ["2024-03-18", "2024-03-19"]
+IDS = [f"CREC-{day}" for day in DAYS]
+
+
+def ok(content: bytes) -> httpx.Response:
+    return httpx.Response(200, content=content)
+
+
+def serve_days(router: respx.MockRouter, *days: str) -> None:
+    for day in days:
+        router.get(f"https://www.govinfo.gov/content/pkg/CREC-{day}.zip").mock(return_value=ok(shapes.crec(day)))
+
+
+def done(root: Path) -> dict[str, Any]:
+    note: dict[str, Any] = json.loads((root / "us" / "2024-W12" / "_done.json").read_text("utf-8"))
+    return note
+
+
+def test_the_list_is_followed_and_packages_reduced(
+    respx_mock: respx.MockRouter, pull_week: Pull, tmp_path: Path
+) -> None:
+    following = f"{LISTING}?offsetMark=AoE&pageSize=1000&collection=CREC&api_key=leaked"
+    second = respx_mock.get(LISTING, params={"offsetMark": "AoE"}).mock(return_value=ok(shapes.packages(IDS[1:], "2")))
+    first = respx_mock.get(LISTING, params={"offsetMark": "*", "collection": "CREC"})
+    first.mock(return_value=ok(shapes.packages(IDS[:1], 2, following)))
+    serve_days(respx_mock, *DAYS)
+    pull_week("us")
+    assert "api_key" not in second.calls.last.request.url.params
+    with zipfile.ZipFile(tmp_path / "us" / "2024-W12" / f"{IDS[0]}.zip") as package:
+        assert package.namelist() == [f"{IDS[0]}/html/{IDS[0]}-pt1-PgH1200-2.htm", f"{IDS[0]}/mods.xml"]
+    assert (done(tmp_path)["records"], done(tmp_path)["notes"]) == (2, {"granules": 2})
+
+
+def test_a_package_made_again_gives_the_same_bytes() -> None:
+    early, late = (shapes.crec(DAYS[0], stamp=(year, 1, 1, 0, 0, 0)) for year in (2023, 2025))
+    assert early != late
+    assert us.reduced_package(IDS[0], early) == us.reduced_package(IDS[0], late)
+
+
+def test_a_package_still_being_made_is_waited_for(
+    respx_mock: respx.MockRouter, pull_week: Pull, time: FakeTime
+) -> None:
+    respx_mock.get(LISTING).mock(return_value=ok(shapes.packages(IDS[:1])))
+    busy = httpx.Response(503, headers={"Retry-After": "30"}, content=shapes.HTML_ERROR)
+    url = f"https://www.govinfo.gov/content/pkg/{IDS[0]}.zip"
+    route = respx_mock.get(url).mock(side_effect=[busy, busy, ok(shapes.crec(DAYS[0]))])
+    pull_week("us", us={"interval": 0.0})
+    assert (route.call_count, time.waits) == (3, [30.0, 30.0])
+
+
+def test_a_day_listed_and_not_there_and_other_packages(
+    respx_mock: respx.MockRouter, pull_week: Pull, tmp_path: Path
+) -> None:
+    respx_mock.get(LISTING).mock(return_value=ok(shapes.packages([*IDS, "CREC-2024-03-18-errata"])))
+    serve_days(respx_mock, DAYS[0])
+    respx_mock.get(f"https://www.govinfo.gov/content/pkg/{IDS[1]}.zip").mock(return_value=httpx.Response(404))
+    pull_week("us")
+    assert done(tmp_path)["missing"] == {IDS[1]: "listed but not there"}
+    assert list(done(tmp_path)["rejected"]) == ["CREC-2024-03-18-errata"]
+    assert done(tmp_path)["reconciled"] is True
+
+
+def test_a_count_that_does_not_match_the_list(respx_mock: respx.MockRouter, pull_week: Pull) -> None:
+    respx_mock.get(LISTING).mock(return_value=ok(shapes.packages(IDS[:1], 2)))
+    serve_days(respx_mock, DAYS[0])
+    with pytest.raises(UnsteadyWindowError, match="says 2 records, 1 came"):
+        pull_week("us")
+
+
+def test_a_list_that_leads_elsewhere_gets_no_key(respx_mock: respx.MockRouter, pull_week: Pull) -> None:
+    respx_mock.get(LISTING).mock(return_value=ok(shapes.packages(IDS[:1], 2, "https://evil.example/published")))
+    with pytest.raises(UnusableAnswerError, match=r"leads to evil\.example"):
+        pull_week("us")
+
+
+def test_a_refused_key_is_named(respx_mock: respx.MockRouter, pull_week: Pull) -> None:
+    respx_mock.get(LISTING).mock(return_value=httpx.Response(403, json={"error": {"code": "API_KEY_INVALID"}}))
+    with pytest.raises(RefusedError, match="the key is missing or not valid"):
+        pull_week("us")
+
+
+def test_no_key_no_request(respx_mock: respx.MockRouter, pull_week: Pull) -> None:
+    with pytest.raises(RefusedError, match="GOVINFO_API_KEY"):
+        pull_week("us", environment={"FEDTEXT_CONTACT": "corpus@example.org"})
+    assert respx_mock.calls.call_count == 0
+
+
+def large() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("CREC-2024-03-18/mods.xml", bytes(3 * 10**6))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (shapes.HTML_ERROR, "not a whole zip"),
+        (b"", "not a whole zip"),
+        (shapes.crec(DAYS[0])[:-200], "not a whole zip"),
+        (shapes.crec(DAYS[0]).replace(b"river rose", b"river sank"), "not a whole zip"),
+        (shapes.crec(DAYS[0], mods=shapes.bomb("mods")), "declares the entity"),
+        (shapes.crec(DAYS[0], mods=b"<html/>"), "root element is <html>"),
+        (shapes.crec(DAYS[0]).replace(b"/html/", b"/text/"), "without html files"),
+        (shapes.crec(DAYS[0]).replace(b"mods.xml", b"mods.txt"), "without mods.xml"),
+        (large(), "holds more than"),
+    ],
+)
+def test_a_bad_package_is_refused(monkeypatch: pytest.MonkeyPatch, body: bytes, reason: str) -> None:
+    monkeypatch.setattr(us, "LARGEST_PACKAGE", 10**6)
+    with pytest.raises(UnusableAnswerError, match=reason):
+        us.reduced_package(IDS[0], body)

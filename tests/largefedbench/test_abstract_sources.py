@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedtext.largefedbench.raw_pages import RawPage, RawPageError
+from fedtext.largefedbench.sources import biorxiv, openreview, pubmed, scitldr
+from fedtext.largefedbench.turns import Turn
+
+from .pages import OPENREVIEW, PREPRINTS, PUBMED, SCITLDR, preprint, preprint_page
+
+
+def page(tmp_path: Path, data: bytes, name: str) -> RawPage:
+    path = tmp_path / name.replace("/", "_")
+    path.write_bytes(data)
+    return RawPage(name, path)
+
+
+def rows(tmp_path: Path, rows: list[object], server: str = "biorxiv") -> list[Turn]:
+    return list(biorxiv.parse(page(tmp_path, preprint_page(rows), f"{server}/0.json")))
+
+
+def test_preprints_by_kind(tmp_path: Path) -> None:
+    assert [(t.client_id, t.kind) for t in rows(tmp_path, list(PREPRINTS))] == [
+        ("2024-05-02.biorxiv.10.1101/1", "speech"),
+        ("2024-06-01.biorxiv.10.1101/1.v2", "later_version"),
+        ("2024-05-02.biorxiv.10.1101/2", "licence_not_kept"),
+        ("2024-05-02.biorxiv.10.1101/3", "empty_abstract"),
+        ("2024-05-02.biorxiv.10.1101/4", "withdrawn"),
+        ("2024-05-02.biorxiv.10.1101/5", "speech"),
+        ("malformed.biorxiv/0.json.6", "malformed_row"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"title": "Opioid withdrawal alters synaptic plasticity in mice"}, "speech"),
+        ({"title": "Alcohol withdrawal and sleep"}, "speech"),
+        ({"title": "Safety of withdrawn drugs"}, "speech"),
+        ({"abstract": "Participants who had withdrawn from the study were asked again."}, "speech"),
+        ({"title": "[WITHDRAWN] On bones"}, "withdrawn"),
+        ({"title": "WITHDRAWN: On bones"}, "withdrawn"),
+        ({"abstract": "Withdrawal StatementThe paper had a fault."}, "withdrawn"),
+        ({"abstract": " The authors have withdrawn this manuscript."}, "withdrawn"),
+        ({"abstract": "This preprint has been withdrawn by its author."}, "withdrawn"),
+        ({"title": "WITHDRAWN: On bones", "license": "../../../escaped"}, "licence_not_kept"),
+    ],
+)
+def test_only_a_withdrawal_notice_is_withdrawn(tmp_path: Path, change: dict[str, object], kind: str) -> None:
+    (turn,) = rows(tmp_path, [preprint("10.1101/9") | change])
+    assert turn.kind == kind
+
+
+def test_version_may_be_a_number_and_the_server_is_the_directory(tmp_path: Path) -> None:
+    (turn,) = rows(tmp_path, [preprint("10.1101/9", version=1)], "medrxiv")
+    assert (turn.kind, turn.source) == ("speech", "medrxiv")
+    assert turn.url == "https://www.medrxiv.org/content/10.1101/9v1"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"date": "2024-13-01"}, {"date": None}, {"abstract": 7}, {"doi": ""}, {"version": None}, {"title": []}],
+)
+def test_a_row_of_the_wrong_shape_is_counted(tmp_path: Path, change: dict[str, object]) -> None:
+    (turn,) = rows(tmp_path, [preprint("10.1101/9") | change])
+    assert turn.kind == "malformed_row"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (preprint_page([], status="no posts found"), "answered 'no posts found'"),
+        (b"<html>busy</html>", "JSONDecodeError"),
+        (b'{"messages": [{"status": "ok"}]}', "KeyError: 'collection'"),
+        (b'{"messages": [{"status": "ok"}], "collection": {}}', "collection is not a list"),
+        (b"[]", "TypeError"),
+        (preprint_page([preprint("1")])[:-40], "JSONDecodeError"),
+    ],
+)
+def test_a_page_that_is_no_page_is_named(tmp_path: Path, data: bytes, reason: str) -> None:
+    with pytest.raises(RawPageError, match=rf"biorxiv/0.json.*{reason}"):
+        list(biorxiv.parse(page(tmp_path, data, "biorxiv/0.json")))
+
+
+def test_pubmed(tmp_path: Path) -> None:
+    turns = list(pubmed.parse(page(tmp_path, PUBMED.encode(), "pubmed/0.xml")))
+    assert [(t.client_id, t.kind) for t in turns] == [
+        ("2024-03-01.pubmed.11", "speech"),
+        ("2024-01-01.pubmed.12", "empty_abstract"),
+        ("malformed.pubmed/0.xml.2", "malformed_row"),
+    ]
+    assert [p.text for p in turns[0].paragraphs] == ["We looked at bones.", "They grew."]
+
+
+def pubmed_article(issue: str, article: str = "", entrez: str = "", pubmed: str = "") -> str:
+    """An article with these contents of its date elements; none where empty."""
+    history = [("entrez", entrez), ("pubmed", pubmed), ("received", "<Year>2020</Year>")]
+    dates = "".join(f'<PubMedPubDate PubStatus="{status}">{date}</PubMedPubDate>' for status, date in history if date)
+    electronic = f"<ArticleDate>{article}</ArticleDate>" if article else ""
+    return (
+        "<PubmedArticle><MedlineCitation><PMID>7</PMID><Article><Journal><JournalIssue>"
+        f"<PubDate>{issue}</PubDate></JournalIssue></Journal>{electronic}</Article></MedlineCitation>"
+        f"<PubmedData><History>{dates}</History></PubmedData></PubmedArticle>"
+    )
+
+
+def day(year: int, month: int | str, day: int) -> str:
+    return f"<Year>{year}</Year><Month>{month}</Month><Day>{day}</Day>"
+
+
+@pytest.mark.parametrize(
+    ("article", "date"),
+    [
+        (pubmed_article(day(2025, "Mar", 1), entrez=day(2024, 11, 20)), "2024-11-20"),
+        (pubmed_article(day(2025, "Mar", 1), pubmed=day(2024, 11, 21), entrez=day(2024, 11, 22)), "2024-11-21"),
+        (pubmed_article(day(2025, "Mar", 1), article=day(2024, 10, 5), entrez=day(2024, 11, 20)), "2024-10-05"),
+        (pubmed_article(day(2024, "Oct", 1), article=day(2024, 12, 5), entrez=day(2024, 12, 6)), "2024-10-01"),
+        (pubmed_article("<MedlineDate>2024 Nov-Dec</MedlineDate>", entrez=day(2024, 12, 2)), "2024-12-02"),
+        (pubmed_article("<MedlineDate>2024 Nov-Dec</MedlineDate>"), ""),
+        (pubmed_article(day(2024, 2, 30), entrez=day(2024, 3, 4)), "2024-03-04"),
+    ],
+)
+def test_a_pubmed_article_is_dated_by_the_first_day_it_was_public(tmp_path: Path, article: str, date: str) -> None:
+    xml = f"<PubmedArticleSet>{article}</PubmedArticleSet>".encode()
+    (turn,) = pubmed.parse(page(tmp_path, xml, "pubmed/0.xml"))
+    assert turn.date == date
+
+
+def test_openreview(tmp_path: Path) -> None:
+    turns = list(openreview.parse(page(tmp_path, json.dumps(OPENREVIEW).encode(), "openreview/0.json")))
+    assert [(t.client_id, t.kind, t.label) for t in turns] == [
+        ("2022-10-17.openreview.r1", "speech", "Theory | 6: marginally above"),
+        ("malformed.openreview/0.json.1", "malformed_row", ""),
+    ]
+    assert " ".join(p.text for p in turns[0].paragraphs) == "The paper studies ferries. It is clear."
+
+
+def test_scitldr(tmp_path: Path) -> None:
+    turns = list(scitldr.parse(page(tmp_path, SCITLDR.encode(), "scitldr/dev.jsonl")))
+    assert [t.kind for t in turns] == ["speech", "malformed_row", "malformed_row", "malformed_row"]
+    assert turns[0].client_id == "undated.scitldr.p1"
+
+
+def test_only_a_line_feed_ends_a_line_of_scitldr(tmp_path: Path) -> None:
+    lines = [f'{{"paper_id": "p{n}", "title": "T", "abstract": "One\u2028two\u0085three."}}' for n in range(2)]
+    turns = list(scitldr.parse(page(tmp_path, "\r\n".join([*lines, ""]).encode(), "scitldr/dev.jsonl")))
+    assert [(t.client_id, t.kind) for t in turns] == [
+        ("undated.scitldr.p0", "speech"), ("undated.scitldr.p1", "speech")
+    ]  # fmt: skip

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedtext.largefedbench.build import build_snapshot
+from fedtext.largefedbench.diff import compare, render_diff
+from fedtext.largefedbench.exports import export_popri, export_seven_fields
+from fedtext.largefedbench.manifest import SnapshotError
+from fedtext.largefedbench.snapshot import read_table
+from fedtext.largefedbench.tokens import ChunkTokenizer
+from fedtext.params.corpus import Chunking
+from fedtext.params.largefedbench import LargeFedBench
+
+from .pages import CANADA, preprint, preprint_page
+
+
+def build(raw: Path, out: Path, words: ChunkTokenizer, name: str, **changes: object) -> Path:
+    params = LargeFedBench(snapshot=name, chunking=Chunking(length=4, min_tokens=2), **changes)
+    return build_snapshot(params, words, raw_dir=raw, out_dir=out)
+
+
+def test_popri_export(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    snapshot = build(raw, tmp_path, words, "a")
+    number = export_popri(snapshot, "congress", None, tmp_path / "popri.json")
+    exported = json.loads((tmp_path / "popri.json").read_text("utf-8"))
+    chunks = read_table(snapshot, "congress", "chunks").to_pandas()
+    assert number == len(exported) == chunks["client_id"].nunique()
+    assert {client: len(texts) for client, texts in exported.items()} == chunks["client_id"].value_counts().to_dict()
+    assert exported["2024-07-30.uk.debate.1.2"] == ["What steps she is", "taking to improve school", "buses in Wales."]
+
+
+def test_seven_field_export(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    snapshot = build(raw, tmp_path, words, "a")
+    number = export_seven_fields(snapshot, "congress", None, tmp_path / "seven.json")
+    exported = json.loads((tmp_path / "seven.json").read_text("utf-8"))
+    assert number == len(exported) == 6
+    assert all(list(one) == ["url", "date_str", "title", "speaker", "data", "chamber", "country"] for one in exported)
+    assert {one["country"] for one in exported} == {"USA", "GBR", "CA"}
+
+
+def test_exports_verify_first(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    snapshot = build(raw, tmp_path, words, "a")
+    (snapshot / "README.md").write_text("changed", "utf-8")
+    with pytest.raises(SnapshotError, match=r"README\.md"):
+        export_popri(snapshot, "congress", None, tmp_path / "popri.json")
+    assert not (tmp_path / "popri.json").exists()
+
+
+def test_diff_says_who_came_went_and_changed(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    old = build(raw, tmp_path, words, "a")
+    (raw / "biorxiv/new.json").write_bytes(preprint_page([preprint("10.1101/n", date="2024-06-03")]))
+    (raw / "ca/HAN096-E.XML.xml").write_text(CANADA.replace("every morning", "every evening"), "utf-8")
+    (raw / "pubmed/0.xml").unlink()
+    new = build(raw, tmp_path, words, "b")
+    difference = compare(old, new)
+    assert difference["totals"] == {"added": 1, "removed": 1, "altered": 1, "moved": 0}
+    assert difference["clients"]["congress"]["altered"] == ["2024-05-09.ca.100"]
+    assert difference["clients"]["pubmed"]["removed"] == ["2024-03-01.pubmed.11"]
+    assert difference["changes"] == [
+        {"config": "biorxiv", "change": "added", "source": "biorxiv", "month": "2024-06", "clients": 1},
+        {"config": "congress", "change": "altered", "source": "ca", "month": "2024-05", "clients": 1},
+        {"config": "pubmed", "change": "removed", "source": "pubmed", "month": "2024-03", "clients": 1},
+    ]
+    assert difference["parameters"] == {}
+    assert "| congress | ca | 2024-05 | altered | 1 |" in render_diff(difference)
+
+
+def test_a_snapshot_does_not_differ_from_itself(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    snapshot = build(raw, tmp_path, words, "a")
+    difference = compare(snapshot, snapshot)
+    assert set(difference["totals"].values()) == {0}
+    assert difference["changes"] == []
+
+
+def test_changed_parameters_are_named(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    old = build(raw, tmp_path, words, "a")
+    new = build(raw, tmp_path, words, "b", cleaning="published")
+    assert compare(old, new)["parameters"]["cleaning"] == ["clean", "published"]
+    with pytest.raises(SnapshotError, match="nowhere"):
+        compare(old, tmp_path / "nowhere")

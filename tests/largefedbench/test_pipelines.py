@@ -1,0 +1,178 @@
+"""The nodes of `largefedbench`, `largefedbench_diff` and `snapshot`, called as Kedro calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import get_args
+
+import numpy as np
+import pytest
+import yaml
+
+from fedtext.corpora.records import RECORD_COLUMNS, SPLIT_COLUMN
+from fedtext.largefedbench.figure_data import sample_speeches, tokens_of_clients
+from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_config
+from fedtext.largefedbench.licenses import LICENSES
+from fedtext.largefedbench.manifest import SnapshotError
+from fedtext.largefedbench.tokens import ChunkTokenizer
+from fedtext.params.corpus import Corpus
+from fedtext.params.largefedbench import LargeFedBench, LicenseId
+from fedtext.params.privacy import Privacy
+from fedtext.pipelines.largefedbench.nodes import build_largefedbench, describe_largefedbench, draw_largefedbench
+from fedtext.pipelines.largefedbench_diff.nodes import compare_snapshots
+from fedtext.pipelines.snapshot.nodes import read_private_snapshot
+from fedtext.resuming.fingerprint import FileDigests, local_paths
+from fedtext.system.refusal import RunRefusedError, explanation
+
+from .conftest import PROJECT
+
+PRIVACY = Privacy(epsilon=1.0, delta=1e-5)
+
+
+@pytest.fixture
+def params(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> LargeFedBench:
+    (tmp_path / "tokenizer.json").write_text(words.definition, "utf-8")
+    return LargeFedBench(
+        raw_dir=str(raw),
+        out_dir=str(tmp_path / "snapshots"),
+        snapshot=2025.1,
+        tokenizer=str(tmp_path / "tokenizer.json"),
+    )
+
+
+def test_from_raw_pages_to_records(params: LargeFedBench) -> None:
+    snapshot = build_largefedbench(params)
+    assert Path(snapshot) == Path(params.out_dir) / "2025.1"
+    facts, card = describe_largefedbench(snapshot)
+    assert facts["sources"]["ca"]["clients"] == 2
+    assert "| whole turn | chair |" in card
+    records = read_private_snapshot(
+        Corpus(source="snapshot", snapshot=2025.1, config="congress"), PRIVACY, params.out_dir
+    )
+    assert tuple(records.columns) == (*RECORD_COLUMNS, SPLIT_COLUMN)
+    assert len(records) == 6
+    few, more = (
+        read_private_snapshot(
+            Corpus(source="snapshot", snapshot=snapshot, config="congress", max_clients=n), PRIVACY, params.out_dir
+        )
+        for n in (3, 5)
+    )
+    assert 0 < len(few) < len(more) < 6  # about so many: a hash of its id takes each, whoever else is there
+    assert set(few["client_id"]) < set(more["client_id"]) < set(records["client_id"])
+    assert few["client_id"].is_monotonic_increasing
+
+
+def test_diff_by_name(params: LargeFedBench) -> None:
+    build_largefedbench(params)
+    build_largefedbench(params.model_copy(update={"snapshot": "2025.2", "sources": ("ca", "us")}))
+    difference, changes = compare_snapshots(2025.1, "2025.2", params)
+    assert difference["totals"] == {"added": 0, "removed": 7, "altered": 0, "moved": 0}
+    assert changes.startswith("# 2025.1 -> 2025.2")
+
+
+def test_a_byte_that_changes_later_is_noticed_by_the_next_run(params: LargeFedBench) -> None:
+    """The directory that the parameter names is an input by content: the reading node is no longer up to date."""
+    snapshot = Path(build_largefedbench(params))
+    (named,) = local_paths(params.out_dir)
+    before = FileDigests().of(named)
+    assert FileDigests().of(named) == before
+    table = next((snapshot / "congress" / "clients").glob("train-*.parquet"))
+    table.write_bytes(table.read_bytes()[:-1] + b"?")
+    assert FileDigests().of(named) != before
+    with pytest.raises(SnapshotError, match=rf"{table.name} is not the file of MANIFEST"):
+        read_private_snapshot(Corpus(source="snapshot", snapshot="2025.1", config="congress"), PRIVACY, params.out_dir)
+
+
+def refused(said: str, node: Callable[..., object], *inputs: object) -> None:
+    """The node fails with a sentence of this package's own, which a run shows instead of the traceback."""
+    with pytest.raises((ValueError, SnapshotError), match=said) as caught:
+        node(*inputs)
+    assert explanation(caught.value, Path()) == str(caught.value)
+
+
+def test_refusals_name_the_remedy(params: LargeFedBench, tmp_path: Path) -> None:
+    refused("no raw pages in", build_largefedbench, params.model_copy(update={"raw_dir": str(tmp_path / "nowhere")}))
+    with pytest.raises(RunRefusedError, match="name two snapshots"):
+        compare_snapshots(None, "2025.1", params)
+    refused("not a finished snapshot", compare_snapshots, "a", "b", params)
+    with pytest.raises(RunRefusedError, match=r"corpus\.snapshot=2025\.1,corpus\.config=congress"):
+        read_private_snapshot(Corpus(source="snapshot"), PRIVACY, params.out_dir)
+    missing = Corpus(source="snapshot", snapshot="missing", config="congress")
+    refused("not a finished snapshot", read_private_snapshot, missing, PRIVACY, params.out_dir)
+    (tmp_path / "tokenizer.json").write_bytes(b"caf\xe9")
+    refused(r"tokenizer.json is not UTF-8 text", build_largefedbench, params)
+
+
+def test_a_bad_page_is_refused_in_one_sentence_even_out_of_a_worker(params: LargeFedBench, raw: Path) -> None:
+    (raw / "ca" / "bad.xml").write_bytes(b"<Hansard>")
+    with pytest.raises(RunRefusedError, match=r"ca/bad\.xml.*on_bad_page=continue"):
+        build_largefedbench(params.model_copy(update={"on_bad_page": "stop"}))
+
+
+def test_figures(params: LargeFedBench) -> None:
+    snapshot = build_largefedbench(params)
+    tokens = tokens_of_clients(snapshot)
+    assert {config: len(numbers) for config, numbers in tokens.items()}["congress"] == 6
+    figure = tokens_per_client_by_config(tokens)
+    assert all(sum(trace.y) == pytest.approx(1) for trace in figure.data)
+    speeches = sample_speeches(snapshot, 5)
+    assert len(set(speeches.countries)) == 3
+    assert sample_speeches(snapshot, 3).texts == speeches.texts[:3]
+    encoder = SimpleNamespace(name="fake", encode=lambda texts, label: np.eye(8)[[len(t) % 8 for t in texts]])
+    by_config, by_country = draw_largefedbench(snapshot, encoder, params)
+    assert len(by_config.data) == 5
+    assert {trace.name for trace in by_country.data} == {"Canada (2)", "United Kingdom (2)", "United States (2)"}
+
+
+def test_the_map_is_the_same_twice() -> None:
+    draw = np.random.default_rng(0)
+    points = np.concatenate([draw.normal(centre, 0.1, (20, 6)) for centre in (0, 3)])
+    countries = ["US"] * 20 + ["CA"] * 20
+    maps = [speech_map(points, countries, seed=0, described="dots") for _ in range(2)]
+    coordinates = [{trace.name: np.array([trace.x, trace.y]) for trace in one.data} for one in maps]
+    assert all((coordinates[0][name] == coordinates[1][name]).all() for name in coordinates[0])
+    centres = {name: values.mean(axis=1) for name, values in coordinates[0].items()}
+    spread = max(values.std(axis=1).max() for values in coordinates[0].values())
+    assert np.linalg.norm(centres["Canada (20)"] - centres["United States (20)"]) > 2 * spread
+
+
+def test_the_shipped_parameters_are_the_models() -> None:
+    text = (PROJECT / "conf/base/parameters_largefedbench.yml").read_text("utf-8").replace("${data_root:}", "data")
+    values = yaml.safe_load(text)
+    params = LargeFedBench.model_validate(values["largefedbench"])
+    assert params == LargeFedBench()
+    assert set(values["largefedbench"]) == set(LargeFedBench.model_fields)
+
+
+def test_lists_from_the_command_line_are_words() -> None:
+    assert LargeFedBench(sources="ca us").sources == ("ca", "us")
+    assert LargeFedBench(exclude_licenses="cc_by_nc cc_by_nd").exclude_licenses == ("cc_by_nc", "cc_by_nd")
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"snapshot": "a/b"}, "not a plain directory name"),
+        ({"sources": "ca moon"}, "Input should be"),
+        ({"exclude_licenses": "cc_by_nc cc-by-nd"}, "Input should be"),
+        ({"near_duplicate_similarity": 0.69}, "greater than or equal to 0.7"),
+        ({"split": {"test_from": "2024-01-01"}}, "test_from 2024-01-01 say nothing in a split by hash"),
+        ({"split": {"method": "temporal"}}, "needs two dates"),
+        ({"split": {"method": "temporal", "test_from": "2024-01-01"}}, "validation_from None .*set both"),
+        ({"split": {"validation_share": 0.6, "test_share": 0.5}}, "leave nothing to train on"),
+        (
+            {"split": {"method": "temporal", "validation_from": "2024-05-01", "test_from": "2024-05-01"}},
+            "leave no day for validation",
+        ),
+        ({"unknown": 1}, "Extra inputs"),
+    ],
+)
+def test_wrong_parameters_are_refused(values: dict[str, object], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        LargeFedBench.model_validate(values)
+
+
+def test_the_licences_that_can_be_excluded_are_those_there_are() -> None:
+    assert set(get_args(LicenseId)) == set(LICENSES)

@@ -1,0 +1,5 @@
+"""The tiny models of the generation room's tests."""
+
+from tests.generation.conftest import llama, model, tokenizer
+
+__all__ = ["llama", "model", "tokenizer"]

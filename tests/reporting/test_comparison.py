@@ -1,0 +1,301 @@
+"""Made-up scorecards: the arithmetic over seeds, the verdicts, what is left out, and the words around them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from fedtext.evaluation.intervals import Interval
+from fedtext.params.compare import Claim, Claims, Compare
+from fedtext.reporting.comparison import (
+    REFUTED,
+    REPRODUCED,
+    UNDECIDED,
+    Run,
+    compare_runs,
+    measured_costs,
+    price_sentence,
+    verdict,
+)
+from fedtext.reporting.comparison_text import (
+    claim_rows,
+    interval,
+    render_markdown,
+    render_page,
+    table1_csv,
+    table2_csv,
+)
+from tests.evaluation.examples import accuracy, card, protection
+
+SEEDS = (1, 2, 3)
+LEVELS = {"popri": (0.13, 0.14, 0.13), "private_evolution": (0.12, 0.122, 0.119), "dp_fedavg": (0.091, 0.092, 0.090)}
+FID = {"popri": (0.30, 0.31, 0.32), "private_evolution": (0.34, 0.36, 0.36)}
+COMPARE = Compare.model_validate(
+    {
+        "algorithms": "popri private_evolution dp_fedavg",
+        "seeds": "1 2 3",
+        "entries": {name: {"algorithm": name} for name in (*LEVELS, "absent")},
+    }
+)
+CLAIMS = Claims.model_validate(
+    {
+        "judged": {
+            "more": {"says": "POPri > PE", "better": "popri", "worse": "private_evolution"},
+            "wrong": {"says": "PE > POPri", "better": "private_evolution", "worse": "popri"},
+            "alike": {"says": "DP-FL at the start", "better": "dp_fedavg", "worse": "eps0", "relation": "alike"},
+            "unlike": {"says": "POPri at the start", "better": "popri", "worse": "eps0", "relation": "alike"},
+            "public": {"says": "POPri > public text", "better": "popri", "worse": "public_control"},
+            "model": {"says": "POPri > DP-FedAvg", "better": "popri", "worse": "dp_fedavg"},
+            "control": {"says": "public text is better", "better": "public_control", "worse": "popri"},
+            "not_run": {"says": "nothing", "better": "popri", "worse": "absent"},
+        },
+    }
+)
+
+
+def run(entry: str, seed: int, **changed: Any) -> Run:
+    """A run whose accuracies and FIDs are exactly those above; eps0 is 9%, the private text 22%."""
+    made = "trained_model" if entry == "dp_fedavg" else "synthetic"
+    found = card(accuracy=accuracy(), **({"distribution": None} if made == "trained_model" else {}), **changed)
+    conditions = found["accuracy"]["conditions"]
+    conditions[made] = {**conditions["synthetic"], "top_1": LEVELS[entry][seed - 1]}
+    conditions["eps0"]["top_1"], conditions["private"]["top_1"] = 0.09, 0.22
+    found["accuracy"]["judged"] = made
+    if made == "synthetic":
+        found["distribution"]["sets"]["synthetic"]["fid"] = FID[entry][seed - 1]
+        found["distribution"]["sets"]["public_control"]["fid"] = 0.5 + 0.001 * seed - 0.002
+    return Run(entry, entry, seed, {}, found, {}, [])
+
+
+RUNS = [run(entry, seed) for seed in SEEDS for entry in LEVELS]
+
+
+def test_means_gains_and_gaps_are_those_of_the_seeds() -> None:
+    entry = compare_runs(RUNS, CLAIMS)["entries"]["popri"]
+    assert entry["top_1"]["mean"] == pytest.approx(0.4 / 3)
+    assert entry["gain"]["mean"] == pytest.approx(0.4 / 3 - 0.09)
+    assert entry["gap_closed"]["mean"] == pytest.approx((0.04 + 0.05 + 0.04) / 0.13 / 3)
+    assert entry["top_1"]["low"] < 0.13 < entry["top_1"]["high"]
+    assert entry["fid"]["mean"] == pytest.approx(0.31)
+    assert [len(seed) for seed in entry["curves"]["fid"]] == [3, 3, 3]
+
+
+def test_a_model_has_no_distances_and_an_infinite_epsilon_stays_infinite() -> None:
+    runs = [*RUNS[:-1], run("dp_fedavg", 3, protection=protection(unaccounted=("a reason",)))]
+    entries = compare_runs(runs, CLAIMS)["entries"]
+    assert entries["dp_fedavg"]["fid"] is None
+    assert entries["dp_fedavg"]["curves"]["fid"] == []
+    assert entries["popri"]["epsilon"] == pytest.approx(0.9987)
+
+
+def test_nothing_is_less_than_nothing() -> None:
+    assert interval({"mean": -0.0001, "low": -0.0002, "high": 0.001}, 100, 1) == "0.0 (0.0 to 0.1)"
+
+
+def test_claims_are_judged_by_paired_differences() -> None:
+    claims = compare_runs(RUNS, CLAIMS)["claims"]
+    assert "not_run" not in claims
+    verdicts = {
+        name: (claim["accuracy"]["verdict"], claim["fid"] and claim["fid"]["verdict"]) for name, claim in claims.items()
+    }
+    assert verdicts == {
+        "more": (REPRODUCED, REPRODUCED),
+        "wrong": (REFUTED, REFUTED),
+        "alike": (REPRODUCED, None),
+        "unlike": (REFUTED, None),
+        "public": (REPRODUCED, REPRODUCED),
+        "model": (REPRODUCED, None),
+        "control": (REFUTED, REFUTED),
+    }
+    assert claims["public"]["fid"]["mean"] == pytest.approx(0.5 - 0.31)
+    assert claims["more"]["accuracy"]["mean"] == pytest.approx((0.01 + 0.018 + 0.011) / 3)
+    assert claims["alike"]["tolerance"] == pytest.approx(0.013)
+
+
+def test_a_claim_s_row_says_where_accuracy_and_distance_disagree() -> None:
+    runs = [one._replace(card=json.loads(json.dumps(one.card))) for one in RUNS]
+    for one in runs:
+        if one.entry == "popri":
+            one.card["distribution"]["sets"]["synthetic"]["fid"] += 0.5
+    rows = {row[0]: row[1:] for row in claim_rows(compare_runs(runs, CLAIMS))}
+    measured, said = rows["POPri > PE"]
+    assert measured.startswith("popri against private_evolution: 1.30 (")
+    assert "; FID lower by -0.457 (" in measured
+    assert said == f"accuracy: {REPRODUCED}; FID: {REFUTED}"
+    measured, said = rows["DP-FL at the start"]
+    assert measured.endswith("; alike within 1.30")
+    assert said == REPRODUCED
+
+
+def test_one_seed_decides_nothing() -> None:
+    claims = compare_runs([run(entry, 1) for entry in LEVELS], CLAIMS)["claims"]
+    assert {claim["accuracy"]["verdict"] for claim in claims.values()} == {UNDECIDED}
+    assert {claim["fid"]["verdict"] for claim in claims.values() if claim["fid"]} == {UNDECIDED}
+
+
+@pytest.mark.parametrize(
+    ("relation", "low", "high", "expected"),
+    [
+        ("more", 0.001, 0.01, REPRODUCED),
+        ("more", -0.001, 0.01, UNDECIDED),
+        ("more", -0.01, -0.001, REFUTED),
+        ("alike", -0.01, 0.01, REPRODUCED),
+        ("alike", -0.01, 0.03, UNDECIDED),
+        ("alike", 0.021, 0.03, REFUTED),
+        ("alike", -0.03, -0.021, REFUTED),
+        ("alike", -0.03, -0.01, UNDECIDED),
+    ],
+)
+def test_verdicts(relation: str, low: float, high: float, expected: str) -> None:
+    claim = Claim.model_validate({"says": "x", "better": "a", "worse": "b", "relation": relation})
+    assert verdict(claim, Interval((low + high) / 2, low, high, 3), tolerance=0.02) == expected
+
+
+def test_where_training_on_the_private_text_gains_nothing_nothing_is_called_alike() -> None:
+    claim = Claim(says="x", better="a", worse="b", relation="alike")
+    assert verdict(claim, Interval(0.0, -1e-4, 1e-4, 3), tolerance=-1e-3) == UNDECIDED
+
+
+def test_without_a_control_on_the_private_text_the_gap_is_unknown_and_nothing_is_called_alike() -> None:
+    runs = [run(entry, seed) for seed in SEEDS for entry in LEVELS]
+    for one in runs:
+        del one.card["accuracy"]["conditions"]["private"]
+        if one.card["distribution"]:  # a priced evaluation's
+            one.card["distribution"] |= {"bias": None, "sets": {}}
+    found = compare_runs(runs, CLAIMS)
+    assert found["entries"]["popri"]["gap_closed"] is None
+    assert found["entries"]["popri"]["fid"] is None
+    assert found["fid_sizes"] == []
+    assert "private" not in found["conditions"]
+    for name in ("alike", "unlike"):
+        assert found["claims"][name]["tolerance"] is None
+        assert found["claims"][name]["accuracy"]["verdict"] == UNDECIDED
+    assert (
+        found["claims"]["more"]["accuracy"]["verdict"]
+        == compare_runs(RUNS, CLAIMS)["claims"]["more"]["accuracy"]["verdict"]
+    )
+    assert any("there is no control on the private text itself" in row[1] for row in claim_rows(found))
+    json.dumps(found, allow_nan=False)
+
+
+def test_a_claim_about_two_conditions_is_refused() -> None:
+    with pytest.raises(ValueError, match="two conditions"):
+        Claim(says="x", better="eps0", worse="private")
+
+
+def test_costs_carry_measured_seconds_above_the_published_rows() -> None:
+    seconds = [
+        {"clients": {"popri.release": 2470.0 * seed}, "server": {"popri.round_01.train": 10.0}} for seed in SEEDS
+    ]
+    rows = measured_costs([run("popri", seed) for seed in SEEDS], seconds)
+    assert rows[0]["method"] == "popri (this run)"
+    assert rows[0]["client_seconds"] == pytest.approx(2.0)
+    assert rows[0]["server_seconds"] == pytest.approx(10.0)
+    assert len(rows) == 4
+    assert table2_csv(rows).splitlines()[0].startswith("method,down_floats,up_floats")
+
+
+def comparison() -> dict[str, Any]:
+    return {
+        **compare_runs(RUNS, CLAIMS),
+        "prices": [price_sentence({"epsilon": 2.0, "reason": None, "runs": 3}, 1e-5, "all")],
+    }
+
+
+def test_tables_say_what_was_measured() -> None:
+    text = render_markdown(comparison())
+    assert (
+        "| popri | synthetic text | 1.00 | 13.3 (11.9 to 14.8) | 4.3 (2.9 to 5.8) | 33 (22 to 44) | 0.310 (0.285 to 0.335) |"
+        in text
+    )
+    assert "| dp_fedavg | private text, under DP |" in text
+    assert "| PE > POPri | private_evolution against popri: -1.30" in text
+    assert "costs ε = 2.00 at δ = 1e-05" in text
+    lines = table1_csv(comparison()).splitlines()
+    assert lines[0].startswith("entry,algorithm,made,epsilon,top_1,top_1_low,top_1_high,gain")
+    assert len(lines) == 1 + 3 + 6
+
+
+def test_fids_of_different_sizes_are_not_compared() -> None:
+    other = run("popri", 3)
+    bias = other.card["distribution"]["bias"]
+    size = bias["size"]
+    assert f"Every FID is taken at {size:,} texts a side" in render_markdown(comparison())
+    other.card["distribution"]["bias"] = {**bias, "size": size + 1}
+    mixed = compare_runs([*(r for r in RUNS if (r.entry, r.seed) != ("popri", 3)), other], CLAIMS)
+    assert mixed["fid_sizes"] == [size, size + 1]
+    assert mixed["entries"]["popri"]["fid"] is None
+    assert all(found["fid"] is None for found in mixed["conditions"].values())
+    assert all(claim["fid"] is None for claim in mixed["claims"].values())
+    assert f"FIDs are of {size:,}, {size + 1:,} texts a side" in render_markdown({**mixed, "prices": []})
+
+
+def test_a_price_is_rounded_up_and_a_simulation_is_called_one() -> None:
+    price = {"epsilon": 1.8312, "reason": None, "runs": 2}
+    assert "costs ε = 1.84 at δ = 1e-05: 2 different sets of releases" in price_sentence(price, 1e-5, "all runs")
+    assert "there is one set of releases" in price_sentence({**price, "runs": 1}, 1e-5, "all runs")
+    said = price_sentence(price, 1e-5, "all runs", simulated=True)
+    assert "would cost ε = 1.84" in said
+    assert "nobody is protected" in said
+    runs = [*RUNS[:-1], run("dp_fedavg", 3, protection=protection(simulated=True))]
+    text = render_markdown({**compare_runs(runs, CLAIMS), "prices": [said]})
+    assert "- The noise came from a public seed" in text
+    assert "public seed" not in render_markdown(comparison())
+
+
+def test_each_condition_has_the_epsilon_of_the_run_that_gave_it() -> None:
+    costly = [run(e, s, protection=protection(epsilon=7.0)) for s in SEEDS for e in ("private_evolution",)]
+    for one in costly:
+        del one.card["accuracy"]["conditions"]["matched_control"]
+    found = compare_runs([*costly, *(r for r in RUNS if r.entry == "popri")], CLAIMS)
+    epsilons = {name: condition["epsilon"] for name, condition in found["conditions"].items()}
+    assert epsilons == {
+        "eps0": 0.0,
+        "public_control": 0.0,
+        "untuned_control": 0.0,
+        "matched_control": pytest.approx(0.9987),
+        "private": None,
+    }
+
+
+def test_a_comparison_without_finite_price_says_why() -> None:
+    said = price_sentence({"epsilon": None, "reason": "they differ", "runs": 2}, 1e-5, "all runs")
+    assert said == "Publishing all runs together has no finite ε: they differ."
+
+
+def test_the_comparison_is_json_and_the_page_is_whole() -> None:
+    from fedtext.reporting import figures_comparison as figures
+
+    found = json.loads(json.dumps(comparison()))
+    drawn = {"a": figures.accuracy_by_entry(found), "b": figures.scoring(found)}
+    html = render_page(found, measured_costs([], []), drawn)
+    assert html.count("<section") == 6
+    assert "Left out" not in html
+    assert "left out: no entry that varies this" in html
+    assert 'id="figure-a"' in html
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"algorithms": "popri nobody"}, "nobody: choose among compare.entries"),
+        ({"seeds": "1 1"}, "name each once"),
+        ({"entries": {"a-b": {"algorithm": "popri"}}}, "letters, digits and underscores"),
+    ],
+)
+def test_a_comparison_that_means_nothing_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Compare.model_validate({**COMPARE.model_dump(), **changed})
+
+
+def test_a_claim_about_nobody_is_refused() -> None:
+    CLAIMS.refuse_unknown(COMPARE.entries)
+    with pytest.raises(ValueError, match=r"'absent', no entry of compare.entries"):
+        CLAIMS.refuse_unknown(LEVELS)
+
+
+def test_the_command_line_gives_words_and_numbers() -> None:
+    given = Compare.model_validate({**COMPARE.model_dump(), "algorithms": "dp_fedavg popri", "seeds": 7})
+    assert (given.algorithms, given.seeds) == (("dp_fedavg", "popri"), (7,))

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtext.evaluation.distribution import Bias
+from fedtext.reporting.figures import (
+    accuracy_bars,
+    coarse,
+    privacy_price,
+    round_curves,
+    tokens_per_client,
+)
+from fedtext.reporting.figures_pca import client_density, pca_panels
+from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, accuracy, cloud, distribution
+
+
+def test_round_curves_draw_what_was_measured():
+    found = distribution()
+    figure = round_curves(found.rounds, chosen=1, bias=Bias(0.1, 0.01, 300), held_out_distance=1.2)
+    assert len(figure.data) == 4
+    assert list(figure.data[0].y) == [row["fid"] for row in found.rounds]
+    assert figure.data[0].marker.size[1] > figure.data[0].marker.size[0]
+    assert sorted(shape.y0 for shape in figure.layout.shapes) == [0.1, 1.2]
+
+
+def test_round_curves_leave_gaps_for_what_is_missing():
+    figure = round_curves([{"adapter": 0, "fid": 0.3}, {"adapter": 1, "fid": None, "released_score": 1.0}])
+    assert [list(curve.y) for curve in figure.data] == [[0.3, None], [None, 1.0]], "what nobody measured has no panel"
+
+
+def test_bars_have_one_for_each_condition_and_escape_names():
+    found = accuracy()
+    found["conditions"]["<b>other"] = dict(found["conditions"]["synthetic"], low=None, high=None)
+    figure = accuracy_bars(found)
+    assert len(figure.data[0].x) == 7
+    bars = {name.split("<br>")[0]: value for name, value in zip(figure.data[0].y, figure.data[0].x, strict=True)}
+    assert bars["the private synthetic texts"] == pytest.approx(100 * found["conditions"]["synthetic"]["top_1"])
+    assert "&lt;b&gt;other" in bars
+    assert sum("<br>gap closed: " in name for name in figure.data[0].y) == len(found["gap_closed"])
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=50))
+def test_small_and_exact_numbers_of_clients_are_never_shown(numbers):
+    shown = coarse(np.array(numbers))
+    assert all(
+        s == 0 if n < 20 else s >= 20 and s % 10 == 0 and abs(s - n) <= 5 for s, n in zip(shown, numbers, strict=True)
+    )
+
+
+def test_tokens_per_client_hides_rare_sizes():
+    tokens = np.concatenate([np.full(47, 60), np.full(103, 200), np.full(3, 9999)])
+    figure = tokens_per_client(tokens)
+    bars = figure.data[0]
+    assert bars.x[0] == "1–64"
+    assert bars.y[0] == 50
+    assert bars.y[2] == 100
+    assert bars.text[-1] == "under 20"
+    assert bars.y[-1] == bars.y[1] == 10  # the height of any hidden bin, whatever it holds
+    assert bars.text[1] == bars.text[-1]
+    assert "Evaluation only" in str(figure.layout.annotations)
+
+
+def test_edges_belong_to_the_bin_they_are_printed_on():
+    assert tokens_per_client(np.full(30, 64)).data[0].y[0] == 30
+    assert tokens_per_client(np.full(30, 65)).data[0].y[1] == 30
+
+
+def test_privacy_price_shows_budget_and_every_release():
+    figure = privacy_price({f"scores, round {t}": 0.2 * t for t in range(1, 21)}, budget=4.5)
+    assert len(figure.data[0].x) == 20
+    assert figure.layout.shapes[0].y0 == 4.5
+    assert privacy_price({"mean": 0.999}, budget=1.0).data[0].text == ("1.00",)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 400))
+def test_no_cell_of_the_density_holds_fewer_than_20_clients(seed, texts):
+    rng = np.random.default_rng(seed)
+    points, clients = rng.normal(size=(texts, 2)), rng.integers(0, 120, size=texts)
+    density = client_density(points, clients, np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    cells = len(density.x)
+    edges = np.linspace(-1, 1, cells + 1)
+    for row in range(cells):
+        for column in range(cells):
+            inside = (
+                (points[:, 0] >= edges[column])
+                & (points[:, 0] < edges[column + 1])
+                & (points[:, 1] >= edges[row])
+                & (points[:, 1] < edges[row + 1])
+            )
+            distinct = len(set(clients[inside]))
+            assert density.clients[row, column] == coarse(np.array([distinct]))[0]
+
+
+def test_one_prolific_client_is_one_client():
+    points = np.zeros((500, 2))
+    density = client_density(points, np.zeros(500, dtype=int), np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    assert density.clients.max() == 0
+    assert density.hidden == 1.0
+
+
+def test_pca_figure_holds_no_private_point():
+    """Move every held-out text a little: nothing in the figure may carry its coordinates."""
+    sets = {"after 0 rounds": cloud(300, 1), "<i>after 1": cloud(300, 2)}
+    figure = pca_panels("PCA", sets, HELD_OUT, CLIENTS, PCA)
+    drawn = [trace for trace in figure.data if trace.type == "scatter"]
+    assert [len(trace.x) for trace in drawn] == [300, 300, 0]
+    private = {f"{value:.9f}" for value in PCA.project(HELD_OUT).ravel()}
+    shown = {f"{float(v):.9f}" for trace in figure.data for axis in (trace.x, trace.y) for v in axis}
+    assert not private & shown
+    shades = [trace for trace in figure.data if trace.type == "heatmap"]
+    assert len(shades) == 3
+    assert np.nanmin(np.asarray(shades[0].z, dtype=float)) >= 20
+    assert "&lt;i&gt;after 1" in json.dumps(figure.to_plotly_json()["layout"], default=str)
+
+
+def test_span_of_the_figure_comes_from_released_points():
+    outlier = np.concatenate([HELD_OUT, [[40.0] + [0.0] * 11]])
+    near = pca_panels("PCA", {"synthetic": cloud(300, 1)}, HELD_OUT, CLIENTS, PCA)
+    far = pca_panels("PCA", {"synthetic": cloud(300, 1)}, outlier, np.append(CLIENTS, 501), PCA)
+    assert near.layout.xaxis.range == far.layout.xaxis.range
+
+
+def test_held_out_text_that_has_a_price_is_not_drawn():
+    figure = pca_panels("Sets", {"synthetic": cloud(300, 1), "public": cloud(300, 2)}, None, None, PCA)
+    assert {trace.type for trace in figure.data} == {"scatter"}
+    assert len(figure.data) == 2
+    assert "not shown" in figure.layout.annotations[-1].text

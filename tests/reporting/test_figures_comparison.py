@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedtext.reporting import figures_comparison as figures
+from fedtext.reporting.figures_pca import pca_panels
+from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, cloud
+
+
+def entry(algorithm: str, level: float, **params: Any) -> dict[str, Any]:
+    curves = {name: [[level, level / 2], [level + 0.02, level / 2]] for name in ("fid", "median_distance")}
+    interval = {"mean": level, "low": level - 0.01, "high": level + 0.03, "runs": 2}
+    return {
+        "algorithm": algorithm, "params": params, "made": "synthetic", "epsilon": 1.0, "units": 2400,
+        "top_1": interval, "curves": curves,
+    }  # fmt: skip
+
+
+def few(number: int) -> dict[str, Any]:
+    return {"privacy": {"sampling": "poisson", "clients_per_round": number}}
+
+
+def comparison(**entries: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "entries": entries,
+        "fid_sizes": [256],
+        "conditions": {name: {"top_1": {"mean": level}} for name, level in (("eps0", 0.09), ("private", 0.2))},
+    }
+
+
+def test_accuracies_stand_between_the_public_model_and_the_private_text() -> None:
+    figure = figures.accuracy_by_entry(comparison(popri=entry("popri", 0.13), pe=entry("pe", 0.12)))
+    (bars,) = figure.data
+    assert (list(bars.y), list(bars.x)) == (["pe", "popri"], [12.0, 13.0])
+    assert bars.error_x.array == pytest.approx([3.0, 3.0])
+    assert bars.error_x.arrayminus == pytest.approx([1.0, 1.0])
+    assert {shape.x0 for shape in figure.layout.shapes} == {9.0, 20.0}
+
+
+@pytest.mark.parametrize("public", [0.08, 0.1])
+def test_names_of_levels_that_lie_close_together_stand_apart(public: float) -> None:
+    found = comparison(popri=entry("popri", 0.13))
+    found["conditions"]["public_control"] = {"top_1": {"mean": public, "low": public, "high": public}}
+    names = sorted(figures.accuracy_by_entry(found).layout.annotations, key=lambda name: name.x)
+    assert [name.xanchor for name in names] == ["right", "left", "right"]
+    assert [name.x for name in names] == pytest.approx(sorted([9.0, 100 * public, 20.0]))
+
+
+def test_a_sweep_takes_entries_that_differ_in_that_alone_and_the_plain_one() -> None:
+    found = comparison(
+        popri=entry("popri", 0.13),
+        popri_250=entry("popri", 0.11, **few(250)),
+        other=entry("popri", 0.5, **few(500), popri={"rounds": 3}),
+        pe=entry("pe", 0.12),
+    )
+    (line,) = figures.participation(found).data
+    assert line.name == "popri"
+    assert (list(line.x), list(line.y)) == ([250, 2400], [11.0, 13.0])
+    assert "no two entries of one algorithm differ in privacy.epsilon" in figures.epsilon_sweep(found).layout.meta
+
+
+def test_curves_are_means_over_seeds_by_round() -> None:
+    found = comparison(popri=entry("popri", 0.4), rank_7=entry("popri", 0.3, popri={"rejected_rank": 7}))
+    fid, distance = figures.rounds(found).data
+    assert list(fid.y) == pytest.approx([0.41, 0.2])
+    assert (fid.name, distance.showlegend) == ("popri", False)
+    (rank,) = figures.rejected_rank(found).data
+    assert rank.name == "rank_7"
+    assert not figures.scoring(found).data
+    assert "different sizes" in figures.rounds({**found, "fid_sizes": [80, 256]}).layout.meta
+
+
+def test_an_infinite_epsilon_has_no_place_on_the_axis() -> None:
+    found = comparison(
+        popri={**entry("popri", 0.13), "epsilon": None},
+        seven=entry("popri", 0.14, privacy={"epsilon": 7.0}),
+        two=entry("popri", 0.12, privacy={"epsilon": 2.0}),
+    )
+    (line,) = figures.epsilon_sweep(found).data
+    assert list(line.x) == [2.0, 7.0]
+
+
+def decoded(values: Any) -> np.ndarray:
+    """Plotly writes arrays as base64 into JSON, an empty one as a list."""
+    if not isinstance(values, dict):
+        return np.asarray(values)
+    return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
+
+
+def test_figure_2_takes_each_run_s_own_panel_and_the_held_out_text_last() -> None:
+    def drawn(seed: int) -> dict[str, Any]:
+        sets = {"synthetic": cloud(50, seed), "public": cloud(60, seed + 1)}
+        return json.loads(pca_panels("title", sets, HELD_OUT, CLIENTS, PCA).to_json())
+
+    figure = figures.sets_panels({"popri": drawn(3), "private_evolution_<7>": drawn(5)})
+    names = [a.text for a in figure.layout.annotations]
+    assert names == ["popri", "private<br>evolution &lt;7&gt;", "held-out text"]
+    points = [trace for trace in figure.data if trace.type == "scatter"]
+    assert [len(decoded(trace.x)) for trace in points] == [50, 50, 0]
+    assert len({trace.xaxis for trace in figure.data}) == 3
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range == figure.layout.xaxis3.range
+    reach = [x for trace in points[:2] for x in decoded(trace.x)]
+    low, high = figure.layout.xaxis.range
+    assert low <= min(reach) < max(reach) <= high
+    assert np.allclose(decoded(points[0].x), PCA.project(cloud(50, 3))[:, 0])
+    assert "no entry made synthetic text" in figures.sets_panels({}).layout.meta
+
+
+@pytest.mark.parametrize(("drawn", "last"), [(True, "held-out text"), (False, "public text")])
+def test_the_last_panel_of_the_sets_is_called_what_it_shows(drawn: bool, last: str) -> None:
+    held_out = (HELD_OUT, CLIENTS) if drawn else (None, None)
+    sets = {"synthetic": cloud(300, 1), "public": cloud(300, 2)}
+    one = json.loads(pca_panels("Sets", sets, *held_out, PCA).to_json())
+    titles = [note.text for note in figures.sets_panels({"popri": one}).layout.annotations]
+    assert last in titles

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from fedtext.evaluation.priced_distances import FeatureMap, ReleasedMean
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Release, open_ledger
+from fedtext.privacy.report import privacy_report
+from fedtext.reporting.html import render_report
+from fedtext.reporting.scorecard import Distribution, Protection, epsilon_after
+from fedtext.reporting.tables import protection_table
+from fedtext.reporting.terms import Terms, TestUnits
+from tests.evaluation.examples import HELD_OUT, accuracy, card, cloud, protection
+
+TESTED = TestUnits(unit="client", units=120, epsilon=0.5, delta=1e-5, simulated=False)
+
+
+def test_scorecard_is_strict_json_and_starts_with_the_headline():
+    made = card(protection=protection(epsilon=float("inf"), unaccounted=("a metric steered",)))
+    text = json.dumps(made, allow_nan=False)
+    assert json.loads(text) == made
+    assert next(iter(made)) == "headline"
+    assert len(made["headline"]) == 3
+    assert made["protection"]["epsilon"] is None
+    assert "a metric steered" in made["headline"][1]
+
+
+def test_infinite_epsilon_is_never_silent():
+    made = card(protection=protection(epsilon=float("inf")))
+    assert "no finite ε" in made["headline"][1]
+
+
+def test_cost_has_this_run_and_the_published_rows():
+    methods = [row["method"] for row in card()["cost"]]
+    assert "this run" in methods[0]
+    assert sum("published" in method for method in methods) == 3
+    assert card()["cost"][0]["up_bytes"] == 1024 * 8
+
+
+def test_limits_state_the_bias_and_unequal_conditions():
+    made = card()
+    assert any("FID is biased upwards" in limit for limit in made["limits"])
+    assert not any("different numbers of texts" in limit for limit in made["limits"])
+    uneven = accuracy()
+    uneven["conditions"]["public_control"]["texts"] = 100
+    assert any("public_control 100" in limit for limit in card(accuracy=uneven)["limits"])
+    assert any("this is one run" in limit for limit in made["limits"])
+
+
+def report(**declared: object) -> dict[str, Any]:
+    privacy = Privacy(**{"epsilon": 2.0, "delta": 1e-5, **declared})
+    release = Release(name="scores", round=1, mechanism="discrete Gaussian", sensitivity=1.0, noise_stddev=6.0)
+    rounds = [release.model_copy(update={"round": number}) for number in (1, 2)]
+    ledger = open_ledger(privacy, 1000, rounds)
+    for one in rounds:
+        ledger = ledger.charge(one)
+    return privacy_report(ledger)
+
+
+def test_protection_says_what_the_privacy_report_says():
+    found = report()
+    short = Protection.of(found)
+    assert (short.unit, short.units, short.adjacency, short.delta) == ("client", 1000, "zero_out", 1e-5)
+    assert short.epsilon == found["epsilon"]
+    assert not short.simulated
+    assert Protection.of(report(noise_seed=3)).simulated
+    spent = list(epsilon_after(found).values())
+    assert spent == sorted(spent)
+    assert spent[-1] == pytest.approx(short.epsilon)
+    assert "ε under replace-one" in protection_table(card(protection=short)["protection"])
+
+
+def test_unaccounted_read_reaches_the_report():
+    found = {**report(), "epsilon": "infinity", "unaccounted": [{"name": "checkpoint", "reason": "a choice was free"}]}
+    made = card(protection=Protection.of(found))
+    assert "a choice was free" in made["headline"][1]
+    assert "infinite" in protection_table(made["protection"])
+
+
+def test_protection_refuses_nonsense():
+    with pytest.raises(ValidationError):
+        protection(adjacency="swap")
+    with pytest.raises(ValidationError):
+        protection(delta=0)
+
+
+def released_distances() -> Distribution:
+    phi = FeatureMap.of(cloud(300, 3), features=16, axes=3, seed=0)
+    released = ReleasedMean.of(phi, phi(HELD_OUT).sum(axis=0), 5.0)
+    rows = {name: released.compare(cloud(200, 4)) for name in ("synthetic", "public_control")}
+    curve = {"adapter": 0, "released_score": 0.1, **rows["synthetic"]}
+    return Distribution(rounds=(curve,), sets=rows, floor=released.floor(cloud(300, 3)))
+
+
+def test_a_priced_evaluation_s_report_has_no_fid_and_says_what_test_clients_are_promised() -> None:
+    made = card(distribution=released_distances(), terms=Terms(tested=TESTED))
+    json.dumps(made, allow_nan=False)
+    assert made["distribution"]["bias"] is None
+    assert made["distribution"]["sets"]["synthetic"]["fid"] is None
+    page = render_report(made, {}, [])
+    assert "Each of about 120 test clients is protected as well, with ε = 0.50" in page.partition("</div>")[0]
+    assert "Frechet on main axes" in page
+    assert ">FID<" not in page
+    assert "0.500 at δ = 10⁻⁵" in protection_table(made["protection"], made["terms"]["tested"])
+    assert any("There is no FID" in limit for limit in made["limits"])
+
+
+def test_terms_come_from_what_was_declared_and_reported() -> None:
+    table = Corpus(source="table", path="x.csv")
+    private = Privacy(epsilon=1.0, delta=1e-5)
+    priced = Terms.of(table, Evaluation(), private, {**report(), "epsilon": 0.5})
+    assert priced.tested == TESTED.model_copy(update={"units": 1000})
+    assert not priced.private_control
+    assert Terms.of(Corpus(), Evaluation(), private) == Terms(private_control=True, aggregation="secure")
+
+
+@pytest.mark.parametrize(
+    ("terms", "said", "unsaid"),
+    [
+        (Terms(), "The test clients are not protected by these figures", "ε = ∞"),
+        (Terms(tested=TESTED), "is protected as well", "not protected"),
+        (Terms(tested=TESTED.model_copy(update={"simulated": True})), "would be protected as well", "is protected"),
+        (Terms(private_control=True), "control at ε = ∞ was trained on the protected text itself", "secure"),
+        (Terms(aggregation="secure"), "simulates secure aggregation in one process", "ε = ∞"),
+        (Terms(aggregation="local"), "", "secure aggregation"),
+    ],
+)
+def test_the_first_lines_say_the_terms(terms: Terms, said: str, unsaid: str) -> None:
+    notes = " ".join(card(terms=terms)["notes"])
+    assert said in notes
+    assert unsaid not in notes

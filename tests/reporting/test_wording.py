@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import pytest
+
+from fedtext.evaluation.conditions import CONTROLS
+from fedtext.reporting.wording import (
+    accuracy_sentence,
+    compact,
+    epsilon_sentence,
+    percent,
+    points,
+    protection_sentence,
+    rounded,
+    scientific,
+    seconds,
+    share,
+    size,
+    spent,
+)
+from tests.evaluation.examples import accuracy, protection
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (percent(0.12345), "12.3%"),
+        (percent(None), "–"),
+        (rounded(0.35612, 0.02), "0.36"),
+        (rounded(0.35612, 0.002), "0.356"),
+        (rounded(0.35612, 0.000001), "0.356"),
+        (rounded(0.35612, 3.0), "0"),
+        (compact(82_000_000), "82M"),
+        (compact(6_912_000), "6.9M"),
+        (compact(18_000), "18,000"),
+        (scientific(1e-5), "10⁻⁵"),
+        (scientific(3e-6), "3 × 10⁻⁶"),
+        (seconds(0.0031), "0.0031 s"),
+        (seconds(13_547.84), "13,548 s"),
+        (seconds(None), "–"),
+        (size(8192), "8.2 kB"),
+        (size(12), "12 B"),
+        (points({"estimate": 0.012, "low": 0.009, "high": 0.0151}), "+1.2 (0.9 to 1.5)"),
+        (points({"estimate": 0.012, "low": None, "high": None}), "+1.2 (interval unknown: one client)"),
+        (share(None), "–"),
+        (share({"share": None, "low": None, "high": None, "reason": "none"}), "no gap"),
+        (share({"share": 0.284, "low": 0.2, "high": 0.35, "reason": None}), "28% (20 to 35)"),
+    ],
+)
+def test_numbers(shown, expected):
+    assert shown == expected
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), [(1.0, "1.00"), (1.0001, "1.01"), (0.919, "0.92"), (0.9, "0.90")])
+def test_epsilon_is_never_printed_smaller_than_it_is(epsilon, expected):
+    assert spent(epsilon) == expected
+
+
+def test_first_sentence_says_what_was_protected():
+    sentence = protection_sentence(protection().model_dump())
+    assert sentence.startswith("This run protects each of 2,470 clients")
+    assert "had any one client contributed nothing" in sentence
+    replaced = protection_sentence(protection(adjacency="replace_one", unit="record").model_dump())
+    assert "2,470 records" in replaced
+    assert "had any one record held other text" in replaced
+
+
+def test_second_sentence_says_at_which_epsilon():
+    assert "ε = 1.00 at δ = 10⁻⁵" in epsilon_sentence(protection().model_dump())
+
+
+def test_simulation_and_unaccounted_reads_claim_no_protection():
+    simulated = protection(simulated=True).model_dump()
+    assert "protects nobody" in epsilon_sentence(simulated)
+    assert "simulates protecting" in protection_sentence(simulated)
+    read = protection(epsilon=float("inf"), unaccounted=("the checkpoint was chosen on private text",)).model_dump()
+    assert epsilon_sentence(read) == "The run has no finite ε, because the checkpoint was chosen on private text."
+    assert "was meant to protect" in protection_sentence(read)
+
+
+def test_gain_over_both_controls_is_claimed():
+    sentence = accuracy_sentence(accuracy())
+    assert "rose from 9." in sentence
+    assert "of the gap" in sentence
+    assert "that is more than as many public texts" in sentence
+
+
+@pytest.mark.parametrize(
+    ("levels", "said", "unsaid"),
+    [
+        (
+            {"synthetic": 0.11, "public_control": 0.14},
+            "but as many public texts (13.9%, no privacy cost) do better",
+            "more than",
+        ),
+        ({"synthetic": 0.13, "untuned_control": 0.13}, "not measurably better than the untuned generator", "more than"),
+        ({"matched_control": 0.15}, "but public texts that match the release (", "more than"),
+        ({"synthetic": 0.095}, "did not measurably change", "rose"),
+        ({"synthetic": 0.05}, "became worse", "rose"),
+    ],
+)
+def test_no_claim_without_a_measured_gain(levels, said, unsaid):
+    sentence = accuracy_sentence(accuracy(**levels))
+    assert said in sentence
+    assert unsaid not in sentence
+
+
+def test_missing_controls_are_said():
+    found = accuracy()
+    for name in CONTROLS:
+        del found["conditions"][name]
+    assert "no control was scored" in accuracy_sentence(found)
+
+
+def test_gap_within_noise_is_not_called_a_share():
+    assert "of the gap" not in accuracy_sentence(accuracy(private=0.09))
+
+
+@pytest.mark.parametrize(
+    ("total", "said"),
+    [
+        (None, "all releases together."),
+        ({"epsilon": 1.0, "budget": 1.0, "releases": 1, "public": False}, "It is the only release of this data set"),
+        ({"epsilon": 2.341, "budget": 4.0, "releases": 3, "public": False}, "All 3 releases of this data set so far "
+         "come to ε = 2.35 of a budget of 4.00."),
+        ({"epsilon": "infinity", "budget": None, "releases": 2, "public": True}, "no finite ε; the text is public"),
+    ],
+)  # fmt: skip
+def test_second_sentence_says_what_the_data_set_has_cost_so_far(total, said):
+    assert said in epsilon_sentence(protection(total=total).model_dump())

@@ -1,0 +1,85 @@
+"""What a user is told: our own sentences and full disks; a library's errors keep their traceback."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
+from fedtext.seeding import stream
+from fedtext.system.refusal import explanation, parameter_faults
+from fedtext.voting.herding import herd
+
+ROOT = Path("/some/data")
+
+
+def caught(action: object, *arguments: object) -> BaseException:
+    with pytest.raises(Exception) as found:  # noqa: PT011 - any error will do
+        action(*arguments)  # type: ignore[operator]
+    return found.value
+
+
+def test_what_this_package_raises_explains_itself(tmp_path: Path) -> None:
+    from fedtext.corpora.table import read_table
+    from fedtext.params.corpus import Corpus
+
+    error = caught(read_table, Corpus(source="table", path=str(tmp_path / "mine.csv")))
+    assert "mine.csv is not a file" in str(explanation(error, ROOT))
+
+
+def test_a_sentence_that_a_library_has_wrapped_is_still_found(tmp_path: Path) -> None:
+    from fedtext.datasets.models import LanguageModelDataset
+
+    error = caught(LanguageModelDataset(source=str(tmp_path / "gone")).exists)
+    said = str(explanation(error, ROOT))
+    assert said.startswith("language model")
+    assert "is not a directory here" in said
+
+
+def test_a_library_error_is_not_shortened() -> None:
+    assert explanation(caught(int, "no number"), ROOT) is None
+    assert explanation(caught(herd, None, None, 3), ROOT) is None, "it fails in this package, but nothing is explained"
+    assert explanation(caught(stream), ROOT) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)"),
+        RuntimeError("(sqlite3.OperationalError) database or disk is full"),
+    ],
+)
+def test_a_full_disk_is_named_whoever_met_it(error: Exception) -> None:
+    wrapped = RuntimeError("Failed while saving data")
+    wrapped.__cause__ = error
+    said = str(explanation(wrapped, ROOT))
+    assert "/some/data is full" in said
+    assert "Free some space" in said
+
+
+def test_parameter_faults_are_sentences_with_full_names() -> None:
+    parameters = {
+        "privacy": {"epsilon": 0, "delta": 1e-5, "adjacency": "add"},
+        "popri": {"rounds": 1, "round": 3, "prompts": 2, "responses": 3, "rejected_rank": 4, "synthetic_texts": 5},
+    }
+    faults = parameter_faults(parameters, {"privacy": Privacy, "popri": Popri, "data_root": str})
+    assert faults == [
+        "privacy.adjacency is 'add': input should be 'zero_out', 'add_remove' or 'replace_one'",
+        "privacy.epsilon is 0: input should be greater than 0",
+        "popri.round is no parameter: correct its name (conf/base has them all)",
+    ]
+    del parameters["popri"]["round"]
+    (fault,) = parameter_faults(parameters, {"popri": Popri})
+    assert fault.startswith("popri.rejected_rank is 4 but popri.responses is 3")
+
+
+def test_a_nested_parameter_is_found_by_its_dotted_name() -> None:
+    class Size(BaseModel):
+        width: int
+
+    assert parameter_faults({"a": {"b": {}}}, {"a.b": Size}) == ["a.b.width is not set: give it a value"]

@@ -1,0 +1,186 @@
+"""What the guard reads off functions, parameters and the catalog, and what it lets pass."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from fedtext.params.corpus import Corpus
+from fedtext.system.progress import progress
+from fedtext.wiring.guard.bound import bound_values
+from fedtext.wiring.guard.catalog import is_logged, is_previewed, place
+from fedtext.wiring.guard.leaving import count_outputs, evaluation_outputs
+from fedtext.wiring.guard.parameters import copies, holders, private_files, undeclared
+from fedtext.wiring.guard.side_effects import watched
+from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch
+
+TEXT = "a client wrote these words, and nobody else has read them since"
+HELD_OUT = {"private_test": pd.DataFrame({"text": [TEXT], "client_id": ["user-0001"], "label": ["user-0001 tea"]})}
+
+
+def by(function: Any = None, *args: Any, **kwargs: Any) -> tuple[str, ...]:
+    return bound_values(functools.partial(function or (lambda *a, **k: None), *args, **kwargs))
+
+
+def test_settings_may_be_bound_and_data_may_not() -> None:
+    assert by(None, 3, 0.5, None, True, "name", Path("/a/b"), Corpus(), ("a", {"b": [1]}), key=str) == ()
+    for data, said in (
+        (pd.DataFrame(), "a DataFrame"),
+        (np.ones(2), "a ndarray"),
+        ("word " * 30, "a text of 150 characters"),
+        (["word"] * 201, "201 strings"),
+        ({"a": [b"x"]}, "a bytes"),
+        (sys.stdout, "a "),
+    ):
+        assert by(None, data)[0].startswith(said), said
+        assert by(functools.partial(lambda *_: None, data))[0].startswith(said), "a partial of a partial"
+        assert bound_values(lambda _=data: None)[0].startswith(said), "a default"
+
+        def closed(x: int, data: Any = 1, *, kept: Any = None) -> Any:
+            return x
+
+        def enclosing(inside: Any = data) -> Any:
+            def function() -> Any:
+                return inside
+
+            return function
+
+        assert bound_values(closed) == ()
+        assert bound_values(enclosing())[0].startswith(said), "a closure"
+
+
+def test_the_path_of_a_private_file_may_not_be_bound(tmp_path: Path) -> None:
+    file = tmp_path / "notes.csv"
+    assert bound_values(functools.partial(print, str(file)), frozenset({file})) == (
+        "the path of a private file ('argument 1')",
+    )
+
+
+def test_parameters_that_name_files_are_declared(tmp_path: Path) -> None:
+    file, copy = tmp_path / "notes.csv", tmp_path / "copy.csv"
+    for one in (file, copy):
+        one.write_text("text\nwords")
+    table = {"corpus": {"source": "table", "path": str(file)}}
+    assert undeclared(table) == []
+    assert private_files(table) == {"corpus.path": file}
+    assert private_files({"corpus": {"public_path": str(file)}}) == {}
+    assert undeclared({"compare": {"entries": {"a": {"params": table}}}}) == []
+    assert undeclared({"popri": {"prompts": str(file)}})[0].startswith("parameter 'popri.prompts' names ")
+    corpus = {**table["corpus"], "public_path": str(copy)}
+    assert "holds the same bytes as the private file of 'corpus.path'" in copies({"corpus": corpus})[0]
+    copy.write_text("text\nother")
+    assert copies({"corpus": corpus}) == []
+    secret = private_files(table)
+    assert list(holders(Corpus(**table["corpus"]), secret)) == ["Corpus.path"]
+    assert list(holders({"a": [str(file)]}, secret)) == [""]
+    assert list(holders(Corpus(public_path=str(copy)), secret)) == []
+
+
+def test_what_is_wrapped_counts() -> None:
+    inner = {"type": "kedro_mlflow.io.metrics.MlflowMetricDataset"}
+    assert is_logged({"type": "CachedDataset", "dataset": inner})
+    assert is_logged({"type": "a.Dataset", "dataset": {"type": "CachedDataset", "dataset": inner["type"]}})
+    assert not is_logged({"type": "CachedDataset", "dataset": "a.Dataset"})
+    shown = {"metadata": {"kedro-viz": {"preview": True}}}
+    assert is_previewed({"metadata": {"kedro-viz": {"preview": False}}, "dataset": shown})
+    assert place({"type": "PartitionedDataset", "path": "/a/../b", "dataset": "text"}) == Path("/b")
+    assert place({"type": "text", "filepath": "s3://bucket/x"}) is None
+
+
+def shown(value: Any) -> str:
+    return " ".join(evaluation_outputs(HELD_OUT, {"shown": value}))
+
+
+def test_numbers_wording_and_figures_leave_an_evaluation() -> None:
+    figure = go.Figure(go.Bar(x=["user-0001 tea", "all others"], y=[0.2, 0.8]), layout={"title": "Words of clients"})
+    for value in (1, 0.5, None, np.float32(2), {"top_1": [0.5, (1, 2)], "says": "eps = 1, n = 3 (of 7)"}, figure):
+        assert shown(value) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (TEXT, "shows held-out text"),
+        ({"says": TEXT[5:45]}, "shows held-out text"),
+        (go.Figure(layout={"title": f"So: {TEXT}"}), "shows held-out text"),
+        (go.Figure(go.Scatter(x=[1], y=[1], customdata=[[TEXT]])), "shows held-out text"),
+        (go.Figure(layout={"annotations": [{"text": "of user-0001"}]}), "shows the id of a held-out client"),
+        ({"user-0001": 1}, "shows the id of a held-out client"),
+        ({"says": "new\nline"}, "shows a text"),
+        ({TEXT: 1}, "shows a text as a key"),
+        (np.ones(3), "shows an array of float64"),
+        (HELD_OUT["private_test"], "shows a DataFrame"),
+        (lambda: TEXT, "shows a function"),
+    ],
+)
+def test_pieces_of_held_out_text_do_not(value: Any, said: str) -> None:
+    assert shown(value).startswith(said)
+
+
+def test_a_count_is_whole_numbers_and_a_word() -> None:
+    assert list(count_outputs({"population": {"units": 3, "test": None, "source": "declared"}})) == []
+    for wrong in ({"units": 3.5}, {"units": "two words"}, {"a": "one", "b": "two"}, [TEXT], True):
+        assert list(count_outputs({"population": wrong}))
+
+
+def private_node(tmp_path: Path, **changed: Any) -> Watch:
+    settings = {"node": "n", "reads_private": True, "may_read": False, "data_root": tmp_path} | changed
+    return Watch(**settings)
+
+
+def test_a_node_that_reads_nothing_private_writes_and_prints_as_it_likes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with watched(private_node(tmp_path, reads_private=False)):
+        (tmp_path / "x").write_text("x")
+        print("shown")
+    assert (tmp_path / "x").read_text() == "x"
+    assert "shown" in capsys.readouterr().out
+
+
+def test_the_watch_ends_with_the_node_and_with_its_error(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), watched(private_node(tmp_path)):
+        _ = 1 / 0
+    (tmp_path / "x").write_text("x")
+    with watched(private_node(tmp_path)):
+        Path(os.devnull).write_text("nothing is kept there")
+        assert (tmp_path / "x").read_text() == "x"
+        with pytest.raises(SideEffectRefusedError, match=r"node 'n' writes .* return what it makes as a data set"):
+            tempfile.mkstemp()
+
+
+def test_a_private_file_is_known_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "private_x.json").write_text("x")
+    notes = tmp_path / "elsewhere" / "notes.txt"
+    notes.parent.mkdir()
+    notes.write_text("x")
+    (tmp_path / "link").symlink_to("private_x.json")
+    (tmp_path / "link2").symlink_to(notes)
+    watch = private_node(tmp_path, private_files=frozenset({notes}))
+    for path in ("private_x.json", "link", "link2"):
+        with watched(watch), pytest.raises(SideEffectRefusedError, match=f"opens .*{path}"):
+            (tmp_path / path).read_text()
+    with watched(private_node(tmp_path, private_files=frozenset({notes}), may_read=True)):
+        assert notes.read_text() == "x"
+
+
+def test_progress_is_shown_where_messages_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("FEDTEXT_PROGRESS", raising=False)
+    with open(tmp_path / "stderr", "w") as stream:
+        monkeypatch.setattr(sys, "__stderr__", stream)
+        with watched(private_node(tmp_path)):
+            print("hidden", file=sys.stderr)
+            assert list(progress(range(3), "batches")) == [0, 1, 2]
+    assert "batches" in (tmp_path / "stderr").read_text()
+    assert "hidden" not in capfd.readouterr().err

@@ -1,0 +1,133 @@
+"""The 31 leaks of docs/leaks.md, each with its outcome: refused by the flow check, or by the guard, or not told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from kedro.io import DataCatalog
+from kedro.pipeline import node
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.noise import NoiseKey, new_noise_key
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.guard import Guard
+from tests.privacy.test_flow import LEAKS, found, rules
+from tests.wiring.conftest import ToyProject, toy  # noqa: F401 - a fixture
+from tests.wiring.guard.planted import RUN
+
+DOCS = Path(__file__).parents[3] / "docs/leaks.md"
+LEDGER = Ledger(declaration=Privacy(epsilon=2.0, delta=1e-5), population=100)
+ASKED = Release(name="mean", round=1, mechanism="gaussian", sensitivity=1.0, noise_stddev=4.0)
+
+
+class StandIn:
+    """Looks like a ledger to whoever only asks for what it has."""
+
+    releases, unaccounted, declaration, population = (), (), LEDGER.declaration, 100
+
+
+def _mean(private_texts: np.ndarray) -> np.ndarray:
+    return private_texts.mean(axis=0)
+
+
+def keeps_its_ledger(private_texts: np.ndarray, ledger: Ledger) -> tuple[np.ndarray, Ledger]:
+    return _mean(private_texts), ledger
+
+
+def fabricates(private_texts: np.ndarray, ledger: Ledger) -> tuple[np.ndarray, Ledger]:
+    return _mean(private_texts), ledger.charge(ASKED.model_copy(update={"sensitivity": 1e-9}))
+
+
+def stands_in(private_texts: np.ndarray, ledger: Ledger) -> tuple[np.ndarray, Any]:
+    return _mean(private_texts), StandIn()
+
+
+def gives_the_key(private_texts: np.ndarray, ledger: Ledger) -> tuple[NoiseKey, Ledger]:
+    return new_noise_key(7), ledger.charge(ASKED)
+
+
+RELEASES = {
+    "a release that returns its ledger unchanged": (keeps_its_ledger, (), "nothing went through a door"),
+    "a fabricated Release of sensitivity 1e-9": (fabricates, (), "with 'mean' of round 1 charged, but through the"),
+    "a release that charges a cheaper one than the door": (fabricates, (ASKED,), "with 'mean' of round 1 charged"),
+    "a stand-in ledger": (stands_in, (), "takes the ledgers 'ledger' in and gives none out"),
+    "the noise key through a release": (gives_the_key, (ASKED,), "releases a NoiseKey in 'shown'"),
+}
+
+
+@pytest.mark.parametrize("leak", RELEASES)
+def test_a_release_is_what_the_doors_say_it_is(leak: str, tmp_path: Path) -> None:
+    function, passed, said = RELEASES[leak]
+    catalog = DataCatalog.from_config({"{default}": {"type": "MemoryDataset"}})
+    guarded = Guard(catalog, tmp_path, {}, passed=lambda: passed).around(
+        node(function, ["private_texts", "ledger"], ["shown", "ledger_out"], name="release", tags="release")
+    )
+    with pytest.raises(RunRefusedError, match=f"^node 'release' .*{re.escape(said)}.*(:|;) "):
+        guarded.run({"private_texts": np.ones((5, 2)), "ledger": LEDGER})
+
+
+@pytest.mark.parametrize("leak", RUN)
+def test_a_planted_leak_is_refused_or_not_told(
+    leak: str,
+    toy: ToyProject,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    planted = RUN[leak]
+    planted.plant(toy)
+    caplog.set_level("INFO")
+    if planted.said is None:
+        toy.run("planted", **planted.params)
+    else:
+        with pytest.raises(RunRefusedError, match=planted.said):
+            toy.run("other" if "another pipeline" in leak else "planted", **planted.params)
+    assert told(toy) == []
+    said = capfd.readouterr()
+    assert "secret-" not in said.out + said.err + caplog.text
+    if "printing" in leak:
+        assert "2 messages of node tell are not shown, because it reads private data" in caplog.text
+
+
+def told(toy: ToyProject) -> list[Path]:
+    """Files of the project that hold private text and are not private."""
+    ours = [path for path in toy.path.rglob("*") if path.is_file() and path.name not in ("notes.txt", "nodes.py")]
+    return [
+        path
+        for path in ours
+        if not path.name.startswith("private_")
+        and b"secret-" in path.read_bytes()
+        and path.suffix not in (".py", ".pyc")
+    ]
+
+
+CHECKED = (
+    "a metric on private text that steers",
+    "an exact count",
+    "an unclassed data set that is written from private text",
+    "a release that is not declared",
+    "a release called public",
+    "private text under a public name",
+    "a private name classed public",
+    "a held-out metric that chooses the checkpoint",
+    "private text as a metric of the experiment tracker",
+    "private text laundered through a public intermediate",
+    "protected text dumped by what calls itself a held-out evaluation",
+    "a node that reads private text and writes nothing",
+)
+
+
+@pytest.mark.parametrize("leak", CHECKED)
+def test_the_twelve_that_the_graph_always_showed_are_refused(leak: str) -> None:
+    nodes, classes, expected = LEAKS[leak]
+    assert expected in rules(found(nodes, classes))
+
+
+def test_the_page_has_a_row_for_each_of_the_31() -> None:
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \| ([^|]+) \|", DOCS.read_text(), flags=re.MULTILINE)
+    assert [int(number) for number, *_ in rows] == list(range(1, 32))
+    assert {outcome.strip().split(",")[0] for *_, outcome in rows} <= {"refused", "silenced"}

@@ -1,0 +1,60 @@
+"""What a release may do to its ledger, and what it may give out; leaks by releases are in test_leaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.wiring.guard import release_faults
+
+OPEN = Ledger(declaration=Privacy(epsilon=4.0, delta=1e-5), population=100)
+ONE = Release(name="mean", round=1, mechanism="gaussian", sensitivity=1.0, noise_stddev=4.0)
+TWO = ONE.model_copy(update={"round": 2})
+RUN = ONE.model_copy(update={"name": "rows", "rounds": 8})
+
+
+def faults(before: Ledger, after: Any, *passed: Release, **shown: Any) -> list[str]:
+    outputs = {"ledger_out": after, "shown": np.ones(3)} | shown
+    return release_faults({"private_x": 1, "ledger": before}, outputs, passed, private=["private_open_sums"])
+
+
+SOUND = {
+    "one release": (OPEN, OPEN.charge(ONE), (ONE,), {}),
+    "two releases": (OPEN, OPEN.charge(ONE).charge(TWO), (ONE, TWO), {}),
+    "the first round of many": (OPEN, OPEN.charge(RUN), (RUN,), {}),
+    "a later round of many": (OPEN.charge(RUN), OPEN.charge(RUN), (RUN,), {}),
+    "a round that was skipped": (OPEN, OPEN, (), {"shown": np.zeros(0)}),
+    "a declared read without a mechanism": (OPEN, OPEN.unaccounted_read("fid", "none"), (), {"shown": {"adapter": 3}}),
+    "private sums that stay": (OPEN, OPEN.charge(RUN), (RUN,), {"private_open_sums": "anything"}),
+}
+WRONG = {
+    "nothing charged": (OPEN, OPEN, (), {}, "nothing went through a door"),
+    "a door's release that is not charged": (OPEN, OPEN, (ONE,), {}, "with nothing charged"),
+    "a charge that no door made": (OPEN, OPEN.charge(ONE), (), {}, "through the doors went nothing"),
+    "the same round again": (OPEN.charge(ONE), OPEN.charge(ONE), (ONE,), {}, "with nothing charged"),
+    "earlier charges dropped": (OPEN.charge(ONE), OPEN.charge(TWO), (TWO,), {}, "return the ledger that the door"),
+    "another population": (OPEN, OPEN.charge(ONE).model_copy(update={"population": 10**6}), (ONE,), {}, "population"),
+    "unaccounted reads dropped": (OPEN.unaccounted_read("x", "y"), OPEN.charge(ONE), (ONE,), {}, "takes unaccounted"),
+    "text": (OPEN, OPEN.charge(ONE), (ONE,), {"shown": "text"}, "a str in 'shown'"),
+    "text inside": (OPEN, OPEN.charge(ONE), (ONE,), {"shown": {"a": [1.0, ["text"]]}}, "a str in 'shown'"),
+    "text as a key": (OPEN, OPEN.charge(ONE), (ONE,), {"shown": {"a text": 1.0}}, "a text as a key in 'shown'"),
+    "an array of texts": (OPEN, OPEN.charge(ONE), (ONE,), {"shown": np.array(["text"])}, "an array of <U4"),
+    "an array of objects": (OPEN, OPEN.charge(ONE), (ONE,), {"shown": np.array([{}])}, "an array of object"),
+    "a second ledger": (OPEN, OPEN.charge(ONE), (ONE,), {"ledger_2": OPEN}, "'ledger_out', 'ledger_2'"),
+}
+
+
+@pytest.mark.parametrize("case", SOUND)
+def test_what_goes_through_a_door_may_leave(case: str) -> None:
+    before, after, passed, shown = SOUND[case]
+    assert faults(before, after, *passed, **shown) == []
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_does_not_is_refused(case: str) -> None:
+    before, after, passed, shown, said = WRONG[case]
+    assert said in " ".join(faults(before, after, *passed, **shown))

@@ -1,0 +1,250 @@
+"""One budget a data set: what the gate lets out, of whom, and what it refuses before anything is read or leaves."""
+
+from __future__ import annotations
+
+import logging
+import math
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedtext.federation.blocks import Block
+from fedtext.federation.secure_sum import private_sum
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.gate import current, standing
+from fedtext.privacy.history import HISTORY_ROOT, History, release_history
+from fedtext.privacy.ledger import Ledger, Release, open_ledger
+from fedtext.privacy.noise import new_noise_key
+from fedtext.privacy.plan import planned_ledger, planned_multiplier
+from fedtext.privacy.spending import TotalExceeded, total_epsilon
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.account import Account
+
+CLIENTS, KEY = 200, new_noise_key(1)
+DATA = np.random.default_rng(0).normal(size=(CLIENTS, 4))
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(HISTORY_ROOT, raising=False)
+
+
+def account(root: Path, **changes: Any) -> Account:
+    return Account(**{"history": History(root), "public": False, "total": None, "split": "s", **changes})
+
+
+def opened(part: str = "train", releases: int = 1, **declared: Any) -> Ledger:
+    privacy = Privacy(**{"epsilon": 1.0, "delta": 1e-4, "noise_seed": 1, **declared})
+    ledger = planned_ledger(privacy, CLIENTS, name="sum", releases=releases)
+    return ledger.model_copy(update={"part": part})
+
+
+def run(
+    of: Account, ledger: Ledger, data: np.ndarray = DATA, round: int = 1, node: str = "node", **other: Any
+) -> tuple[np.ndarray, Ledger]:
+    """A run that checks its plan first and then makes one release."""
+    of.refuse_plan(ledger)
+    return release(of, ledger, [Block(np.arange(CLIENTS), data)], round, node, **other)
+
+
+def release(
+    of: Account, ledger: Ledger, blocks: Any, round: int = 1, node: str = "node", releases: bool = True, **other: Any
+) -> tuple[np.ndarray, Ledger]:
+    privacy = ledger.declaration
+    planned = len(ledger.planned or ())
+    call = {"noise_multiplier": planned_multiplier(privacy, ledger.population, planned), "public_digest": "", **other}
+    with standing(gate := of.gate(node, releases=releases)):
+        released = private_sum(
+            blocks, dim=4, asked=np.arange(CLIENTS), clip_norm=1.0, name="sum", round=round, ledger=ledger, key=KEY,
+            **call,
+        )  # fmt: skip
+    gate.tell()
+    return released
+
+
+def untouched() -> Iterator[Block]:
+    raise AssertionError("private data were read")
+    yield
+
+
+def test_the_first_run_pays_and_the_same_release_again_is_the_same_bytes_and_free(tmp_path: Path) -> None:
+    first, _ = run(account(tmp_path), opened())
+    again, _ = run(account(tmp_path), opened())
+    assert first.tobytes() == again.tobytes()
+    (entry,) = release_history(tmp_path)
+    assert (entry.node, entry.round, entry.part, entry.split, entry.budget, entry.allowed) == (
+        "node", 1, "train", "s", 1.0, 1.0,
+    )  # fmt: skip
+    assert total_epsilon([entry], opened(), "s") == pytest.approx(1.0, rel=1e-6)
+
+
+DELTAS = (1e-4, 1.01e-4, 1.02e-4, 1.03e-4)
+
+
+def test_four_runs_that_differ_in_delta_s_third_digit_are_one_budget(tmp_path: Path) -> None:
+    run(account(tmp_path), opened(delta=DELTAS[0]))
+    for delta in DELTAS[1:]:
+        with pytest.raises(
+            TotalExceeded, match=r"epsilon 1; 1 is spent \('sum' x 1: 1\); 'sum' would make it 1\.48"
+        ) as no:
+            account(tmp_path).refuse_plan(opened(delta=delta))
+        assert "Nothing was read" in str(no.value)
+        with pytest.raises(TotalExceeded, match=r"'sum' would make it 1\.48"):  # the door itself, with no check before
+            release(account(tmp_path), opened(delta=delta), untouched())
+    assert len(release_history(tmp_path)) == 1
+
+
+def test_of_a_public_corpus_all_is_counted_and_nothing_refused(tmp_path: Path) -> None:
+    for delta in DELTAS:
+        run(account(tmp_path, public=True), opened(delta=delta))
+    entries = release_history(tmp_path)
+    assert [entry.allowed for entry in entries] == [None] * 4
+    assert total_epsilon(entries, opened(), "s") > 2
+
+
+def test_a_declared_total_allows_what_fits_and_no_more(tmp_path: Path) -> None:
+    total = epsilon(noise_multiplier=planned_multiplier(opened().declaration, CLIENTS, 1), delta=1e-4, rounds=2)
+    generous = {"total": 1.02 * total}
+    for delta in DELTAS[:2]:
+        run(account(tmp_path, **generous), opened(delta=delta))
+    with pytest.raises(TotalExceeded, match=r"'sum' x 2"):
+        run(account(tmp_path, **generous), opened(delta=DELTAS[2]))
+
+
+def test_a_later_run_s_larger_budget_does_not_raise_what_the_first_one_declared(tmp_path: Path) -> None:
+    run(account(tmp_path), opened(epsilon=1.0))
+    with pytest.raises(TotalExceeded, match="may cost epsilon 1;"):
+        run(account(tmp_path), opened(epsilon=8.0))
+    run(account(tmp_path, total=9.5), opened(epsilon=8.0))
+
+
+def test_a_copied_data_root_has_spent_what_the_first_one_had(tmp_path: Path) -> None:
+    run(account(tmp_path / "mine"), opened())
+    shutil.copytree(tmp_path / "mine", tmp_path / "copy")
+    with pytest.raises(TotalExceeded):
+        run(account(tmp_path / "copy"), opened(delta=DELTAS[1]))
+
+
+def test_runs_that_a_run_starts_share_its_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HISTORY_ROOT, str(tmp_path))
+    run(account(tmp_path / "first"), opened())
+    run(account(tmp_path / "second"), opened())
+    with pytest.raises(TotalExceeded):
+        run(account(tmp_path / "third"), opened(delta=DELTAS[1]))
+    assert len(release_history(tmp_path)) == 1, "the same release in two data roots"
+
+
+def test_test_clients_pay_for_themselves_unless_the_split_changed(tmp_path: Path) -> None:
+    run(account(tmp_path), opened())
+    run(account(tmp_path), opened("test", delta=DELTAS[1]))
+    assert [entry.part for entry in release_history(tmp_path)] == ["train", "test"]
+    with pytest.raises(TotalExceeded, match=r"'sum' x 2: 1\.48"):
+        run(account(tmp_path, split="other"), opened("test", delta=DELTAS[2]))
+
+
+def test_a_run_of_rounds_is_resumed_within_its_plan(tmp_path: Path) -> None:
+    ledger = opened(releases=3)
+    _, charged = run(account(tmp_path), ledger, round=1)
+    account(tmp_path).refuse_plan(ledger)
+    _, charged = release(account(tmp_path), charged, [Block(np.arange(CLIENTS), DATA)], round=2)
+    release(account(tmp_path), charged, [Block(np.arange(CLIENTS), DATA)], round=3)
+    account(tmp_path).refuse_plan(ledger)
+    assert [entry.round for entry in release_history(tmp_path)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("other", [{"data": DATA[::-1]}, {"public_digest": "other candidates"}])
+def test_the_same_plan_of_other_data_or_inputs_is_a_second_release(tmp_path: Path, other: dict[str, Any]) -> None:
+    run(account(tmp_path), opened())
+    with pytest.raises(RunRefusedError, match=r"'sum' was released before, of other data: .* Nothing was released"):
+        run(account(tmp_path), opened(), **other)
+    assert len(release_history(tmp_path)) == 1
+    run(account(tmp_path, total=2.0), opened(), **other)
+    first, second = release_history(tmp_path)
+    assert (first.release, first.round) == (second.release, second.round)
+    assert first.receipt != second.receipt
+
+
+def test_a_second_release_of_other_data_is_priced_without_the_draw(tmp_path: Path) -> None:
+    """Sampled at one in ten it costs 1; made twice of the same clients it costs what no sampling saves."""
+    drawn = {"sampling": "poisson", "clients_per_round": 20}
+    ledger = opened(**drawn)
+    run(account(tmp_path, total=3.0), ledger)
+    full = epsilon(noise_multiplier=planned_multiplier(ledger.declaration, CLIENTS, 1), delta=1e-4, rounds=2)
+    assert full > 4
+    with pytest.raises(RunRefusedError, match="of other data"):
+        run(account(tmp_path, total=3.0), ledger, data=-DATA)
+    run(account(tmp_path, total=1.01 * full), ledger, data=-DATA)
+    assert total_epsilon(release_history(tmp_path), ledger, "s") == pytest.approx(full)
+
+
+def test_a_node_that_is_no_release_gets_nothing_out(tmp_path: Path) -> None:
+    with pytest.raises(RunRefusedError, match=r"node 'sneaky' asks private data for 'sum' .*tag it 'release'"):
+        release(account(tmp_path), opened(), untouched(), node="sneaky", releases=False)
+    assert release_history(tmp_path) == ()
+
+
+def test_what_passed_is_told_in_order(tmp_path: Path) -> None:
+    gate, ledger = account(tmp_path).gate("node", releases=True), opened(releases=2)
+    with standing(gate):
+        for round in (1, 2):
+            multiplier = planned_multiplier(ledger.declaration, CLIENTS, 2)
+            _, ledger = private_sum(
+                [Block(np.arange(CLIENTS), DATA)], dim=4, asked=np.arange(CLIENTS), clip_norm=1.0, name="sum",
+                round=round, ledger=ledger, key=KEY, public_digest="", noise_multiplier=multiplier,
+            )  # fmt: skip
+    assert gate.passed == [*ledger.releases]
+
+
+def test_a_read_without_a_mechanism_makes_the_total_infinite(tmp_path: Path) -> None:
+    ledger = opened().model_copy(update={"planned_unaccounted": True})
+    with pytest.raises(TotalExceeded, match=r"a read without a mechanism|would make it inf"):
+        account(tmp_path).refuse_plan(ledger)
+    with standing(account(tmp_path).gate("node", releases=True)), pytest.raises(TotalExceeded, match="inf"):
+        current().unaccounted("checkpoint", "lowest FID", ledger)
+    assert release_history(tmp_path) == ()
+    unbounded = account(tmp_path, total=math.inf)
+    unbounded.refuse_plan(ledger)
+    with standing(unbounded.gate("node", releases=True)):
+        current().unaccounted("checkpoint", "lowest FID", ledger)
+        current().unaccounted("checkpoint", "lowest FID", ledger)
+    (entry,) = release_history(tmp_path)
+    assert (entry.release, entry.reason, entry.allowed) == (None, "lowest FID", None)
+    assert math.isinf(total_epsilon([entry], ledger, "s"))
+    with pytest.raises(TotalExceeded, match="inf is spent"):
+        run(account(tmp_path, total=1e6), opened())
+
+
+def test_a_node_that_releases_again_is_warned_of_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Another release by the same node is warned of, with the price of all together."""
+    with caplog.at_level(logging.WARNING):
+        run(account(tmp_path, public=True), opened())
+        assert not caplog.records
+        run(account(tmp_path, public=True), opened(delta=DELTAS[1]))
+    assert "node released private data again" in caplog.text
+    assert "all that was released of this data set costs epsilon 1.483 together" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        run(account(tmp_path, public=True), opened(delta=DELTAS[1]))
+    assert not caplog.records, "the same release again is none"
+
+
+def test_the_first_ledger_s_budget_is_of_its_own_part(tmp_path: Path) -> None:
+    run(account(tmp_path), opened("test", epsilon=3.0))
+    train = opened(epsilon=1.0, delta=DELTAS[1])
+    assert account(tmp_path).allowed(train) == 1.0
+    run(account(tmp_path), train)
+    assert account(tmp_path).allowed(opened("test", epsilon=9.0)) == 3.0
+
+
+def test_what_the_ledger_does_not_hold_as_planned_is_refused_before_the_gate(tmp_path: Path) -> None:
+    """A release that was not planned: no history can show it, and nothing is read."""
+    planned = Release(name="votes", round=1, mechanism="Gaussian", sensitivity=1.0, noise_stddev=9.0)
+    other = open_ledger(Privacy(epsilon=1.0, delta=1e-4, noise_seed=1), CLIENTS, [planned])
+    with pytest.raises(ValueError, match=r"'sum' of round 1 .* is not what the ledger was opened for"):
+        release(account(tmp_path), other, untouched())
+    assert release_history(tmp_path) == ()
