@@ -43,18 +43,19 @@ from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import stream
 from fedtext.system.allocator import keep_freed_memory
 from fedtext.training.federated_averaging import client_updates, flat_weights
+from parameters import conf_base
 
 GOAL = 3.0
 SEED, CLIP_NORM, MULTIPLIER = 0, 0.1, 4.0
-LOCAL = LocalTraining(epochs=1, batch_size=2, learning_rate=0.05)
+LOCAL = conf_base(LocalTraining, epochs=1, batch_size=2, learning_rate=0.05)
 RESULT = Path("build/benchmarks/dp_fedavg.json")
 
 
 def rows_of_clients(clients: int) -> tuple[np.ndarray, np.ndarray]:
     """Token rows of `clients` documented objects, evenly spaced over the standard library, and codes of the objects."""
-    records = stdlib_records(Corpus())
+    records = stdlib_records(conf_base(Corpus))
     records = records.iloc[np.linspace(0, len(records) - 1, clients).astype(int)]
-    samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), Chunking())
+    samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), conf_base(Chunking))
     rows = token_rows(LanguageModel("bundled:on_device").tokenizer(), samples["text"].tolist(), 64)
     return padded(rows), np.unique(samples["client_id"], return_inverse=True)[1]
 
@@ -84,7 +85,7 @@ def side_by_side(model: Any, tokens: np.ndarray, client: np.ndarray, at_once: in
         noise_multiplier=MULTIPLIER,
         name="benchmark",
         round=1,
-        ledger=Ledger(declaration=Privacy(epsilon=1e3, delta=1e-5, noise_seed=1), population=int(client.max()) + 1),
+        ledger=Ledger(declaration=conf_base(Privacy, epsilon=1e3, delta=1e-5, noise_seed=1), population=int(client.max()) + 1),
         key=new_noise_key(1),
         public_digest="",
     )

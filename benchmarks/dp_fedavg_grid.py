@@ -33,6 +33,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.training.federated_averaging import client_updates, flat_weights, load_weights
+from parameters import conf_base
 
 RESULT = Path("build/benchmarks/dp_fedavg_grid.json")
 Rows = list[list[int]]
@@ -40,8 +41,8 @@ Rows = list[list[int]]
 
 def public_rows(clients: int, held_out: int) -> tuple[Rows, np.ndarray, Rows]:
     """Token rows of the stand-in clients, whose they are, and rows of other public objects."""
-    records = public_records(Corpus(), max_texts=clients + held_out)
-    samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), Chunking())
+    records = public_records(conf_base(Corpus), max_texts=clients + held_out)
+    samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), conf_base(Chunking))
     rows = token_rows(LanguageModel("bundled:on_device").tokenizer(), samples["text"].tolist(), 64)
     number = np.unique(samples["client_id"], return_inverse=True)[1]
     order = np.random.default_rng(0).permutation(number.max() + 1)[number]
@@ -81,12 +82,12 @@ def main() -> None:
     print(
         f"{len(rows)} rows of {chosen.stand_ins} stand-ins; public model {start['top_1']:.3%} {start['cross_entropy']:.4f}"
     )
-    privacy, table = Privacy(epsilon=chosen.epsilon, delta=1e-5), []
+    privacy, table = conf_base(Privacy, epsilon=chosen.epsilon, delta=1e-5), []
     for rounds, rate, clip_norm in itertools.product(chosen.rounds, chosen.learning_rates, chosen.clip_norms):
         noise = planned_multiplier(privacy, chosen.clients, rounds) / chosen.clients
         setting = {"rounds": rounds, "learning_rate": rate, "clip_norm": clip_norm}
         for name, scale in (("quiet", 0.0), ("noisy", noise)):
-            weights = trained(padded(rows), client, LocalTraining(learning_rate=rate), clip_norm, rounds, scale)
+            weights = trained(padded(rows), client, conf_base(LocalTraining, learning_rate=rate), clip_norm, rounds, scale)
             found = count_next_tokens(load_weights(model, weights), held_out).summary()
             setting[name] = [found["top_1"], found["cross_entropy"]]
         table.append(setting)

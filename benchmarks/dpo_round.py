@@ -33,11 +33,12 @@ from fedtext.system.hardware import bfloat16_pays, compute_device
 from fedtext.training.lora import lora_config, without_deprecations
 from fedtext.training.pairs import tokenised
 from fedtext.training.preference import train_preferences
+from parameters import conf_base
 
 SAMPLE_TOKENS = 64
 GOAL = 0.6  # of TRL's time
 RESULT = Path("build/benchmarks/dpo_round.json")
-PARAMS = PreferenceTraining(beta=0.1, learning_rate=5e-4)
+PARAMS = conf_base(PreferenceTraining, beta=0.1, batch_size=24, learning_rate=5e-4, lora={"rank": 4, "alpha": 8})
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from fedtext.corpora.samples import sample_records
 from fedtext.models.encoder import load_encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
+from parameters import conf_base
 
 RESULT = Path("build/benchmarks/embedding.json")
 TOLERANCE = {False: 1e-4, True: 1e-2}  # largest difference of an entry, in float32 and in bfloat16
@@ -35,7 +36,7 @@ def sides(texts: list[str]) -> dict[str, Callable[[], np.ndarray]]:
     """Both ways to embed `texts`, sentence-transformers' with its own batch size and with as many tokens as ours."""
     encoder = load_encoder("offline")
 
-    alike = encoder.batch_tokens // Chunking().length
+    alike = encoder.batch_tokens // conf_base(Chunking).length
 
     def theirs(batch_size: int) -> Callable[[], np.ndarray]:
         return lambda: encoder.model.encode(texts, batch_size=batch_size, normalize_embeddings=True)
@@ -57,8 +58,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     os.environ["FEDTEXT_PROGRESS"] = "0"
-    records = public_records(Corpus(), max_texts=options.texts)
-    samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), Chunking())
+    records = public_records(conf_base(Corpus), max_texts=options.texts)
+    samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), conf_base(Chunking))
     texts = samples["text"].tolist()[: options.texts]
     both = sides(texts)
     tolerance = TOLERANCE[bfloat16_pays(compute_device())]

@@ -31,6 +31,7 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
+from parameters import conf_base
 
 CLIENTS, SAMPLES_PER_CLIENT = 134_000, 6.6  # speeches; bioRxiv's samples a client (POPri, Table 4)
 PROMPTS, RESPONSES, POPULATION = 1800, 10, 1024  # POPri's candidates (App. B.1), PrE-Text's N_syn (App. C.3)
@@ -43,7 +44,7 @@ Mechanism = Callable[[PrivateSamples, Ledger, np.random.Generator], object]
 
 def popri(scoring: str) -> Popri:
     sizes = {"rounds": 1, "prompts": PROMPTS, "responses": RESPONSES, "synthetic_texts": 1}
-    return Popri.model_validate({**sizes, "scoring": scoring, "prompt_pool": "random", "oversample": 1.0})
+    return conf_base(Popri, {**sizes, "scoring": scoring, "prompt_pool": "random", "oversample": 1.0})
 
 
 def mean_features(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
@@ -58,7 +59,7 @@ def ballots(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator
 
 def histogram(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
     texts, label = unit_rows(random, POPULATION), np.zeros(POPULATION, dtype=np.int64)
-    evolution = Pe(rounds=1, population=POPULATION, synthetic_texts=1)
+    evolution = conf_base(Pe, rounds=1, population=POPULATION, synthetic_texts=1)
     return noised_histogram(samples, texts, label, evolution, ledger, new_noise_key(0), MULTIPLIER, 1)
 
 
@@ -76,7 +77,7 @@ def measured(name: str, clients: int) -> dict[str, Any]:
     codes = unit_codes([str(i) for i in range(clients)])
     held = codes[clients_of(random, n, clients)]
     samples = PrivateSamples(unit_rows(random, n), held, np.zeros(n, dtype=np.int64), codes)
-    ledger = Ledger(declaration=Privacy(epsilon=1.0, delta=3e-6, noise_seed=0), population=clients)
+    ledger = Ledger(declaration=conf_base(Privacy, epsilon=1.0, delta=3e-6, noise_seed=0), population=clients)
     start = time.perf_counter()
     MECHANISMS[name][1](samples, ledger, random)
     return {

@@ -30,6 +30,7 @@ from fedtext.largefedbench.snapshot import provenance, read_table
 from fedtext.largefedbench.tokens import load_tokenizer, words_of
 from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
+from parameters import conf_base
 
 COMPARED = ["client_id", "index", "text", "n_tokens"]
 
@@ -48,7 +49,7 @@ def ratio(shared: Path, work: Path, copies: int, repeats: int, processes: int) -
         seconds["plain"].append(took)
         fast = load_tokenizer(source)
         words_of.cache_clear()  # it knows no word yet
-        params = LargeFedBench(snapshot=f"r{repeat}", near_duplicates=False, processes=processes)
+        params = conf_base(LargeFedBench, snapshot=f"r{repeat}", near_duplicates=False, processes=processes)
         snapshot, took = _timed(clock, lambda p=params, f=fast: build_snapshot(p, f, raw_dir=raw, out_dir=work / "o"))
         seconds["ours"].append(took)
         _same_chunks(work / "plain.parquet", snapshot, clients)
@@ -100,7 +101,7 @@ def scale(shared: Path, work: Path, copies: int, processes: int) -> dict[str, An
 def one(root: Path, processes: int) -> dict[str, Any]:
     """One build in this process: what it took, and its peak memory (and that of its largest worker)."""
     tokenizer = load_tokenizer(bundled("generator"), name="bundled:generator")
-    params = LargeFedBench(snapshot="s", processes=processes)
+    params = conf_base(LargeFedBench, snapshot="s", processes=processes)
     started = time.perf_counter()
     snapshot = build_snapshot(params, tokenizer, raw_dir=root / "raw", out_dir=root)
     wall = time.perf_counter() - started

@@ -21,6 +21,7 @@ from fedtext.largefedbench.tokens import load_tokenizer
 from fedtext.largefedbench.turns import SPEECH, SPOKEN, Turn
 from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
+from parameters import conf_base
 
 
 def turns_of(raw: Path, source: str) -> list[Turn]:
@@ -41,10 +42,10 @@ def removals(turns: list[Turn]) -> Iterator[tuple[str, str]]:
 
 def summary(turns: list[Turn]) -> dict[str, object]:
     """The table of real counts, and what the published cleaner never sanitises."""
-    params, counts, published = LargeFedBench(), SourceCounts(), SourceCounts()
+    params, counts, published = conf_base(LargeFedBench), SourceCounts(), SourceCounts()
     clients = list(clients_of(turns, params, counts))
     chunked = load_tokenizer(bundled("generator")).chunks([client.text for client in clients], params.chunking)
-    list(clients_of(turns, LargeFedBench(cleaning="published"), published))
+    list(clients_of(turns, conf_base(LargeFedBench, cleaning="published"), published))
     chairs = sum(counts.left_out[kind][0] for kind in ("chair", "collective"))
     return {
         "interventions": counts.notes["interventions"],

@@ -23,16 +23,17 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import CausalTraining
+from parameters import conf_base
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("FEDTEXT_SHARED", ROOT.parent / "shared"))
 LENGTH = 64
-TRAINING = CausalTraining(epochs=2, batch_size=32, learning_rate=1e-3)  # conf/base/parameters_evaluation.yml
+TRAINING = conf_base(CausalTraining, epochs=2, batch_size=32, learning_rate=1e-3)
 
 
 def corpora(count: int) -> dict[str, list[str]]:
     """`count` texts of each corpus that is at hand, spread over all of it."""
-    found = {"docstrings": public_records(Corpus(), max_texts=count)["text"].tolist()}
+    found = {"docstrings": public_records(conf_base(Corpus), max_texts=count)["text"].tolist()}
     abstracts = SHARED / "data" / "abstracts" / "scitldr_train.jsonl"
     if abstracts.exists():
         rows = [json.loads(line)["abstract"] for line in abstracts.read_text(encoding="utf-8").splitlines()]
@@ -59,7 +60,7 @@ def window(on_device: LanguageModel, texts: list[str]) -> dict[str, float]:
 
 def accuracies(on_device: LanguageModel, train: list[str], held_out: list[str]) -> dict[str, float]:
     """Top-1 accuracy by either metric, before and after training on `train`."""
-    params, recipe = Evaluation(training=TRAINING, texts=len(train)), {"length": LENGTH, "seed": 0, "label": "metric"}
+    params, recipe = conf_base(Evaluation, training=TRAINING, texts=len(train)), {"length": LENGTH, "seed": 0, "label": "metric"}
     found = {}
     for when, texts in (("before", []), ("after", train)):
         found[f"correct_{when}"] = fine_tune_and_score(on_device, texts, held_out, params, **recipe)["top_1"]

@@ -38,6 +38,7 @@ from fedtext.voting.ballots import client_means, nearest_histogram_blocks, summe
 from fedtext.voting.choice import choose_pairs
 from fedtext.voting.projection import project_scores
 from fedtext.voting.witness import random_features, witness_scores
+from parameters import conf_base
 
 ROOT = Path(__file__).parents[1]
 EPSILON, DELTA, ROUNDS, REJECTED = 1.0, 3e-6, 20, 5
@@ -80,8 +81,8 @@ def stand_in(prompts: int, responses: int, documents: int, cache: Path) -> Stand
 
 
 def _embedded(prompts: int, responses: int, documents: int) -> dict[str, np.ndarray]:
-    generator, encoder, chunking = LanguageModel("bundled:generator"), load_encoder("offline"), Chunking()
-    records = public_records(Corpus(), max_texts=PUBLIC_TEXTS + documents)
+    generator, encoder, chunking = LanguageModel("bundled:generator"), load_encoder("offline"), conf_base(Chunking)
+    records = public_records(conf_base(Corpus), max_texts=PUBLIC_TEXTS + documents)
     public = sample_records(records.iloc[:PUBLIC_TEXTS], generator.tokenizer(), chunking)
     clients = sample_records(records.iloc[PUBLIC_TEXTS:], generator.tokenizer(), chunking)
     shown = draw_prompts(

@@ -21,6 +21,7 @@ from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import derived_seed
 from fedtext.training.federated_averaging import client_updates, flat_weights
+from tests.parameters import conf_base
 
 KEY = new_noise_key(5)
 VOCABULARY = 20
@@ -46,13 +47,13 @@ def samples(clients: int = 12, seed: int = 0, most_rows: int = 4) -> PrivateSamp
 
 def fedavg(**changes: Any) -> DpFedavg:
     local = {"learning_rate": 0.5, "clients_at_once": 5, **changes.pop("local", {})}
-    return DpFedavg.model_validate({"rounds": 3, "clip_norm": 0.2, "local": local, **changes})
+    return conf_base(DpFedavg, {"rounds": 3, "clip_norm": 0.2, "local": local, **changes})
 
 
 def ledger(population: int = 12, **declared: Any) -> Ledger:
     """A curator's, for next to no noise cannot be cut into shares."""
     settings = {"epsilon": 1e16, "delta": 1e-6, "noise_multiplier": QUIET, "noise_seed": 0, "aggregation": "trusted"}
-    return Ledger(declaration=Privacy(**{**settings, **declared}), population=population)
+    return Ledger(declaration=conf_base(Privacy, {**settings, **declared}), population=population)
 
 
 def drawn(params: DpFedavg) -> dict[str, str]:
@@ -163,7 +164,7 @@ def test_noise_has_the_planned_deviation_and_rounds_are_independent() -> None:
 
 def test_all_rounds_together_cost_the_budget_and_one_more_is_refused() -> None:
     params = fedavg()
-    privacy = Privacy(epsilon=1.0, delta=1e-3, noise_seed=0)
+    privacy = conf_base(Privacy, epsilon=1.0, delta=1e-3, noise_seed=0)
     opened = dp_fedavg.planned_ledger(12, params, privacy)
     for t in (1, 2, 3):
         _, opened = dp_fedavg.released_update(samples(), model(), WEIGHTS, params, opened, KEY, t)
@@ -199,6 +200,6 @@ def test_noise_alone_is_as_long_as_the_state_says(declared: dict[str, Any]) -> N
 
 
 def test_a_client_moves_all_weights_in_each_round_it_is_asked() -> None:
-    privacy = Privacy(epsilon=1.0, delta=1e-3, sampling="fixed_size", clients_per_round=3)
+    privacy = conf_base(Privacy, epsilon=1.0, delta=1e-3, sampling="fixed_size", clients_per_round=3)
     row = dp_fedavg.communication(fedavg(rounds=10), privacy, 12, dim=500)
     assert (row.down_floats, row.up_floats, row.exchanges) == (500, 500, 2.5)

@@ -18,6 +18,7 @@ from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import derived_seed
 from fedtext.training.federated_averaging import client_updates, flat_weights, load_weights
+from tests.parameters import conf_base
 
 KEY = new_noise_key(5)
 VOCABULARY, CLIENTS = 20, 12
@@ -40,13 +41,13 @@ SAMPLES = PrivateSamples(RNG.integers(0, VOCABULARY, size=(len(UNIT), 9)), UNIT,
 
 def ftrl(**changes: Any) -> DpFtrl:
     local = {"learning_rate": 0.5, "clients_at_once": 5}
-    return DpFtrl.model_validate({"rounds": 5, "separation": 3, "clip_norm": 0.2, "local": local, **changes})
+    return conf_base(DpFtrl, {"rounds": 5, "separation": 3, "clip_norm": 0.2, "local": local, **changes})
 
 
 def declared(**changes: Any) -> Privacy:
     """A curator's, for next to no noise cannot be cut into shares."""
     settings = {"epsilon": 1e16, "delta": 1e-6, "noise_multiplier": QUIET, "noise_seed": 0, "aggregation": "trusted"}
-    return Privacy(**{**settings, **changes})
+    return conf_base(Privacy, {**settings, **changes})
 
 
 def run(params: DpFtrl, privacy: Privacy) -> tuple[list[dict[str, np.ndarray]], Ledger, list[dict[str, Any]]]:
@@ -92,7 +93,7 @@ def test_without_noise_it_is_descent_on_clipped_updates_of_those_whose_turn_it_i
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_run_costs_the_budget_once(noise: str) -> None:
     params = ftrl(noise=noise)
-    _, ledger, states = run(params, Privacy(epsilon=1.0, delta=1e-6, noise_seed=0))
+    _, ledger, states = run(params, conf_base(Privacy, epsilon=1.0, delta=1e-6, noise_seed=0))
     assert [(release.name, release.rounds) for release in ledger.releases] == [("dp_ftrl.weighted_sums", 5)]
     assert 1 - 1e-6 < ledger.epsilon() <= 1 + 1e-9
     assert states[-1]["update_norm"] == pytest.approx(states[-1]["noise_norm"], rel=0.2)  # noise is all there is here
@@ -100,7 +101,7 @@ def test_a_run_costs_the_budget_once(noise: str) -> None:
 
 def test_a_declared_multiplier_is_that_of_a_released_sum_over_the_clip_norm() -> None:
     """With everybody in every round and independent noise it is DP-FedAvg's: printed 19.3, exact epsilon 0.919."""
-    privacy = Privacy(epsilon=8.0, delta=3e-6, noise_multiplier=19.3)
+    privacy = conf_base(Privacy, epsilon=8.0, delta=3e-6, noise_multiplier=19.3)
     for noise, restart in (("banded", None), ("independent", None), ("tree", 1)):
         params = ftrl(rounds=20, separation=1, noise=noise, restart=restart)
         plan = dp_ftrl.planned(params, privacy, CLIENTS, dp_ftrl.chosen_factorisation(params), 4)

@@ -8,12 +8,13 @@ import pandas as pd
 
 from fedtext.algorithms.pe_sft import best_samples, final_prompts, training_lists
 from fedtext.params.pe_sft import PeSft
+from tests.parameters import conf_base
 
 PUBLIC = pd.DataFrame({"text": [f"public {i}" for i in range(9)]})
 
 
 def pe_sft(**changes: Any) -> PeSft:
-    return PeSft.model_validate({"samples": 6, "lists": 5, "synthetic_texts": 8} | changes)
+    return conf_base(PeSft, {"samples": 6, "lists": 5, "synthetic_texts": 8, "final_responses": 1} | changes)
 
 
 def table(texts: str, votes: list[float], labels: list[str | None] | None = None) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from fedtext.corpora import public
 from fedtext.corpora.docstrings import Docstring
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.params.corpus import Corpus
+from tests.parameters import conf_base
 
 
 def test_an_object_is_a_client_and_its_package_the_label() -> None:
@@ -22,14 +23,14 @@ def test_an_object_is_a_client_and_its_package_the_label() -> None:
 def test_standard_library_objects_are_distinct_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     twice = [Docstring(name="os.walk", text=text, package="os") for text in ("first", "second")]
     monkeypatch.setattr(public, "private_docstrings", lambda *_, **__: twice)
-    assert public.stdlib_records(Corpus(source="docstrings"))["text"].tolist() == ["first"]
+    assert public.stdlib_records(conf_base(Corpus, source="docstrings"))["text"].tolist() == ["first"]
 
 
 def test_public_texts_of_the_user_s_own_need_a_text_column_only(tmp_path: Path) -> None:
     path = tmp_path / "public.csv"
     pd.DataFrame({"body": [f"a public text, number {i}" for i in range(5)]}).to_csv(path, index=False)
-    corpus = Corpus(
-        source="table", path="private.csv", text_column="body", client_column="author", public_path=str(path)
+    corpus = conf_base(
+        Corpus, source="table", path="private.csv", text_column="body", client_column="author", public_path=str(path)
     )
     assert len(public.public_records(corpus)) == 5
 
@@ -38,7 +39,7 @@ def test_public_texts_are_drawn_from_the_whole_table(tmp_path: Path) -> None:
     """The first rows of a table that is sorted by topic are one topic."""
     path = tmp_path / "public.csv"
     pd.DataFrame({"text": [f"{topic}, number {i}" for topic in ("law", "tea") for i in range(100)]}).to_csv(path)
-    corpus = Corpus(public_path=str(path))
+    corpus = conf_base(Corpus, public_path=str(path))
     drawn = public.public_records(corpus, max_texts=40)["text"]
     assert drawn.is_unique
     assert drawn.str.partition(",")[0].value_counts().loc[["law", "tea"]].min() >= 10  # below 10: 2e-4 by chance
@@ -52,11 +53,11 @@ def test_whose_a_public_text_is_does_not_matter(tmp_path: Path, clients: list[st
     path = tmp_path / "public.csv"
     texts = [f"text {i}" for i in range(len(clients))]
     pd.DataFrame({"text": texts, "client_id": clients, "label": "k"}).to_csv(path, index=False)
-    made = public.public_records(Corpus(public_path=str(path)))
+    made = public.public_records(conf_base(Corpus, public_path=str(path)))
     assert made["client_id"].is_unique
     assert made[["text", "label"]].to_numpy().tolist() == [[text, "k"] for text in texts]
 
 
 def test_a_missing_public_table_is_named_by_its_own_parameter() -> None:
     with pytest.raises(FileNotFoundError, match=r"corpus\.public_path /nowhere/public\.csv is not a file"):
-        public.public_records(Corpus(source="docstrings", public_path="/nowhere/public.csv"))
+        public.public_records(conf_base(Corpus, source="docstrings", public_path="/nowhere/public.csv"))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from fedtext.corpora.splits import client_splits, corpus_splits, split_of, splits_of
 from fedtext.params.corpus import Partition
+from tests.parameters import conf_base
 
 SHARES = {"validation_share": 0.1, "test_share": 0.2}
 
@@ -63,9 +64,9 @@ def records(owners: list[str], splits: list[str] | None = None) -> pd.DataFrame:
 
 def test_an_empty_split_is_an_error_with_a_remedy():
     with pytest.raises(ValueError, match=r"none of 3 clients falls into the .* split.*change\s+partition.seed"):
-        client_splits(records(["a", "b", "c"]), Partition(validation_share=0.01, test_share=0.01))
+        client_splits(records(["a", "b", "c"]), conf_base(Partition, validation_share=0.01, test_share=0.01))
     with pytest.raises(ValueError, match="none of 0 clients"):
-        client_splits(records([]), Partition(**SHARES))
+        client_splits(records([]), conf_base(Partition, SHARES))
 
 
 def test_shares_must_leave_something_to_train_on():
@@ -77,9 +78,9 @@ def test_a_corpus_keeps_its_own_splits():
     owners, given = ["a", "b", "c", "a"], ["train", "validation", "test", "train"]
     expected = {"a": "train", "b": "validation", "c": "test"}
     assert corpus_splits(owners, given) == expected
-    assert client_splits(records(owners, given), Partition()) == expected
+    assert client_splits(records(owners, given), conf_base(Partition)) == expected
     by_hash = splits_of(map(str, range(99)), **SHARES, seed=4)
-    anew = Partition(**SHARES, split="hash", seed=4)
+    anew = conf_base(Partition, **SHARES, split="hash", seed=4)
     assert client_splits(records([str(i) for i in range(99)], ["train"] * 99), anew) == by_hash
     assert client_splits(records([str(i) for i in range(99)]), anew.model_copy(update={"split": "corpus"})) == by_hash
 

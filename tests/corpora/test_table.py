@@ -10,6 +10,7 @@ import pytest
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_table, refuse_private_rows
 from fedtext.params.corpus import Corpus
+from tests.parameters import conf_base
 
 SECRET = "the patient in room seven"
 ROWS = {
@@ -20,6 +21,10 @@ ROWS = {
 }
 
 
+def of(path: Path) -> Corpus:
+    return conf_base(Corpus, source="table", path=str(path))
+
+
 def write(path: Path, rows: dict[str, list]) -> Corpus:
     table = pd.DataFrame(rows, dtype=object)
     if path.suffix == ".csv":
@@ -28,12 +33,12 @@ def write(path: Path, rows: dict[str, list]) -> Corpus:
         table.to_parquet(path)
     else:
         table.to_json(path, orient="records", lines=True)
-    return Corpus(source="table", path=str(path))
+    return of(path)
 
 
 def raw(path: Path, content: bytes) -> Corpus:
     path.write_bytes(content)
-    return Corpus(source="table", path=str(path))
+    return of(path)
 
 
 def refused(corpus: Corpus, *parts: str, error: type[Exception] = ValueError) -> None:
@@ -86,7 +91,7 @@ def test_whole_numbers_are_the_same_name_however_they_are_written(tmp_path):
     assert read_table(raw(tmp_path / "a.jsonl", lines))["client_id"].tolist() == ["1", "1", "1.5"]
     table = pd.DataFrame({"text": ["one", "two"], "label": pd.array([1, None], dtype="Int64")})
     table.to_parquet(tmp_path / "a.parquet")
-    assert read_table(Corpus(source="table", path=str(tmp_path / "a.parquet")))["label"].tolist() == ["1", None]
+    assert read_table(of(tmp_path / "a.parquet"))["label"].tolist() == ["1", None]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
@@ -98,14 +103,14 @@ def test_what_reads_as_a_time_becomes_its_iso_date(tmp_path, suffix):
 
 def test_timestamps_become_iso_dates(tmp_path):
     pd.DataFrame({"text": ["a", "b"], "date": pd.to_datetime(["2024-01-02", None])}).to_parquet(tmp_path / "a.parquet")
-    assert read_table(Corpus(source="table", path=str(tmp_path / "a.parquet")))["date"].tolist() == ["2024-01-02", None]
+    assert read_table(of(tmp_path / "a.parquet"))["date"].tolist() == ["2024-01-02", None]
 
 
 def test_a_pandas_index_is_a_column(tmp_path):
     pd.DataFrame({"text": ["a", "b"], "client_id": ["x", "y"]}).set_index("client_id").to_parquet(
         tmp_path / "i.parquet"
     )
-    assert read_table(Corpus(source="table", path=str(tmp_path / "i.parquet")))["client_id"].tolist() == ["x", "y"]
+    assert read_table(of(tmp_path / "i.parquet"))["client_id"].tolist() == ["x", "y"]
 
 
 @pytest.mark.parametrize(
@@ -124,12 +129,12 @@ def test_capitals_in_the_suffix_and_blank_lines_do_no_harm(tmp_path):
 
 
 def test_no_path():
-    refused(Corpus(source="table"), "corpus.path is not set")
+    refused(conf_base(Corpus, source="table"), "corpus.path is not set")
 
 
 def test_a_missing_file(tmp_path):
-    refused(Corpus(source="table", path=str(tmp_path / "no.csv")), "no.csv", "check the path", error=FileNotFoundError)
-    refused(Corpus(source="table", path=str(tmp_path)), "is not a file", error=FileNotFoundError)
+    refused(of(tmp_path / "no.csv"), "no.csv", "check the path", error=FileNotFoundError)
+    refused(of(tmp_path), "is not a file", error=FileNotFoundError)
 
 
 def test_an_unknown_suffix(tmp_path):
@@ -186,9 +191,9 @@ def test_a_parquet_column_that_is_there_twice(tmp_path):
 
     columns = [pyarrow.array(["one", "two"])] * 3
     pyarrow.parquet.write_table(pyarrow.table(columns, ["text", "other", "other"]), tmp_path / "a.parquet")
-    assert read_table(Corpus(source="table", path=str(tmp_path / "a.parquet")))["text"].tolist() == ["one", "two"]
+    assert read_table(of(tmp_path / "a.parquet"))["text"].tolist() == ["one", "two"]
     pyarrow.parquet.write_table(pyarrow.table(columns, ["text", "other", "text"]), tmp_path / "b.parquet")
-    refused(Corpus(source="table", path=str(tmp_path / "b.parquet")), "b.parquet has 2 columns 'text'")
+    refused(of(tmp_path / "b.parquet"), "b.parquet has 2 columns 'text'")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])

@@ -10,6 +10,7 @@ from fedtext.evaluation.conditions import (
 )
 from fedtext.evaluation.next_token import NextTokenCounts
 from fedtext.params.evaluation import Evaluation
+from tests.parameters import conf_base
 
 TOKENS = 60
 
@@ -64,7 +65,7 @@ def test_conditions_scored_on_different_texts_are_refused():
 
 
 def test_held_out_sample_is_bounded_sorted_and_repeatable():
-    params = Evaluation(max_eval_samples=50)
+    params = conf_base(Evaluation, max_eval_samples=50)
     assert held_out_sample(20, params).tolist() == list(range(20))
     drawn = held_out_sample(1000, params)
     assert len(set(drawn)) == 50

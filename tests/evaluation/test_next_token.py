@@ -19,6 +19,7 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import CausalTraining
 from fedtext.training.causal_lm import train_causal_lm
 from tests.evaluation.conftest import Successor, sentence
+from tests.parameters import conf_base
 
 LENGTH = 12
 
@@ -129,7 +130,7 @@ def test_logits_that_are_no_numbers_are_not_called_right(llama):
 
 
 def test_fine_tuning_learns_and_no_texts_leave_the_model_untouched(llama):
-    params = Evaluation(training=CausalTraining(epochs=6, batch_size=16, learning_rate=1e-2))
+    params = conf_base(Evaluation, training=conf_base(CausalTraining, epochs=6, batch_size=16, learning_rate=1e-2))
     rng = np.random.default_rng(3)
     train, held_out = ([sentence(rng, 10) for _ in range(n)] for n in (120, 40))
     trained, again, untouched = (
@@ -152,7 +153,7 @@ def test_padding_teaches_nothing(llama):
     model, tokenizer = llama.load()
     wide, _ = llama.load()
     rows = padded(token_rows(tokenizer, ["return the list", "a given pattern that match", "raise an error"], LENGTH))
-    recipe = CausalTraining(epochs=3, batch_size=3, learning_rate=1e-2)
+    recipe = conf_base(CausalTraining, epochs=3, batch_size=3, learning_rate=1e-2)
     widened = np.pad(rows, ((0, 0), (0, 20)), constant_values=PADDING)
     narrow_history = train_causal_lm(model, rows, recipe, seed=0, pad_token_id=PADDING)
     wide_history = train_causal_lm(wide, widened, recipe, seed=0, pad_token_id=PADDING)

@@ -15,6 +15,7 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
 from fedtext.reporting.wording import accuracy_sentence
+from tests.parameters import conf_base
 
 CLIP, GUESS = 12.0, 0.1
 NAMES = ("eps0", "public_control", "synthetic")
@@ -38,8 +39,8 @@ def rows(said: Said, clip_norm: float = CLIP) -> dict[int, np.ndarray]:
 
 def released(said: Said, seed: int, *, epsilon: float = 1.0, clip_norm: float = CLIP) -> ReleasedCounts:
     correct, tokens, unit = said
-    privacy = Privacy(epsilon=epsilon, delta=1e-5, noise_seed=seed, aggregation="trusted")
-    ledger = evaluation_ledger(privacy, Evaluation(), len(np.unique(unit)), [RELEASE])
+    privacy = conf_base(Privacy, epsilon=epsilon, delta=1e-5, noise_seed=seed, aggregation="trusted")
+    ledger = evaluation_ledger(privacy, conf_base(Evaluation), len(np.unique(unit)), [RELEASE])
     total, charged = noised_sum(
         RELEASE,
         accuracy_blocks(correct, tokens, unit, guess=GUESS, clip_norm=clip_norm),

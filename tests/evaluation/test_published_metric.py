@@ -12,6 +12,7 @@ from fedtext.evaluation.published_metric import (
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import CausalTraining
 from tests.evaluation.conftest import sentence
+from tests.parameters import conf_base
 
 LENGTH = 64
 
@@ -44,7 +45,7 @@ def test_keys_cannot_be_mistaken_for_the_correct_metric(llama):
 
 def test_filler_inflates_accuracy(llama):
     """Same model, recipe and texts, barely trained: the published figure is already far above the correct one."""
-    params = Evaluation(training=CausalTraining(epochs=4, batch_size=16, learning_rate=1e-2))
+    params = conf_base(Evaluation, training=conf_base(CausalTraining, epochs=4, batch_size=16, learning_rate=1e-2))
     recipe = {"length": LENGTH - 1, "seed": 0, "label": "test"}
     train, held_out = _texts(100, seed=1), _texts(20, seed=2)
     correct = fine_tune_and_score(llama, train, held_out, params, **recipe)["top_1"]
@@ -54,5 +55,7 @@ def test_filler_inflates_accuracy(llama):
 
 def test_no_training_texts_leave_the_model_untouched(llama):
     model, tokenizer = llama.load()
-    untouched = fine_tune_and_score_as_published(llama, [], _texts(4), Evaluation(), length=LENGTH, seed=0, label="t")
+    untouched = fine_tune_and_score_as_published(
+        llama, [], _texts(4), conf_base(Evaluation), length=LENGTH, seed=0, label="t"
+    )
     assert untouched == pytest.approx(published_accuracy(model, tokenizer, _texts(4), length=LENGTH))

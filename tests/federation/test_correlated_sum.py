@@ -22,6 +22,7 @@ from fedtext.privacy.factorisation import Factorisation, independent, on_weight_
 from fedtext.privacy.gate import OpenGate, standing
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
+from tests.parameters import conf_base
 
 KEY = new_noise_key(5)
 MULTIPLIER, CLIP_NORM, CLIENTS, ROUNDS, SEPARATION = 2.0, 0.5, 12, 6, 3
@@ -42,7 +43,8 @@ FACTORISATIONS = [
 
 def ledger(population: int = CLIENTS, **declared: Any) -> Ledger:
     return Ledger(
-        declaration=Privacy(**{"epsilon": 8.0, "delta": 1e-6, "noise_seed": 0, **declared}), population=population
+        declaration=conf_base(Privacy, {"epsilon": 8.0, "delta": 1e-6, "noise_seed": 0, **declared}),
+        population=population,
     )
 
 

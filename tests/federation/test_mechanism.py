@@ -13,12 +13,13 @@ from fedtext.federation.mechanism import PlannedSum, planned_sum, share_divergen
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import covering_stddev
+from tests.parameters import conf_base
 
 
 def plan(
     population: int = 1000, dim: int = 100, multiplier: float = 2.0, clip_norm: float = 1.0, **declared: Any
 ) -> PlannedSum:
-    declaration = Privacy(epsilon=1.0, delta=1e-6, **declared)
+    declaration = conf_base(Privacy, epsilon=1.0, delta=1e-6, **declared)
     return planned_sum(
         declaration, population, dim=dim, clip_norm=clip_norm, noise_multiplier=multiplier, name="scores", round=3
     )
@@ -75,7 +76,9 @@ def test_noise_that_cannot_be_drawn_exactly_is_refused_before_anything_is_read()
 def test_the_noise_in_a_sum_may_be_more_than_what_is_priced(declared: dict[str, Any], factor: float) -> None:
     """What is drawn is seen in tests/algorithms/pe/test_budget.py."""
     release = plan(**declared).release
-    ledger = Ledger(declaration=Privacy(epsilon=1.0, delta=1e-6, **declared), population=1000, releases=(release,))
+    ledger = Ledger(
+        declaration=conf_base(Privacy, epsilon=1.0, delta=1e-6, **declared), population=1000, releases=(release,)
+    )
     assert summed_stddev(ledger) == pytest.approx(factor * release.noise_stddev)
 
 

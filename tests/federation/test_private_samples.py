@@ -21,6 +21,7 @@ from fedtext.federation.units import silent_codes, unit_codes
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
+from tests.parameters import conf_base
 
 CLIENTS, RECORDS = np.array([7, 7, 2, 2]), np.array([11, 12, 13, 14])
 ARRAYS = {
@@ -33,7 +34,7 @@ SIXTY = np.sort(unit_codes([f"client {i}" for i in range(60)]))
 
 
 def ledger(population: int, **declared: object) -> Ledger:
-    return Ledger(declaration=Privacy.model_validate({"epsilon": 1, "delta": 1e-6, **declared}), population=population)
+    return Ledger(declaration=conf_base(Privacy, {"epsilon": 1, "delta": 1e-6, **declared}), population=population)
 
 
 def holding(units: np.ndarray, enrolled: np.ndarray | None = None) -> PrivateSamples:
@@ -119,7 +120,7 @@ def test_everybody_who_is_enrolled_may_be_asked_and_unknown_ones_have_made_up_co
 def test_more_units_than_the_ledger_prices_are_refused() -> None:
     with pytest.raises(ValueError, match=r"more clients hold samples than the 5 .*privacy\.population"):
         asked(holding(SIXTY[:6]), ledger(5))
-    by_chance = Ledger(declaration=Privacy(epsilon=1, delta=1e-6, population=8), population=5)
+    by_chance = Ledger(declaration=conf_base(Privacy, epsilon=1, delta=1e-6, population=8), population=5)
     assert len(asked(holding(SIXTY[:6]), by_chance)) == 6, "of a declared number a part is by chance"
 
 

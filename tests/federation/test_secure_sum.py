@@ -22,6 +22,7 @@ from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.gate import OpenGate, standing
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
+from tests.parameters import conf_base
 
 KEY = new_noise_key(21)
 MULTIPLIER = 20.0
@@ -29,7 +30,8 @@ MULTIPLIER = 20.0
 
 def ledger(population: int = 5000, **declared: Any) -> Ledger:
     return Ledger(
-        declaration=Privacy(**{"epsilon": 8.0, "delta": 1e-6, "noise_seed": 0, **declared}), population=population
+        declaration=conf_base(Privacy, {"epsilon": 8.0, "delta": 1e-6, "noise_seed": 0, **declared}),
+        population=population,
     )
 
 

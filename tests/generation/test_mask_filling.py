@@ -11,6 +11,7 @@ import pytest
 from fedtext.generation.mask_filling import fill_masks
 from fedtext.models.masked_model import MaskedModel
 from fedtext.params.generation import MaskFilling
+from tests.parameters import conf_base
 
 WORDS = [f"word{i}" for i in range(40)]
 TEXTS = [" ".join(WORDS[i : i + n]) for i, n in enumerate((20, 3, 1, 12, 30, 7))]
@@ -42,7 +43,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> MaskedModel:
 
 
 def filled(masked: MaskedModel, texts: list[str] = TEXTS, length: int = 64, seed: int = 1, **changes: Any) -> list[str]:
-    return fill_masks(*masked.load(), texts, MaskFilling(**changes), length=length, seed=seed)
+    return fill_masks(*masked.load(), texts, conf_base(MaskFilling, changes), length=length, seed=seed)
 
 
 def test_lengths_stay_and_only_words_are_written(masked: MaskedModel) -> None:

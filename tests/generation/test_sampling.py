@@ -9,9 +9,10 @@ from fedtext.generation.prompts import SAMPLE_MARKER, few_shot_prompt
 from fedtext.generation.sampling import sample_responses
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.generation import Sampler
+from tests.parameters import conf_base
 
 PROMPTS = ["a list of public", "the value", "raises an error when nothing else is left or that was given"]
-SAMPLER = Sampler(max_new_tokens=24)
+SAMPLER = conf_base(Sampler, max_new_tokens=24)
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +129,7 @@ def test_a_shipped_model_decodes_as_transformers_does(name):
     prompts = [
         few_shot_prompt([f"Return the {x} of a list.", "Raise an error.", f"The {x}."]) for x in ("size", "last item")
     ]
-    cold = Sampler(temperature=1e-5, max_new_tokens=40)
+    cold = conf_base(Sampler, temperature=1e-5, max_new_tokens=40)
     texts = sample_responses(model, tokenizer, prompts, responses=2, sampler=cold, seed=0, stop=SAMPLE_MARKER)
     for prompt, row in zip(prompts, texts, strict=True):
         ids = tokenizer(prompt, return_tensors="pt")["input_ids"]

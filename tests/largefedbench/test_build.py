@@ -18,6 +18,7 @@ from fedtext.largefedbench.snapshot import provenance, read_snapshot, read_table
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Chunking
 from fedtext.params.largefedbench import LargeFedBench, Splitting
+from tests.parameters import conf_base
 
 from .pages import US_DATE, preprint, preprint_page
 
@@ -25,7 +26,7 @@ SMALL = {"snapshot": "t.1", "chunking": Chunking(length=4, min_tokens=2)}
 
 
 def build(raw: Path, out: Path, words: ChunkTokenizer, **changes: object) -> Path:
-    return build_snapshot(LargeFedBench(**(SMALL | changes)), words, raw_dir=raw, out_dir=out)
+    return build_snapshot(conf_base(LargeFedBench, SMALL | changes), words, raw_dir=raw, out_dir=out)
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -167,7 +168,7 @@ def test_building_again_verifies_and_returns_it(raw: Path, tmp_path: Path, words
 def test_appending_pages_moves_and_changes_nobody(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
     rows = [preprint(f"10.1101/x{number}") for number in range(60)]
     (raw / "biorxiv/2024-05-01/1.json").write_bytes(preprint_page(rows))
-    shares = Splitting(validation_share=0.3, test_share=0.3)
+    shares = conf_base(Splitting, validation_share=0.3, test_share=0.3)
     before = all_clients(build(raw, tmp_path, words, split=shares)).set_index("client_id")
     (raw / "biorxiv/2024-04-01.json").write_bytes(preprint_page([preprint(f"10.1101/y{n}") for n in range(60)]))
     after = all_clients(build(raw, tmp_path, words, split=shares, snapshot="t.2")).set_index("client_id")
@@ -208,7 +209,7 @@ def test_filters(
 
 
 def test_a_temporal_split_puts_the_newest_text_in_test(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
-    split = Splitting(method="temporal", validation_from=date(2024, 5, 14), test_from=date(2024, 7, 1))
+    split = conf_base(Splitting, method="temporal", validation_from=date(2024, 5, 14), test_from=date(2024, 7, 1))
     clients = all_clients(build(raw, tmp_path, words, split=split))
     assert set(clients["split"][clients["source"] == "uk"]) == {"test"}
     assert set(clients["split"][clients["source"] == "us"]) == {"validation"}
@@ -331,7 +332,7 @@ def test_datasets_loads_it_offline(
 ) -> None:
     datasets = pytest.importorskip("datasets")
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    snapshot = build(raw, tmp_path, words, split=Splitting(validation_share=0.3, test_share=0.3))
+    snapshot = build(raw, tmp_path, words, split=conf_base(Splitting, validation_share=0.3, test_share=0.3))
     loaded = datasets.load_dataset(str(snapshot), "congress", cache_dir=str(tmp_path / "cache"))
     sizes = provenance(snapshot)["configs"]["congress"]
     assert {split: len(part) for split, part in loaded.items()} == {s: one["clients"] for s, one in sizes.items()}

@@ -13,12 +13,13 @@ from fedtext.largefedbench.snapshot import read_table
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Chunking
 from fedtext.params.largefedbench import LargeFedBench
+from tests.parameters import conf_base
 
 from .pages import CANADA, preprint, preprint_page
 
 
 def build(raw: Path, out: Path, words: ChunkTokenizer, name: str, **changes: object) -> Path:
-    params = LargeFedBench(snapshot=name, chunking=Chunking(length=4, min_tokens=2), **changes)
+    params = conf_base(LargeFedBench, snapshot=name, chunking=Chunking(length=4, min_tokens=2), **changes)
     return build_snapshot(params, words, raw_dir=raw, out_dir=out)
 
 

@@ -18,6 +18,7 @@ from fedtext.largefedbench.sources import SOURCES
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
+from tests.parameters import conf_base
 
 from .fuzz import damaged
 from .pages import CANADA, OPENREVIEW, PREPRINTS, PUBMED, SCITLDR, UK, US_DATE, US_HOUSE, US_MODS, preprint_page
@@ -32,7 +33,7 @@ PAGES: dict[str, tuple[str, bytes]] = {
     "us": ("", US_HOUSE.encode()),
     "us mods": ("", US_MODS.encode()),
 }
-CLEAN, PUBLISHED = LargeFedBench(), LargeFedBench(cleaning="published")
+CLEAN, PUBLISHED = conf_base(LargeFedBench), conf_base(LargeFedBench, cleaning="published")
 
 
 def write(root: Path, kind: str, data: bytes) -> RawPage:
@@ -108,7 +109,7 @@ def test_a_build_survives_fuzzed_pages_and_lists_them(raw: Path, tmp_path: Path,
     for number in range(60):
         for kind, name in (("ca", "f{}.xml"), ("biorxiv", "f{}.json"), ("pubmed", "f{}.xml"), ("scitldr", "f{}.jsonl")):
             (raw / kind / name.format(number)).write_bytes(damaged(draw, PAGES[kind][1]))
-    snapshot = build_snapshot(LargeFedBench(snapshot="fuzzed"), words, raw_dir=raw, out_dir=tmp_path / "out")
+    snapshot = build_snapshot(conf_base(LargeFedBench, snapshot="fuzzed"), words, raw_dir=raw, out_dir=tmp_path / "out")
     facts = provenance(snapshot)
     assert len(facts["bad_pages"]) > 20
     listed = {name: counts["notes"].get("bad_pages", 0) for name, counts in facts["sources"].items()}

@@ -9,7 +9,6 @@ from typing import get_args
 
 import numpy as np
 import pytest
-import yaml
 
 from fedtext.corpora.records import RECORD_COLUMNS, SPLIT_COLUMN
 from fedtext.largefedbench.figure_data import sample_speeches, tokens_of_clients
@@ -25,16 +24,16 @@ from fedtext.pipelines.largefedbench_diff.nodes import compare_snapshots
 from fedtext.pipelines.snapshot.nodes import read_private_snapshot
 from fedtext.resuming.fingerprint import FileDigests, local_paths
 from fedtext.system.refusal import RunRefusedError, explanation
+from tests.parameters import conf_base
 
-from .conftest import PROJECT
-
-PRIVACY = Privacy(epsilon=1.0, delta=1e-5)
+PRIVACY = conf_base(Privacy, epsilon=1.0, delta=1e-5)
 
 
 @pytest.fixture
 def params(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> LargeFedBench:
     (tmp_path / "tokenizer.json").write_text(words.definition, "utf-8")
-    return LargeFedBench(
+    return conf_base(
+        LargeFedBench,
         raw_dir=str(raw),
         out_dir=str(tmp_path / "snapshots"),
         snapshot=2025.1,
@@ -49,13 +48,15 @@ def test_from_raw_pages_to_records(params: LargeFedBench) -> None:
     assert facts["sources"]["ca"]["clients"] == 2
     assert "| whole turn | chair |" in card
     records = read_private_snapshot(
-        Corpus(source="snapshot", snapshot=2025.1, config="congress"), PRIVACY, params.out_dir
+        conf_base(Corpus, source="snapshot", snapshot=2025.1, config="congress"), PRIVACY, params.out_dir
     )
     assert tuple(records.columns) == (*RECORD_COLUMNS, SPLIT_COLUMN)
     assert len(records) == 6
     few, more = (
         read_private_snapshot(
-            Corpus(source="snapshot", snapshot=snapshot, config="congress", max_clients=n), PRIVACY, params.out_dir
+            conf_base(Corpus, source="snapshot", snapshot=snapshot, config="congress", max_clients=n),
+            PRIVACY,
+            params.out_dir,
         )
         for n in (3, 5)
     )
@@ -82,7 +83,9 @@ def test_a_byte_that_changes_later_is_noticed_by_the_next_run(params: LargeFedBe
     table.write_bytes(table.read_bytes()[:-1] + b"?")
     assert FileDigests().of(named) != before
     with pytest.raises(SnapshotError, match=rf"{table.name} is not the file of MANIFEST"):
-        read_private_snapshot(Corpus(source="snapshot", snapshot="2025.1", config="congress"), PRIVACY, params.out_dir)
+        read_private_snapshot(
+            conf_base(Corpus, source="snapshot", snapshot="2025.1", config="congress"), PRIVACY, params.out_dir
+        )
 
 
 def refused(said: str, node: Callable[..., object], *inputs: object) -> None:
@@ -98,8 +101,8 @@ def test_refusals_name_the_remedy(params: LargeFedBench, tmp_path: Path) -> None
         compare_snapshots(None, "2025.1", params)
     refused("not a finished snapshot", compare_snapshots, "a", "b", params)
     with pytest.raises(RunRefusedError, match=r"corpus\.snapshot=2025\.1,corpus\.config=congress"):
-        read_private_snapshot(Corpus(source="snapshot"), PRIVACY, params.out_dir)
-    missing = Corpus(source="snapshot", snapshot="missing", config="congress")
+        read_private_snapshot(conf_base(Corpus, source="snapshot"), PRIVACY, params.out_dir)
+    missing = conf_base(Corpus, source="snapshot", snapshot="missing", config="congress")
     refused("not a finished snapshot", read_private_snapshot, missing, PRIVACY, params.out_dir)
     (tmp_path / "tokenizer.json").write_bytes(b"caf\xe9")
     refused(r"tokenizer.json is not UTF-8 text", build_largefedbench, params)
@@ -138,17 +141,9 @@ def test_the_map_is_the_same_twice() -> None:
     assert np.linalg.norm(centres["Canada (20)"] - centres["United States (20)"]) > 2 * spread
 
 
-def test_the_shipped_parameters_are_the_models() -> None:
-    text = (PROJECT / "conf/base/parameters_largefedbench.yml").read_text("utf-8").replace("${data_root:}", "data")
-    values = yaml.safe_load(text)
-    params = LargeFedBench.model_validate(values["largefedbench"])
-    assert params == LargeFedBench()
-    assert set(values["largefedbench"]) == set(LargeFedBench.model_fields)
-
-
 def test_lists_from_the_command_line_are_words() -> None:
-    assert LargeFedBench(sources="ca us").sources == ("ca", "us")
-    assert LargeFedBench(exclude_licenses="cc_by_nc cc_by_nd").exclude_licenses == ("cc_by_nc", "cc_by_nd")
+    assert conf_base(LargeFedBench, sources="ca us").sources == ("ca", "us")
+    assert conf_base(LargeFedBench, exclude_licenses="cc_by_nc cc_by_nd").exclude_licenses == ("cc_by_nc", "cc_by_nd")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +166,7 @@ def test_lists_from_the_command_line_are_words() -> None:
 )
 def test_wrong_parameters_are_refused(values: dict[str, object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        LargeFedBench.model_validate(values)
+        conf_base(LargeFedBench, values)
 
 
 def test_the_licences_that_can_be_excluded_are_those_there_are() -> None:

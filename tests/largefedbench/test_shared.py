@@ -15,6 +15,7 @@ from fedtext.largefedbench.raw_pages import RawPage, RawPageError
 from fedtext.largefedbench.sources import SOURCES, canada, raw_pages, us
 from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
+from tests.parameters import conf_base
 
 pytestmark = pytest.mark.shared
 
@@ -35,7 +36,7 @@ def read(shared: Path, source: str, **changes: object) -> tuple[list[Client], So
         for item in SOURCES[source].parse(page):
             assert not isinstance(item, RawPageError), item
             turns.append(item)
-    return list(clients_of(turns, LargeFedBench(**changes), counts)), counts
+    return list(clients_of(turns, conf_base(LargeFedBench, changes), counts)), counts
 
 
 def characters(text: str) -> int:

@@ -20,6 +20,7 @@ from fedtext.seeding import derived_seed
 from tests.neighbours.test_neighbours import corpus
 from tests.neighbours.world_sizes import small
 from tests.neighbours.worlds import World, moved
+from tests.parameters import conf_base
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -70,7 +71,10 @@ def without(records: pd.DataFrame, one: str) -> pd.DataFrame:
 def clients_that_come_in(taken: Callable[..., pd.DataFrame]) -> set[str]:
     """Of 200 enrolled clients some 50 are taken: who is there without the first one, and was not with it."""
     records = corpus("client", clients=200)
-    given: tuple[Any, ...] = (Corpus(source="table", max_clients=50), Privacy(epsilon=1.0, delta=1e-4, population=200))
+    given: tuple[Any, ...] = (
+        conf_base(Corpus, source="table", max_clients=50),
+        conf_base(Privacy, epsilon=1.0, delta=1e-4, population=200),
+    )
     before = set(taken(records, *given)["client_id"])
     after = [set(taken(without(records, one), *given)["client_id"]) - before for one in sorted(before)]
     return set().union(*after)
@@ -94,8 +98,10 @@ def test_the_first_rows_or_the_smallest_hashes_let_another_in() -> None:
 
 def test_a_silent_client_is_counted_and_going_silent_changes_no_public_number() -> None:
     """The population of a private corpus comes from the declaration: records are no input of it."""
-    declared = Privacy(epsilon=1.0, delta=1e-4, population=400)
+    declared = conf_base(Privacy, epsilon=1.0, delta=1e-4, population=400)
     names = client_nodes.declare_population.__annotations__
     assert pd.DataFrame not in names.values()
-    found = client_nodes.declare_population(Corpus(source="table"), declared, Partition(test_share=0.2))
+    found = client_nodes.declare_population(
+        conf_base(Corpus, source="table"), declared, conf_base(Partition, test_share=0.2)
+    )
     assert (found.enrolled, found.training, found.test) == (400, 280, 80)

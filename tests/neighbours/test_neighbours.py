@@ -12,6 +12,7 @@ from fedtext.corpora.public import stdlib_records
 from fedtext.params.corpus import Corpus
 from tests.neighbours.world_sizes import small
 from tests.neighbours.worlds import World, moved
+from tests.parameters import conf_base
 
 WORDS = [
     "the",
@@ -114,7 +115,7 @@ def test_one_test_client_moves_nothing_but_its_own_message_of_the_evaluation(alg
 def test_one_object_of_the_default_corpus_moves_nothing_but_its_own_message(algorithm: str) -> None:
     """The default job as it is, but for the rounds: one is enough, and what it releases is the neighbour's too."""
     one_round = {"pe": {"rounds": 1}, "dp_fedavg": {"rounds": 1}, "dp_ftrl": {"rounds": 1, "separation": 1}}
-    records = stdlib_records(Corpus())
+    records = stdlib_records(conf_base(Corpus))
     world = World(algorithm, records, {"privacy": {"noise_seed": 7}, **one_round}, env=None)
     assert all(sent.total() > 2000 for sent in world.messages.values())
     holds(world, records, sorted(set(world.value("private_train")["client_id"])), "client")

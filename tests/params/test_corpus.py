@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fedtext.params.corpus import Corpus
+from tests.parameters import conf_base
 
 
 @pytest.mark.parametrize("source", ["docstrings", "table", "snapshot"])
@@ -13,9 +14,9 @@ def test_what_only_another_source_reads_is_not_ignored(source: str, name: str, r
     """Who gives a file without its source would otherwise get results about the docstrings."""
     given = {"source": source, name: "mine"}
     if source == read_by:
-        assert getattr(Corpus.model_validate(given), name) == "mine"
+        assert getattr(conf_base(Corpus, given), name) == "mine"
         return
     with pytest.raises(
         ValueError, match=rf"corpus\.{name} is given, but corpus\.source is {source}: add corpus\.source={read_by}"
     ):
-        Corpus.model_validate(given)
+        conf_base(Corpus, given)

@@ -6,19 +6,20 @@ import pytest
 from pydantic import ValidationError
 
 from fedtext.params.evaluation import Evaluation
+from tests.parameters import conf_base
 
 
 @pytest.mark.parametrize(("given", "top"), [("1 3", (1, 3)), (1, (1,)), ([1, 5], (1, 5))])
 def test_ranks_are_given_as_words(given: object, top: tuple[int, ...]) -> None:
-    assert Evaluation(top=given).top == top
+    assert conf_base(Evaluation, top=given).top == top
 
 
 @pytest.mark.parametrize("given", ["3 5", (5, 1), "", ()])
 def test_accuracy_itself_comes_first(given: object) -> None:
     with pytest.raises(ValidationError, match=r"evaluation\.top is .*begin with 1"):
-        Evaluation(top=given)
+        conf_base(Evaluation, top=given)
 
 
 def test_a_rank_is_positive() -> None:
     with pytest.raises(ValidationError, match="greater than 0"):
-        Evaluation(top="1 0")
+        conf_base(Evaluation, top="1 0")

@@ -23,6 +23,7 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
 from fedtext.wiring.config import ProjectConfigLoader
+from tests.parameters import conf_base
 
 ROOT = Path(__file__).parents[2]
 DIM = 8
@@ -109,7 +110,8 @@ def run_popri(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
 
 def _settings(changes: dict[str, Any]) -> dict[str, Any]:
     settings = {"rounds": 3, "prompts": 4, "responses": 3, "rejected_rank": 2, "scoring": "witness_linear",
-                "prompt_pool": "random", "checkpoint": "released_score", "synthetic_texts": 12}  # fmt: skip
+                "prompt_pool": "random", "checkpoint": "released_score", "pool_minimum": 500,
+                "synthetic_texts": 12, "oversample": 1.0, "final_responses": 1}  # fmt: skip
     return {**settings, **changes}
 
 
@@ -117,7 +119,7 @@ def _run(privacy: dict[str, Any], popri: dict[str, Any]) -> dict[str, Any]:
     configure(popri=popri)
     from fedtext.pipelines.popri.pipeline import create_pipeline as popri_pipeline
 
-    return run_in_memory(popri_pipeline(), privacy, {"params:popri": Popri.model_validate(popri)})
+    return run_in_memory(popri_pipeline(), privacy, {"params:popri": conf_base(Popri, popri)})
 
 
 def configure(**parameters: dict[str, Any]) -> None:
@@ -145,11 +147,11 @@ def run_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str, 
         "public_samples": pd.DataFrame({"text": [f"public {i}" for i in range(30)]}),
         "encoder": HashEncoder(),
         "generator": Talker(),
-        "params:privacy": Privacy.model_validate(privacy),
+        "params:privacy": conf_base(Privacy, privacy),
         "params:privacy.noise_seed": privacy["noise_seed"],
-        "params:corpus": Corpus(),
-        "params:partition": Partition(),
-        "params:chunking": Chunking(),
+        "params:corpus": conf_base(Corpus),
+        "params:partition": conf_base(Partition),
+        "params:chunking": conf_base(Chunking),
         "release_history": (),
         **more,
     }
@@ -176,7 +178,7 @@ def train_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str
         "population": Population(enrolled=50, training=len(enrolled), test=5, source="counted"),
         "on_device": ON_DEVICE,
         "release_history": (),
-        "params:privacy": Privacy.model_validate(privacy),
+        "params:privacy": conf_base(Privacy, privacy),
         "params:chunking": Chunking(length=16, min_tokens=4),
         **more,
     }

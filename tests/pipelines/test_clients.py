@@ -21,18 +21,19 @@ from fedtext.pipelines.clients.nodes import (
     embed_private_samples,
     enrol_units,
 )
+from tests.parameters import conf_base
 from tests.pipelines.conftest import HashEncoder
 
 IDS = [f"person {i:03d}" for i in range(200)]
 SHARES = {"validation_share": 0.1, "test_share": 0.2}
-PARTITION = Partition(**SHARES, seed=3)
+PARTITION = conf_base(Partition, **SHARES, seed=3)
 SPLITS = splits_of(IDS, **SHARES, seed=3)
 TRAINED = [one for one, split in SPLITS.items() if split == "train"]
-PRIVATE = Corpus(source="table", path="notes.csv")
+PRIVATE = conf_base(Corpus, source="table", path="notes.csv")
 
 
 def privacy(**declared: Any) -> Privacy:
-    return Privacy.model_validate({"epsilon": 1.0, "delta": 1e-6, **declared})
+    return conf_base(Privacy, {"epsilon": 1.0, "delta": 1e-6, **declared})
 
 
 @pytest.fixture

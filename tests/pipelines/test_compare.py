@@ -25,6 +25,7 @@ from fedtext.resuming.records import NodeRecord, Store
 from fedtext.system.atomic import REPLACED, partial_path
 from fedtext.system.refusal import RunRefusedError
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, card, cloud
+from tests.parameters import conf_base
 from tests.privacy.histories import release, spent
 
 PARAMETERS = {
@@ -215,7 +216,7 @@ def result(entry: str, seed: int, level: float) -> dict[str, Any]:
     sets = {"synthetic": cloud(40, seed), "public": cloud(40, seed + 9)}
     drawn = json.loads(pca_panels("sets", sets, HELD_OUT, CLIENTS, PCA).to_json())
     made = Release(name="popri.mean", round=0, mechanism="discrete Gaussian", sensitivity=1.0, noise_stddev=4.0)
-    ledger = Ledger(declaration=Privacy(epsilon=2.0, delta=1e-5), population=2000, releases=(made,))
+    ledger = Ledger(declaration=conf_base(Privacy, epsilon=2.0, delta=1e-5), population=2000, releases=(made,))
     return {
         "entry": entry,
         "algorithm": "popri",
@@ -232,7 +233,7 @@ def test_tables_figures_and_page_come_out_of_what_the_runs_handed_over(tmp_path:
     results = [result(entry, seed, 0.1 + 0.01 * i + 0.001 * seed) for seed in (1, 2) for i, entry in enumerate(ENTRIES)]
     claim = {"says": "the 5th is better", "better": "popri", "worse": "rank_7"}
     claims = Claims.model_validate({"judged": {"rank": claim}})
-    comparison, table1, text = nodes.tabulate(claims, Privacy(epsilon=2.0, delta=1e-5), *results)
+    comparison, table1, text = nodes.tabulate(claims, conf_base(Privacy, epsilon=2.0, delta=1e-5), *results)
     seconds = [{"clients": {"popri.release": 200.0}, "server": {"popri.round_01.train": 3.0}} for _ in results]
     costs, table2 = nodes.tabulate_costs(*results, *seconds)
     drawn = nodes.draw_figures(json.loads(json.dumps(comparison)), *results[:2])

@@ -13,6 +13,7 @@ from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.pipelines.dp_fedavg import nodes
+from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, configure, made_up, train_in_memory
 
 Run = Callable[..., dict[str, Any]]
@@ -25,7 +26,7 @@ def run(privacy: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]
     configure(dp_fedavg=settings)
     from fedtext.pipelines.dp_fedavg.pipeline import create_pipeline
 
-    return train_in_memory(create_pipeline(), declared, {"params:dp_fedavg": DpFedavg.model_validate(settings)})
+    return train_in_memory(create_pipeline(), declared, {"params:dp_fedavg": conf_base(DpFedavg, settings)})
 
 
 @pytest.fixture(scope="module")

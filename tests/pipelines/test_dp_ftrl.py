@@ -12,6 +12,7 @@ from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.training.federated_averaging import flat_weights
+from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, configure, made_up, train_in_memory
 
 
@@ -22,7 +23,7 @@ def run(privacy: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]
     configure(dp_ftrl=settings)
     from fedtext.pipelines.dp_ftrl.pipeline import create_pipeline
 
-    return train_in_memory(create_pipeline(), declared, {"params:dp_ftrl": DpFtrl.model_validate(settings)})
+    return train_in_memory(create_pipeline(), declared, {"params:dp_ftrl": conf_base(DpFtrl, settings)})
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,17 @@ from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.generation import Sampler
 from fedtext.params.training import CausalTraining
 from fedtext.pipelines.evaluation.nodes import conditions as nodes
+from tests.parameters import conf_base
 
 ON_DEVICE = LanguageModel("bundled:on_device")
 SETTINGS = (
     Chunking(length=24, min_tokens=4),
-    Evaluation(training=CausalTraining(epochs=3, batch_size=8, learning_rate=3e-3), texts=80, max_eval_samples=60),
+    conf_base(
+        Evaluation,
+        training=conf_base(CausalTraining, epochs=3, batch_size=8, learning_rate=3e-3),
+        texts=80,
+        max_eval_samples=60,
+    ),
 )
 
 
@@ -61,7 +67,12 @@ def test_better_texts_give_a_better_model_and_a_share_of_the_gap(accuracy: dict)
 
 @pytest.mark.parametrize(("most", "expected"), [(None, 120), (30, 30), (500, 120)])
 def test_the_upper_bound_trains_on_as_many_private_samples_as_asked(most: int | None, expected: int) -> None:
-    brief = SETTINGS[1].model_copy(update={"private_texts": most, "training": CausalTraining(epochs=0.1, batch_size=8)})
+    brief = SETTINGS[1].model_copy(
+        update={
+            "private_texts": most,
+            "training": conf_base(CausalTraining, epochs=0.1, batch_size=8, learning_rate=1e-3),
+        }
+    )
     counts = nodes.score_private_text(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)
     found = nodes.compare_accuracies(TEST, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS), private=counts)
     assert found["conditions"]["private"]["texts"] == expected
@@ -96,7 +107,7 @@ def test_a_trained_model_is_scored_as_it_is(tmp_path, accuracy: dict) -> None:
 
 def test_the_untuned_control_is_prompted_with_public_samples_only() -> None:
     chunking, evaluation = SETTINGS
-    untuned = UntunedControl(responses=4, sampler=Sampler(max_new_tokens=16))
+    untuned = UntunedControl(responses=4, sampler=conf_base(Sampler, max_new_tokens=16))
     asked = evaluation.model_copy(update={"texts": 10, "untuned": untuned})
     texts = nodes.generate_untuned_texts(LanguageModel("bundled:generator"), NOISE.head(20), chunking, asked)
     assert len(texts) == 10  # the first that are not empty of the 12 that three prompts give

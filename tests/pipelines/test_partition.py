@@ -12,8 +12,9 @@ from fedtext.corpora.records import SPLITS
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.pipelines.partition.nodes import assign_clients, draw_partition, split_samples
 from fedtext.system.refusal import RunRefusedError, explanation
+from tests.parameters import conf_base
 
-PUBLIC, PRIVATE = Corpus(), Corpus(source="table", path="notes.csv")
+PUBLIC, PRIVATE = conf_base(Corpus), conf_base(Corpus, source="table", path="notes.csv")
 OWN = {f"c{i:02d}": SPLITS[i % 3] for i in range(60)}
 
 
@@ -34,51 +35,51 @@ def split_of_clients(params: Partition, clients: pd.DataFrame) -> dict[str, str]
 
 
 def test_a_corpus_with_splits_keeps_them() -> None:
-    clients = assign_clients(records(split=list(OWN.values())), Partition(), PRIVATE)
-    assert split_of_clients(Partition(), clients) == OWN
+    clients = assign_clients(records(split=list(OWN.values())), conf_base(Partition), PRIVATE)
+    assert split_of_clients(conf_base(Partition), clients) == OWN
 
 
 def test_a_parameter_splits_anew_and_a_corpus_without_splits_goes_by_hash() -> None:
-    anew = split_of_clients(Partition(split="hash"), records(split=list(OWN.values())))
+    anew = split_of_clients(conf_base(Partition, split="hash"), records(split=list(OWN.values())))
     assert anew != OWN
-    assert anew == split_of_clients(Partition(), records())
+    assert anew == split_of_clients(conf_base(Partition), records())
 
 
 def test_simulated_clients_never_mix_a_corpus_s_training_and_test_text() -> None:
     with_splits, iid = records(split=list(OWN.values())), {"method": "iid", "clients": 30}
     with pytest.raises(RunRefusedError, match=r"'iid' would mix .*partition\.split=hash"):
-        assign_clients(with_splits, Partition(**iid), PUBLIC)
-    assert assign_clients(with_splits, Partition(**iid, split="hash"), PUBLIC)["client_id"].nunique() == 30
-    assert assign_clients(records(), Partition(**iid), PUBLIC)["client_id"].nunique() == 30
+        assign_clients(with_splits, conf_base(Partition, iid), PUBLIC)
+    assert assign_clients(with_splits, conf_base(Partition, **iid, split="hash"), PUBLIC)["client_id"].nunique() == 30
+    assert assign_clients(records(), conf_base(Partition, iid), PUBLIC)["client_id"].nunique() == 30
 
 
 @pytest.mark.parametrize("method", ["iid", "dirichlet_label_over_clients", "label_skew"])
 def test_private_records_are_not_dealt_out_among_made_up_clients(method: str) -> None:
     """A record more would move others to other clients."""
-    simulated = Partition(method=method, clients=5, labels_per_client=1)
+    simulated = conf_base(Partition, method=method, clients=5, labels_per_client=1)
     with pytest.raises(RunRefusedError, match=rf"partition\.method '{method}' .*corpus\.declared_public=true"):
         assign_clients(records(), simulated, PRIVATE)
-    declared = Corpus(source="table", path="notes.csv", declared_public=True)
+    declared = conf_base(Corpus, source="table", path="notes.csv", declared_public=True)
     assert assign_clients(records(), simulated, declared)["client_id"].nunique() == 5
 
 
 def test_what_cannot_be_partitioned_is_refused_without_a_traceback() -> None:
     with pytest.raises(ValueError, match=r"partition\.clients is not set") as unset:
-        assign_clients(records(), Partition(method="iid"), PUBLIC)
+        assign_clients(records(), conf_base(Partition, method="iid"), PUBLIC)
     with pytest.raises(ValueError, match=r"none of 60 clients falls into the test .*corpus\.max_clients") as empty:
-        split_of_clients(Partition(), records(split=["train", "validation"] * 30))
+        split_of_clients(conf_base(Partition), records(split=["train", "validation"] * 30))
     assert [explanation(one.value, Path()) for one in (unset, empty)] == [str(unset.value), str(empty.value)]
 
 
 def test_ids_are_kept_to_the_last_character() -> None:
     ids = ["a", "a\0"] * 30
-    assert assign_clients(records(client_id=ids), Partition(), PRIVATE)["client_id"].tolist() == ids
+    assert assign_clients(records(client_id=ids), conf_base(Partition), PRIVATE)["client_id"].tolist() == ids
 
 
 def test_one_long_label_does_not_widen_every_row() -> None:
     table = pd.DataFrame({"client_id": ["a"] * 5000, "text": "words", "label": ["x" * 3300] + ["tea"] * 4999})
     tracemalloc.start()
-    assign_clients(table, Partition(), PRIVATE)
+    assign_clients(table, conf_base(Partition), PRIVATE)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5e6  # bytes; 5,000 labels of 3,300 characters are 66 million
@@ -93,5 +94,5 @@ def test_one_long_label_does_not_widen_every_row() -> None:
     ],
 )
 def test_the_figure_says_which_partition_it_shows(params: dict[str, object], words: str) -> None:
-    figure = draw_partition(samples(records()), Partition(**params))
+    figure = draw_partition(samples(records()), conf_base(Partition, params))
     assert words in figure.layout.annotations[-1].text

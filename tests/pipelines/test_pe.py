@@ -13,6 +13,7 @@ from fedtext.models.masked_model import MaskedModel
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.privacy.ledger import BudgetExceeded
+from tests.parameters import conf_base
 from tests.pipelines.conftest import configure, run_in_memory, spoken
 
 Run = Callable[..., dict[str, Any]]
@@ -38,6 +39,7 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
             "rounds": 3,
             "population": 12,
             "synthetic_texts": 15,
+            "final_responses": 1,
             "lookahead": 0,
             "variation": "few_shot",
         } | changes
@@ -47,8 +49,8 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
         from fedtext.pipelines.pe_sft.pipeline import create_pipeline as pe_sft
 
         given = {
-            "params:pe": Pe.model_validate(chosen),
-            "params:pe_sft": PeSft(samples=6, lists=4, synthetic_texts=10),
+            "params:pe": conf_base(Pe, chosen),
+            "params:pe_sft": conf_base(PeSft, samples=6, lists=4, synthetic_texts=10, final_responses=1),
             "masked_model": MaskedModel("somewhere"),
         }
         declared = {"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}

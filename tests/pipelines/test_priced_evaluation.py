@@ -16,10 +16,10 @@ from kedro.runner import SequentialRunner
 from fedtext.federation.population import Population
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Evaluation
-from fedtext.params.generation import Sampler
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import CausalTraining
 from fedtext.privacy.noise import new_noise_key
+from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, HashEncoder, Kept, configure, made_up
 
 TABLE = {"source": "table", "path": "mine.csv"}
@@ -95,11 +95,12 @@ def priced() -> dict[str, Any]:
         "encoder": HashEncoder(),
         "on_device": ON_DEVICE,
         "params:chunking": Chunking(length=16, min_tokens=4),
-        "params:corpus": Corpus.model_validate(TABLE),
-        "params:privacy": Privacy(epsilon=4.0, delta=1e-4, noise_seed=5),
-        "params:evaluation": Evaluation(
-            training=CausalTraining(epochs=0.5, batch_size=8), texts=30, max_eval_samples=128, epsilon=2.0,
-            random_features=16, main_axes=2, untuned={"sampler": Sampler().model_dump()},
+        "params:corpus": conf_base(Corpus, TABLE),
+        "params:privacy": conf_base(Privacy, epsilon=4.0, delta=1e-4, noise_seed=5),
+        "params:evaluation": conf_base(
+            Evaluation,
+            training=conf_base(CausalTraining, epochs=0.5, batch_size=8, learning_rate=1e-3), texts=30, max_eval_samples=128, epsilon=2.0,
+            random_features=16, main_axes=2, untuned={"responses": 4},
         ),
     }  # fmt: skip
     made = {name: Kept(copy_mode="assign") for name in pipeline.all_outputs()}
@@ -150,16 +151,16 @@ def test_a_model_is_judged_by_its_accuracy_alone_at_the_whole_budget(tmp_path: P
     from fedtext.pipelines.evaluation.nodes import priced as nodes
 
     privacy, population = (
-        Privacy(epsilon=2.0, delta=1e-5),
+        conf_base(Privacy, epsilon=2.0, delta=1e-5),
         Population.declared(500, validation_share=0.1, test_share=0.2),
     )
-    opened = nodes.ledger_opener("evaluation.dp_fedavg.accuracy")(population, Evaluation(), privacy)
+    opened = nodes.ledger_opener("evaluation.dp_fedavg.accuracy")(population, conf_base(Evaluation), privacy)
     ledger = opened.charge(opened.planned[0])
     assert ledger.spent() == pytest.approx(2.0, rel=1e-6)
     sums = np.array([2e3, 300.0, 200.0, 100.0, 900.0, 900.0, 900.0])
-    corpus, texts = Corpus.model_validate(TABLE), {"public_control": table(30, 4, 2)}
+    corpus, texts = conf_base(Corpus, TABLE), {"public_control": table(30, 4, 2)}
     found = nodes.compare_released_accuracies(
-        sums, ledger, {"top_1": 0.1}, Evaluation(texts=20), corpus, trained_model=tmp_path, **texts
+        sums, ledger, {"top_1": 0.1}, conf_base(Evaluation, texts=20), corpus, trained_model=tmp_path, **texts
     )
     assert found["judged"] == "trained_model"
     assert found["conditions"]["trained_model"]["top_1"] == pytest.approx(0.1 + 300 / 4e4)

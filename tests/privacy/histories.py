@@ -7,6 +7,7 @@ from typing import Any
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.spending import Spent
+from tests.parameters import conf_base
 
 DELTA, POPULATION = 1e-5, 1000
 
@@ -26,7 +27,7 @@ def spent(made: Release | None, receipt: str = "a", **changes: Any) -> Spent:
 
 def ledger(*, part: str = "train", planned: tuple[Release, ...] = (), **declared: Any) -> Ledger:
     """An empty one."""
-    declaration = Privacy.model_validate({"epsilon": 1.0, "delta": DELTA, **declared})
+    declaration = conf_base(Privacy, {"epsilon": 1.0, "delta": DELTA, **declared})
     return Ledger.model_validate(
         {"declaration": declaration, "population": POPULATION, "part": part, "planned": planned}
     )

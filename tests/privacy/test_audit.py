@@ -23,6 +23,7 @@ from fedtext.federation.secure_sum import private_sum
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import discrete_gaussian, new_noise_key
+from tests.parameters import conf_base
 
 CANARIES, MULTIPLIER, CLIP_NORM = 2000, 2.0, 0.5
 EPSILON = 2.4  # more than the exact 2.254 at delta 1e-6 of one release at multiplier 2
@@ -48,7 +49,7 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         noise_multiplier=MULTIPLIER,
         name="audit",
         round=seed,
-        ledger=Ledger(declaration=Privacy(epsilon=8.0, delta=1e-6, noise_seed=seed), population=10_000),
+        ledger=Ledger(declaration=conf_base(Privacy, epsilon=8.0, delta=1e-6, noise_seed=seed), population=10_000),
         key=new_noise_key(seed),
         public_digest="",
     )

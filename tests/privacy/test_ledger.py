@@ -14,12 +14,13 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.accountant import epsilon
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release, open_ledger
+from tests.parameters import conf_base
 
 DELTA = 3e-6
 
 
 def declared(**changed: object) -> Privacy:
-    return Privacy.model_validate({"epsilon": 1.0, "delta": DELTA, **changed})
+    return conf_base(Privacy, {"epsilon": 1.0, "delta": DELTA, **changed})
 
 
 def release(round: int = 1, multiplier: float = 19.3, **changed: object) -> Release:

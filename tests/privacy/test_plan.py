@@ -11,10 +11,11 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded
 from fedtext.privacy.plan import planned_ledger, planned_multiplier, sampling_rate
+from tests.parameters import conf_base
 
 
 def privacy(**changes: Any) -> Privacy:
-    return Privacy.model_validate({"epsilon": 1.0, "delta": 1e-5, **changes})
+    return conf_base(Privacy, {"epsilon": 1.0, "delta": 1e-5, **changes})
 
 
 def test_the_multiplier_is_calibrated_to_all_releases_or_declared() -> None:

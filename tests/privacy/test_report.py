@@ -11,11 +11,12 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.assumptions import assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import _shown, final_report, privacy_report, render_markdown
+from tests.parameters import conf_base
 from tests.privacy.histories import release, spent
 
 
 def ledger(rounds: int = 3, mechanism: str = "exact discrete Gaussian, grid step 2^-13", **changed: object) -> Ledger:
-    declaration = Privacy.model_validate({"epsilon": 1.0, "delta": 3e-6, **changed})
+    declaration = conf_base(Privacy, {"epsilon": 1.0, "delta": 3e-6, **changed})
     rate = 0.1 if declaration.sampling != "full" else 1.0
     releases = tuple(
         Release(
@@ -99,7 +100,8 @@ def test_seeded_noise_is_marked(seed, marked) -> None:
 
 
 def test_the_published_claim_stands_beside_the_exact_price() -> None:
-    declaration = Privacy(
+    declaration = conf_base(
+            Privacy,
         epsilon=3.0, delta=3e-6, sampling="fixed_size", clients_per_round=1000, calibration="published",
         noise_multiplier=2.5,
     )  # fmt: skip
@@ -212,13 +214,15 @@ def test_what_the_upper_bound_reads_is_said_to_be_covered_by_nothing() -> None:
 
 def test_a_schedule_costs_as_much_where_a_client_is_added_or_removed_for_it_moves_no_other() -> None:
     entry = {"name": "sums", "mechanism": "discrete Gaussian", "round": 0, "sensitivity": 1.0, "noise_stddev": 9.0}
-    charged = Ledger(declaration=Privacy(epsilon=1.0, delta=1e-6), population=100).charge(Release(rounds=3, **entry))
+    charged = Ledger(declaration=conf_base(Privacy, epsilon=1.0, delta=1e-6), population=100).charge(
+        Release(rounds=3, **entry)
+    )
     by_adjacency = privacy_report(charged)["epsilon_by_adjacency"]
     assert by_adjacency["add_remove"] == by_adjacency["zero_out"] < by_adjacency["replace_one"] < 1.1
 
 
 def test_what_is_kept_between_rounds_is_an_assumption() -> None:
-    opened = Ledger(declaration=Privacy(epsilon=1.0, delta=1e-6), population=100)
+    opened = Ledger(declaration=conf_base(Privacy, epsilon=1.0, delta=1e-6), population=100)
     entry = {"round": 0, "sensitivity": 1.0, "noise_stddev": 5.0}
     plain = opened.charge(Release(name="sum", mechanism="discrete Gaussian", **entry))
     correlated = opened.charge(Release(name="sum", mechanism="discrete Gaussian; correlated across 8 rounds", **entry))
@@ -229,7 +233,7 @@ def test_what_is_kept_between_rounds_is_an_assumption() -> None:
 
 def test_rounds_that_one_entry_pays_for_are_answers_of_one_release() -> None:
     entry = {"name": "sums", "mechanism": "discrete Gaussian", "round": 0, "sensitivity": 1.0, "noise_stddev": 9.0}
-    opened = Ledger(declaration=Privacy(epsilon=1.0, delta=1e-6), population=100)
+    opened = Ledger(declaration=conf_base(Privacy, epsilon=1.0, delta=1e-6), population=100)
     whole, single = opened.charge(Release(rounds=3, **entry)), opened.charge(Release(**entry))
     assert whole.epsilon() == single.epsilon()
     rounds = [spent(whole.releases[0], f"{t}", round=t, delta=1e-6) for t in (1, 2, 3)]

@@ -11,8 +11,9 @@ from fedtext.privacy.gaussian import gaussian_epsilon
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import privacy_report
 from fedtext.privacy.together import price_together
+from tests.parameters import conf_base
 
-DECLARED = Privacy(epsilon=1.0, delta=1e-5)
+DECLARED = conf_base(Privacy, epsilon=1.0, delta=1e-5)
 
 
 def report(multiplier: float = 4.0, rounds: int = 1, **changed: Any) -> dict[str, Any]:

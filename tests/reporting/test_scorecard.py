@@ -17,6 +17,7 @@ from fedtext.reporting.scorecard import Distribution, Protection, epsilon_after
 from fedtext.reporting.tables import protection_table
 from fedtext.reporting.terms import Terms, TestUnits
 from tests.evaluation.examples import HELD_OUT, accuracy, card, cloud, protection
+from tests.parameters import conf_base
 
 TESTED = TestUnits(unit="client", units=120, epsilon=0.5, delta=1e-5, simulated=False)
 
@@ -54,7 +55,7 @@ def test_limits_state_the_bias_and_unequal_conditions():
 
 
 def report(**declared: object) -> dict[str, Any]:
-    privacy = Privacy(**{"epsilon": 2.0, "delta": 1e-5, **declared})
+    privacy = conf_base(Privacy, {"epsilon": 2.0, "delta": 1e-5, **declared})
     release = Release(name="scores", round=1, mechanism="discrete Gaussian", sensitivity=1.0, noise_stddev=6.0)
     rounds = [release.model_copy(update={"round": number}) for number in (1, 2)]
     ledger = open_ledger(privacy, 1000, rounds)
@@ -112,12 +113,14 @@ def test_a_priced_evaluation_s_report_has_no_fid_and_says_what_test_clients_are_
 
 
 def test_terms_come_from_what_was_declared_and_reported() -> None:
-    table = Corpus(source="table", path="x.csv")
-    private = Privacy(epsilon=1.0, delta=1e-5)
-    priced = Terms.of(table, Evaluation(), private, {**report(), "epsilon": 0.5})
+    table = conf_base(Corpus, source="table", path="x.csv")
+    private = conf_base(Privacy, epsilon=1.0, delta=1e-5)
+    priced = Terms.of(table, conf_base(Evaluation), private, {**report(), "epsilon": 0.5})
     assert priced.tested == TESTED.model_copy(update={"units": 1000})
     assert not priced.private_control
-    assert Terms.of(Corpus(), Evaluation(), private) == Terms(private_control=True, aggregation="secure")
+    assert Terms.of(conf_base(Corpus), conf_base(Evaluation), private) == Terms(
+        private_control=True, aggregation="secure"
+    )
 
 
 @pytest.mark.parametrize(

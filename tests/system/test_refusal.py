@@ -13,6 +13,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.seeding import stream
 from fedtext.system.refusal import explanation, parameter_faults
 from fedtext.voting.herding import herd
+from tests.parameters import conf_base
 
 ROOT = Path("/some/data")
 
@@ -27,7 +28,7 @@ def test_what_this_package_raises_explains_itself(tmp_path: Path) -> None:
     from fedtext.corpora.table import read_table
     from fedtext.params.corpus import Corpus
 
-    error = caught(read_table, Corpus(source="table", path=str(tmp_path / "mine.csv")))
+    error = caught(read_table, conf_base(Corpus, source="table", path=str(tmp_path / "mine.csv")))
     assert "mine.csv is not a file" in str(explanation(error, ROOT))
 
 

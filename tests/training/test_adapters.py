@@ -10,6 +10,7 @@ from peft import PeftModel
 
 from fedtext.params.training import Lora
 from fedtext.training.adapters import initial_adapter, saved_adapter
+from tests.parameters import conf_base
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -18,7 +19,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def test_the_first_adapter_is_the_public_checkpoint_and_comes_from_the_seed(llama: Any, tmp_path: Path) -> None:
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
-        initial_adapter(llama, Lora(), seed=seed).save_pretrained(tmp_path / name)
+        initial_adapter(llama, conf_base(Lora), seed=seed).save_pretrained(tmp_path / name)
     assert files(tmp_path / "one") == files(tmp_path / "again") != files(tmp_path / "other")
     tokens = torch.arange(2, 12)[None]
     plain = llama.load()[0](tokens).logits
@@ -27,6 +28,6 @@ def test_the_first_adapter_is_the_public_checkpoint_and_comes_from_the_seed(llam
 
 
 def test_an_adapter_saved_again_keeps_its_bytes(llama: Any, tmp_path: Path) -> None:
-    initial_adapter(llama, Lora(), seed=1).save_pretrained(tmp_path / "one")
+    initial_adapter(llama, conf_base(Lora), seed=1).save_pretrained(tmp_path / "one")
     saved_adapter(tmp_path / "one").save_pretrained(tmp_path / "two")
     assert files(tmp_path / "one") == files(tmp_path / "two")

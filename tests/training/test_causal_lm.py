@@ -6,8 +6,9 @@ import torch
 
 from fedtext.params.training import CausalTraining
 from fedtext.training.causal_lm import _batches, _loss, logits_of_real, peak_share, train_causal_lm
+from tests.parameters import conf_base
 
-FAST = CausalTraining(epochs=3, batch_size=8, learning_rate=1e-2)
+FAST = conf_base(CausalTraining, epochs=3, batch_size=8, learning_rate=1e-2)
 
 
 def weights(model):
@@ -23,7 +24,9 @@ def rows(tokenizer):
 
 def test_the_loss_falls_from_chance(llama, rows):
     model, tokenizer = llama.load()
-    history = train_causal_lm(model, rows, CausalTraining(epochs=12, batch_size=8, learning_rate=1e-2), seed=0)
+    history = train_causal_lm(
+        model, rows, conf_base(CausalTraining, epochs=12, batch_size=8, learning_rate=1e-2), seed=0
+    )
     assert history[0]["loss"] < np.log(len(tokenizer)) + 0.5
     assert history[-1]["loss"] < 0.6 * history[0]["loss"]
     assert not model.training
@@ -31,7 +34,9 @@ def test_the_loss_falls_from_chance(llama, rows):
 
 def test_history_covers_every_step_once(llama, rows):
     model, _ = llama.load()
-    history = train_causal_lm(model, rows, CausalTraining(epochs=4, batch_size=8), seed=0)
+    history = train_causal_lm(
+        model, rows, conf_base(CausalTraining, epochs=4, batch_size=8, learning_rate=1e-3), seed=0
+    )
     assert [entry["step"] for entry in history] == [25, 32]
     assert all(np.isfinite(entry["loss"]) for entry in history)
 
@@ -52,11 +57,11 @@ def test_padding_is_neither_scored_nor_attended_to(llama, rows):
     pad = llama.tokenizer.pad_token_id
     padded = np.concatenate([rows, np.full_like(rows, pad)], axis=1)
     plain, with_padding = llama.load()[0], llama.load()[0]
-    once = CausalTraining(epochs=1, batch_size=8, learning_rate=1e-3)
+    once = conf_base(CausalTraining, epochs=1, batch_size=8, learning_rate=1e-3)
     expected = train_causal_lm(plain, rows, once, seed=0)
     history = train_causal_lm(with_padding, padded, once, seed=0, pad_token_id=pad)
     assert history[0]["loss"] == pytest.approx(expected[0]["loss"], rel=2e-3)
-    more = CausalTraining(epochs=3, batch_size=8, learning_rate=1e-2)
+    more = conf_base(CausalTraining, epochs=3, batch_size=8, learning_rate=1e-2)
     ignored = train_causal_lm(llama.load()[0], padded, more, seed=0, pad_token_id=pad)
     scored = train_causal_lm(llama.load()[0], padded, more, seed=0)
     assert scored[-1]["loss"] < 0.8 * ignored[-1]["loss"]  # a scored padding is soon learned
@@ -88,7 +93,7 @@ def test_padding_may_be_marked_by_a_number_that_is_no_token(llama, rows):
     padded = {
         mark: np.concatenate([rows, np.full_like(rows, mark)], axis=1) for mark in (-1, llama.tokenizer.pad_token_id)
     }
-    once = CausalTraining(epochs=1, batch_size=8)
+    once = conf_base(CausalTraining, epochs=1, batch_size=8, learning_rate=1e-3)
     losses = [
         train_causal_lm(llama.load()[0], matrix, once, seed=0, pad_token_id=mark)[0]["loss"]
         for mark, matrix in padded.items()
@@ -98,7 +103,7 @@ def test_padding_may_be_marked_by_a_number_that_is_no_token(llama, rows):
 
 def test_left_padding_is_not_attended_to(llama, rows):
     pad = llama.tokenizer.pad_token_id
-    once = CausalTraining(epochs=1, batch_size=8, learning_rate=1e-3)
+    once = conf_base(CausalTraining, epochs=1, batch_size=8, learning_rate=1e-3)
     padded = np.concatenate([np.full_like(rows, pad), rows], axis=1)
     expected = train_causal_lm(llama.load()[0], rows, once, seed=0)
     history = train_causal_lm(llama.load()[0], padded, once, seed=0, pad_token_id=pad)
@@ -125,7 +130,7 @@ def test_only_what_requires_a_gradient_moves(llama, rows):
     [(10, 4, 1, [4, 4]), (3, 8, 2, [3, 3]), (10, 5, 1.5, [5, 5, 5]), (8, 4, 0.25, [4])],
 )
 def test_steps_of_whole_and_partial_epochs(rows, batch, epochs, sizes):
-    batches = list(_batches(rows, CausalTraining(epochs=epochs, batch_size=batch), seed=0))
+    batches = list(_batches(rows, conf_base(CausalTraining, epochs=epochs, batch_size=batch), seed=0))
     assert [len(b) for b in batches] == sizes
     assert max(np.concatenate(batches)) < rows
 
@@ -145,12 +150,12 @@ def test_the_learning_rate_rises_to_its_peak_and_falls_towards_zero(steps, warmu
 def test_a_training_of_one_step_moves_the_model(llama, rows):
     model, _ = llama.load()
     before = weights(model.float())
-    train_causal_lm(model, rows[:8], CausalTraining(epochs=1, batch_size=8), seed=0)
+    train_causal_lm(model, rows[:8], conf_base(CausalTraining, epochs=1, batch_size=8, learning_rate=1e-3), seed=0)
     assert not torch.equal(weights(model), before)
 
 
 def test_an_epoch_shows_every_row_once_in_a_fresh_order():
-    batches = list(_batches(12, CausalTraining(epochs=2, batch_size=4), seed=0))
+    batches = list(_batches(12, conf_base(CausalTraining, epochs=2, batch_size=4), seed=0))
     first, second = np.concatenate(batches[:3]), np.concatenate(batches[3:])
     assert sorted(first) == sorted(second) == list(range(12))
     assert list(first) != list(second)
@@ -165,17 +170,17 @@ def test_no_rows_is_an_error(llama):
 def test_a_text_longer_than_the_model_reads_is_refused(llama):
     model, _ = llama.load()
     with pytest.raises(ValueError, match=r"a text has 257 tokens.*the model reads 256 at once"):
-        train_causal_lm(model, np.zeros((2, 257), dtype=np.int64), CausalTraining(), seed=0, label="on-device")
+        train_causal_lm(model, np.zeros((2, 257), dtype=np.int64), conf_base(CausalTraining), seed=0, label="on-device")
 
 
 def test_padded_rows_are_not_compiled_for(llama, rows):
     with pytest.raises(ValueError, match="padded rows are not compiled for"):
-        train_causal_lm(llama.load()[0], rows, CausalTraining(), seed=0, pad_token_id=-1, compiled=True)
+        train_causal_lm(llama.load()[0], rows, conf_base(CausalTraining), seed=0, pad_token_id=-1, compiled=True)
 
 
 @pytest.mark.slow
 def test_compiled_training_is_the_same(llama, rows):
-    params = CausalTraining(batch_size=4)
+    params = conf_base(CausalTraining, epochs=1, batch_size=4, learning_rate=1e-3)
     plain, compiled = (
         train_causal_lm(llama.load()[0], rows, params, seed=0, compiled=asked) for asked in (False, True)
     )

@@ -16,8 +16,9 @@ from fedtext.training.local_steps import (
     local_steps,
     shown_tokens,
 )
+from tests.parameters import conf_base
 
-LOCAL = LocalTraining(epochs=2, batch_size=4, learning_rate=0.1)
+LOCAL = conf_base(LocalTraining, epochs=2, batch_size=4, learning_rate=0.1)
 
 
 def table(lengths: list[int], width: int = 0) -> np.ndarray:

@@ -9,6 +9,7 @@ from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, MambaConfig, MambaFo
 
 from fedtext.params.training import Lora
 from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, target_modules, without_deprecations
+from tests.parameters import conf_base
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*gradient_checkpointing")  # TRL and PEFT themselves
 
@@ -42,9 +43,9 @@ def test_gpt2_matrices_are_told_apart_by_their_block_and_stored_transposed(gpt2,
     model, _ = gpt2.load()
     assert target_modules(model, "attention") == ["attn.c_attn", "attn.c_proj"]
     assert target_modules(model, "attention_and_mlp") == ["attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"]
-    config = lora_config(model, Lora())
+    config = lora_config(model, conf_base(Lora))
     assert config.fan_in_fan_out
-    assert not lora_config(llama.load()[0], Lora()).fan_in_fan_out
+    assert not lora_config(llama.load()[0], conf_base(Lora)).fan_in_fan_out
     with without_deprecations():
         get_peft_model(model, config)
     assert not recwarn.list
@@ -85,17 +86,17 @@ def test_an_architecture_without_attention_is_refused_with_its_own_names():
     with pytest.raises(
         ValueError, match=r"MambaForCausalLM has no such matrices .*in_proj.*try lora.targets all_linear"
     ):
-        lora_config(mamba, Lora())
-    assert lora_config(mamba, Lora(targets="all_linear")).target_modules
+        lora_config(mamba, conf_base(Lora))
+    assert lora_config(mamba, conf_base(Lora, targets="all_linear")).target_modules
 
 
 def test_parameters_reach_peft(llama):
-    config = lora_config(llama.load()[0], Lora(rank=3, alpha=7, dropout=0.1))
+    config = lora_config(llama.load()[0], conf_base(Lora, rank=3, alpha=7, dropout=0.1))
     assert (config.r, config.lora_alpha, config.lora_dropout) == (3, 7, 0.1)
 
 
 def test_a_saved_adapter_is_two_files_and_gives_the_same_model_back(llama, tmp_path):
-    model = with_adapter(llama, Lora())
+    model = with_adapter(llama, conf_base(Lora))
     model.add_adapter("ref", model.peft_config["default"])
     TrainedAdapter.of(model, "tiny").save_pretrained(tmp_path / "adapter")
     assert sorted(p.name for p in (tmp_path / "adapter").iterdir()) == [
@@ -114,17 +115,19 @@ def test_a_saved_adapter_is_two_files_and_gives_the_same_model_back(llama, tmp_p
 def test_a_saved_adapter_names_no_place_on_this_machine(llama, tmp_path):
     base = tmp_path / "models" / "generator"
     base.mkdir(parents=True)
-    adapter = TrainedAdapter.of(with_adapter(llama, Lora()), str(base))
+    adapter = TrainedAdapter.of(with_adapter(llama, conf_base(Lora)), str(base))
     adapter.save_pretrained(tmp_path / "a")
     config = json.loads((tmp_path / "a" / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == "generator"
     assert str(tmp_path) not in (tmp_path / "a" / "adapter_config.json").read_text()
     assert config["target_modules"] == sorted(config["target_modules"])
-    assert TrainedAdapter.of(with_adapter(llama, Lora()), "org/name").config.base_model_name_or_path == "org/name"
+    assert (
+        TrainedAdapter.of(with_adapter(llama, conf_base(Lora)), "org/name").config.base_model_name_or_path == "org/name"
+    )
 
 
 def test_saved_weights_are_set_on_another_model(llama, tmp_path):
-    source, target = with_adapter(llama, Lora(), seed=1), with_adapter(llama, Lora(), seed=2)
+    source, target = with_adapter(llama, conf_base(Lora), seed=1), with_adapter(llama, conf_base(Lora), seed=2)
     TrainedAdapter.of(source, "tiny").save_pretrained(tmp_path)
     load_weights(target, tmp_path)
     wanted, got = dict(source.named_parameters()), dict(target.named_parameters())
@@ -133,14 +136,17 @@ def test_saved_weights_are_set_on_another_model(llama, tmp_path):
 
 @pytest.mark.parametrize(
     ("asked", "message"),
-    [(Lora(rank=2), "has r 4, this run asks for 2"), (Lora(targets="attention"), "has target_modules")],
+    [
+        (conf_base(Lora, rank=2), "has r 4, this run asks for 2"),
+        (conf_base(Lora, rank=4, targets="attention"), "has target_modules"),
+    ],
 )
 def test_an_adapter_of_another_shape_is_refused(llama, tmp_path, asked, message):
-    TrainedAdapter.of(with_adapter(llama, Lora(rank=4)), "tiny").save_pretrained(tmp_path)
+    TrainedAdapter.of(with_adapter(llama, conf_base(Lora, rank=4)), "tiny").save_pretrained(tmp_path)
     with pytest.raises(ValueError, match=message):
         load_weights(with_adapter(llama, asked), tmp_path)
 
 
 def test_a_missing_adapter_is_named(llama, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no adapter at .*nowhere"):
-        load_weights(with_adapter(llama, Lora()), tmp_path / "nowhere")
+        load_weights(with_adapter(llama, conf_base(Lora)), tmp_path / "nowhere")

@@ -13,10 +13,13 @@ from fedtext.params.training import Lora, PreferenceTraining
 from fedtext.training import preference
 from fedtext.training.pairs import tokenised
 from fedtext.training.preference import loss_terms, train_preferences
+from tests.parameters import conf_base
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*gradient_checkpointing")  # TRL and PEFT themselves
 
-PARAMS = PreferenceTraining(epochs=2, batch_size=4, learning_rate=1e-2, beta=0.5)
+PARAMS = conf_base(
+    PreferenceTraining, epochs=2, batch_size=4, learning_rate=1e-2, beta=0.5, lora={"rank": 4, "alpha": 8}
+)
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +89,7 @@ def test_the_reference_is_the_base_model_in_every_round(llama, pairs, tmp_path):
 
 
 def test_equal_inputs_give_equal_bytes_and_another_seed_others(llama, pairs, tmp_path):
-    params = PARAMS.model_copy(update={"lora": Lora(dropout=0.1)})
+    params = PARAMS.model_copy(update={"lora": conf_base(Lora, dropout=0.1)})
     runs = [
         saved(train_preferences(llama, pairs, params, seed=s)[0], tmp_path / str(i)) for i, s in enumerate((7, 7, 8))
     ]
@@ -172,7 +175,7 @@ def test_cdpo_is_dpo_with_smoothed_labels(llama, pairs, tmp_path):
     e, beta = 0.2, PARAMS.beta
     first, _ = train_preferences(llama, pairs, PARAMS, seed=0)
     previous = saved(first, tmp_path / "first")
-    params = PreferenceTraining(loss="cdpo", label_smoothing=e, beta=beta, batch_size=10, learning_rate=1e-3)
+    params = conf_base(PreferenceTraining, loss="cdpo", label_smoothing=e, beta=beta, batch_size=10, learning_rate=1e-3)
     _, history = train_preferences(llama, pairs, params, previous=previous, seed=0)
     base, tokenizer = llama.load()
     policy = PeftModel.from_pretrained(llama.load()[0], str(previous))
@@ -185,9 +188,9 @@ def test_cdpo_is_dpo_with_smoothed_labels(llama, pairs, tmp_path):
 
 def test_smoothing_belongs_to_cdpo_alone():
     with pytest.raises(ValueError, match=r"loss is dpo and label_smoothing is 0\.1"):
-        PreferenceTraining(label_smoothing=0.1)
+        conf_base(PreferenceTraining, label_smoothing=0.1)
     with pytest.raises(ValueError, match="cdpo needs a label_smoothing above 0"):
-        PreferenceTraining(loss="cdpo")
+        conf_base(PreferenceTraining, loss="cdpo")
 
 
 def test_an_nll_term_keeps_the_chosen_text_likely(llama, pairs):
@@ -256,5 +259,7 @@ def test_lora_dropout_works_and_the_bases_own_is_off(gpt2, pairs, monkeypatch):
         return trainer
 
     monkeypatch.setattr(preference, "shared_prompt_trainer", spy)
-    train_preferences(gpt2, pairs, PARAMS.model_copy(update={"epochs": 0.1, "lora": Lora(dropout=0.25)}), seed=0)
+    train_preferences(
+        gpt2, pairs, PARAMS.model_copy(update={"epochs": 0.1, "lora": conf_base(Lora, dropout=0.25)}), seed=0
+    )
     assert set(dropouts) == {(True, 0.25), (False, 0)}

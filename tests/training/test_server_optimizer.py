@@ -7,6 +7,7 @@ import torch
 
 from fedtext.params.federated import ServerOptimizer
 from fedtext.training.server_optimizer import new_server, server_step
+from tests.parameters import conf_base
 
 WEIGHTS = np.array([1.0, -2.0, 0.5], dtype=np.float32)
 UPDATES = [np.array([0.1, 0.0, -0.3]), np.array([0.2, -0.1, 0.0]), np.array([-0.1, 0.4, 0.2])]
@@ -20,9 +21,9 @@ def after(params: ServerOptimizer) -> np.ndarray:
 
 
 def test_averaging_adds_the_mean_updates() -> None:
-    server = new_server(WEIGHTS, ServerOptimizer())
+    server = new_server(WEIGHTS, conf_base(ServerOptimizer))
     assert set(server) == {"weights"}
-    np.testing.assert_allclose(after(ServerOptimizer()), WEIGHTS + sum(UPDATES), rtol=1e-6)
+    np.testing.assert_allclose(after(conf_base(ServerOptimizer)), WEIGHTS + sum(UPDATES), rtol=1e-6)
 
 
 def test_momentum_is_torch_s() -> None:
@@ -31,7 +32,7 @@ def test_momentum_is_torch_s() -> None:
     for update in UPDATES:
         weights.grad = torch.tensor(-update, dtype=torch.float32)
         optimizer.step()
-    found = after(ServerOptimizer(method="momentum", learning_rate=0.5, decay=0.8))
+    found = after(conf_base(ServerOptimizer, method="momentum", learning_rate=0.5, decay=0.8))
     np.testing.assert_allclose(found, weights.detach().numpy(), rtol=1e-5)
 
 
@@ -45,7 +46,7 @@ def test_adam_is_algorithm_2_of_adaptive_federated_optimization() -> None:
 
 
 def test_a_step_leaves_the_server_before_it_as_it_was() -> None:
-    params = ServerOptimizer(method="adam")
+    params = conf_base(ServerOptimizer, method="adam")
     server = new_server(WEIGHTS, params)
     kept = {name: array.copy() for name, array in server.items()}
     server_step(server, UPDATES[0], params)

@@ -8,6 +8,7 @@ import pytest
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.training import CausalTraining, Lora
 from fedtext.training.supervised import NO_TOKEN, padded_rows, train_on_texts
+from tests.parameters import conf_base
 
 TEXTS = [
     "Return the sum of the two numbers.",
@@ -27,9 +28,9 @@ def test_rows_are_padded_on_the_right_and_cut() -> None:
 
 def test_the_adapter_learns_and_the_same_seed_repeats() -> None:
     def trained() -> tuple[dict, list]:
-        params = CausalTraining(epochs=20, batch_size=4, learning_rate=5e-3)
+        params = conf_base(CausalTraining, epochs=20, batch_size=4, learning_rate=5e-3)
         adapter, history = train_on_texts(
-            LanguageModel("bundled:generator"), TEXTS, params, Lora(rank=4), seed=1, label="test"
+            LanguageModel("bundled:generator"), TEXTS, params, conf_base(Lora, rank=4), seed=1, label="test"
         )
         return adapter.weights, history
 
@@ -43,4 +44,6 @@ def test_the_adapter_learns_and_the_same_seed_repeats() -> None:
 
 def test_no_texts_are_an_error() -> None:
     with pytest.raises(ValueError, match="no training rows"):
-        train_on_texts(LanguageModel("bundled:generator"), [], CausalTraining(), Lora(), seed=0, label="test")
+        train_on_texts(
+            LanguageModel("bundled:generator"), [], conf_base(CausalTraining), conf_base(Lora), seed=0, label="test"
+        )

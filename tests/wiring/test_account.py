@@ -24,6 +24,7 @@ from fedtext.privacy.plan import planned_ledger, planned_multiplier
 from fedtext.privacy.spending import TotalExceeded, total_epsilon
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import Account
+from tests.parameters import conf_base
 
 CLIENTS, KEY = 200, new_noise_key(1)
 DATA = np.random.default_rng(0).normal(size=(CLIENTS, 4))
@@ -39,7 +40,7 @@ def account(root: Path, **changes: Any) -> Account:
 
 
 def opened(part: str = "train", releases: int = 1, **declared: Any) -> Ledger:
-    privacy = Privacy(**{"epsilon": 1.0, "delta": 1e-4, "noise_seed": 1, **declared})
+    privacy = conf_base(Privacy, {"epsilon": 1.0, "delta": 1e-4, "noise_seed": 1, **declared})
     ledger = planned_ledger(privacy, CLIENTS, name="sum", releases=releases)
     return ledger.model_copy(update={"part": part})
 
@@ -244,7 +245,7 @@ def test_the_first_ledger_s_budget_is_of_its_own_part(tmp_path: Path) -> None:
 def test_what_the_ledger_does_not_hold_as_planned_is_refused_before_the_gate(tmp_path: Path) -> None:
     """A release that was not planned: no history can show it, and nothing is read."""
     planned = Release(name="votes", round=1, mechanism="Gaussian", sensitivity=1.0, noise_stddev=9.0)
-    other = open_ledger(Privacy(epsilon=1.0, delta=1e-4, noise_seed=1), CLIENTS, [planned])
+    other = open_ledger(conf_base(Privacy, epsilon=1.0, delta=1e-4, noise_seed=1), CLIENTS, [planned])
     with pytest.raises(ValueError, match=r"'sum' of round 1 .* is not what the ledger was opened for"):
         release(account(tmp_path), other, untouched())
     assert release_history(tmp_path) == ()

@@ -20,10 +20,11 @@ from fedtext.privacy.ledger import BudgetExceeded
 from fedtext.privacy.noise import new_noise_key
 from tests.algorithms.pe.examples import evolution, ledger
 from tests.algorithms.popri.examples import samples, unit_rows
+from tests.parameters import conf_base
 
 
 def privacy(**changes: Any) -> Privacy:
-    return Privacy.model_validate({"epsilon": 1.0, "delta": 1e-5, **changes})
+    return conf_base(Privacy, {"epsilon": 1.0, "delta": 1e-5, **changes})
 
 
 def test_noise_is_calibrated_to_one_histogram_a_round_whatever_the_clip() -> None:

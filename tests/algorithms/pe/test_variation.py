@@ -23,6 +23,7 @@ from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from tests.algorithms.pe.examples import evolution, table
 from tests.algorithms.popri.examples import unit_rows
+from tests.parameters import conf_base
 
 PUBLIC = pd.DataFrame({"text": [f"public text {i:02d}" for i in range(20)]})
 
@@ -77,7 +78,7 @@ def test_adapted_lengths_stay_within_the_chunk_and_without_spread_are_the_parent
 
 
 def test_adapted_lengths_have_the_spread_that_was_asked_for() -> None:
-    drawn = adapted_lengths(np.full(4000, 500), 20.0, Chunking(length=1000), np.random.default_rng(0))
+    drawn = adapted_lengths(np.full(4000, 500), 20.0, conf_base(Chunking, length=1000), np.random.default_rng(0))
     assert np.std(drawn) == pytest.approx(20, rel=0.05)
     assert np.mean(drawn) == pytest.approx(500, abs=2)
 
@@ -115,7 +116,7 @@ def test_a_masked_model_fills_every_parent_s_copies_each_in_its_own_way(monkeypa
     assert made["text"].tolist() == ["a0", "a1", "b2", "b3"]
     assert made["parent"].tolist() == [0, 0, 1, 1]
     assert made["label"].tolist() == ["t", "t", "r", "r"]
-    variations(MaskedModel("x"), table(["a"]), 1, "round 3", parameters, Chunking())
+    variations(MaskedModel("x"), table(["a"]), 1, "round 3", parameters, conf_base(Chunking))
     assert seen["variations, round 2"][:2] == (["a", "a", "b", "b"], 9)
     assert seen["variations, round 2"][2] != seen["variations, round 3"][2]
 

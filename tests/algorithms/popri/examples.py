@@ -12,6 +12,7 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
+from tests.parameters import conf_base
 
 KEY = new_noise_key(3)
 DIM = 6
@@ -27,15 +28,16 @@ def unit_rows(seed: int, rows: int, dim: int = DIM) -> np.ndarray:
 def popri(**changes: Any) -> Popri:
     settings: dict[str, Any] = {
         "rounds": 3, "prompts": 4, "responses": 3, "rejected_rank": 2, "scoring": "witness_linear",
-        "prompt_pool": "random", "random_features": 16, "synthetic_texts": 8,
+        "prompt_pool": "random", "pool_minimum": 500, "random_features": 16,
+        "synthetic_texts": 8, "oversample": 1.0, "final_responses": 1,
     }  # fmt: skip
-    return Popri.model_validate(settings | changes)
+    return conf_base(Popri, settings | changes)
 
 
 def ledger(population: int, **declared: Any) -> Ledger:
     """A curator's, for next to no noise cannot be cut into shares."""
     settings = {"epsilon": 1e15, "delta": 1e-6, "noise_seed": 0, "aggregation": "trusted", **declared}
-    return Ledger(declaration=Privacy(**settings), population=population)
+    return Ledger(declaration=conf_base(Privacy, settings), population=population)
 
 
 def samples(seed: int, *, clients: int = 12, classes: int = 1, unit: str = "client") -> PrivateSamples:

@@ -11,10 +11,11 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded
 from tests.algorithms.popri.examples import BALLOTS, popri
+from tests.parameters import conf_base
 
 
 def privacy(**changes: Any) -> Privacy:
-    return Privacy.model_validate({"epsilon": 1.0, "delta": 1e-5, **changes})
+    return conf_base(Privacy, {"epsilon": 1.0, "delta": 1e-5, **changes})
 
 
 @pytest.mark.parametrize("scoring", ["witness_rff", "witness_linear", "mean_embedding", *BALLOTS])

@@ -8,13 +8,14 @@ from fedtext.algorithms.popri import communication
 from fedtext.evaluation.cost import PUBLISHED
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
+from tests.parameters import conf_base
 
-ALL = Privacy(epsilon=1.0, delta=1e-5)
+ALL = conf_base(Privacy, epsilon=1.0, delta=1e-5)
 
 
 def popri(scoring: str, **more: object) -> Popri:
     given = {"prompt_pool": "random", "oversample": 1.0} if scoring.startswith(("mean_cos", "near")) else {}
-    return Popri(rounds=20, prompts=1800, responses=10, synthetic_texts=10, scoring=scoring, **given, **more)
+    return conf_base(Popri, rounds=20, prompts=1800, responses=10, synthetic_texts=10, scoring=scoring, **given, **more)
 
 
 @pytest.mark.parametrize("scoring", ["mean_cosine", "mean_cosine_centred", "nearest_histogram"])

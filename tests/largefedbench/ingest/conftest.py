@@ -13,6 +13,7 @@ from fedtext.largefedbench.ingest.http_client import HttpClient
 from fedtext.largefedbench.ingest.pull import pull
 from fedtext.largefedbench.ingest.rate_limit import Clock
 from fedtext.params.ingest import Ingest, Requests
+from tests.parameters import conf_base
 
 CONTACT = "corpus@example.org"
 ENVIRONMENT = {"FEDTEXT_CONTACT": CONTACT, "GOVINFO_API_KEY": "govinfo-secret-1"}
@@ -42,7 +43,7 @@ def time() -> FakeTime:
 
 @pytest.fixture
 def client(time: FakeTime) -> HttpClient:
-    return HttpClient(CONTACT, 0.0, Requests(attempts=3, first_wait=1.0, longest_wait=100.0), time.clock)
+    return HttpClient(CONTACT, 0.0, conf_base(Requests, attempts=3, first_wait=1.0, longest_wait=100.0), time.clock)
 
 
 @pytest.fixture
@@ -53,6 +54,6 @@ def pull_week(tmp_path: Path, time: FakeTime) -> Callable[..., dict[str, Any]]:
         dates = {"from_date": "2024-03-18", "to_date": "2024-03-24", "today": "2024-06-01"}
         requests = {"attempts": 3, "first_wait": 1.0, "longest_wait": 100.0}
         asked = {"source": source, "raw_dir": str(tmp_path), "requests": requests, **dates, **values}
-        return pull(Ingest.model_validate(asked), clock=time.clock, environment=environment)
+        return pull(conf_base(Ingest, asked), clock=time.clock, environment=environment)
 
     return run

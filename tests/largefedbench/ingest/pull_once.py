@@ -14,6 +14,7 @@ from typing import Any
 
 from fedtext.largefedbench.ingest.pull import pull
 from fedtext.params.ingest import Ingest
+from tests.parameters import conf_base
 
 
 def main() -> None:
@@ -31,7 +32,7 @@ def main() -> None:
 
     if len(sys.argv) > 2:
         os.fsync, os.replace = killing(os.fsync), killing(os.replace)
-    pull(Ingest.model_validate(json.loads(sys.argv[1])))
+    pull(conf_base(Ingest, json.loads(sys.argv[1])))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from fedtext.params.ingest import Ingest
 from tests.largefedbench.ingest import shapes
 from tests.largefedbench.ingest.conftest import CONTACT
 from tests.largefedbench.ingest.local_server import local_sources, parameters
+from tests.parameters import conf_base
 
 SECRETS = {
     "FEDTEXT_CONTACT": CONTACT, "GOVINFO_API_KEY": "govinfo-0a1b2c", "NCBI_API_KEY": "ncbi-3d4e5f",
@@ -73,7 +74,7 @@ def test_no_secret_in_what_the_http_libraries_log(tmp_path: Path, caplog: pytest
     with local_sources() as server, caplog.at_level(logging.DEBUG):
         for source in ("us", "pubmed"):
             values = {**parameters(server.base), "source": source, "raw_dir": str(tmp_path), "to_date": "2024-01-02"}
-            assert pull(Ingest.model_validate(values), environment=SECRETS)["records"] == 3
+            assert pull(conf_base(Ingest, values), environment=SECRETS)["records"] == 3
     logged = caplog.text + "".join(str(vars(record)) for record in caplog.records)
     assert "/api/published/" in logged  # they did log
     assert [secret for secret in HIDDEN if secret in logged] == []

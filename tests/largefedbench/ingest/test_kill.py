@@ -18,6 +18,7 @@ from fedtext.largefedbench.ingest.pull import pull
 from fedtext.params.ingest import Ingest
 from tests.largefedbench.ingest.conftest import ENVIRONMENT
 from tests.largefedbench.ingest.local_server import LocalSources, local_sources, parameters
+from tests.parameters import conf_base
 
 ROOT = Path(__file__).parents[3]
 KILLED = -signal.SIGKILL
@@ -40,7 +41,7 @@ def start(params: dict[str, Any], *more: str) -> subprocess.Popen[bytes]:
 
 
 def finish(params: dict[str, Any]) -> dict[str, Any]:
-    return pull(Ingest.model_validate(params), environment=ENVIRONMENT)
+    return pull(conf_base(Ingest, params), environment=ENVIRONMENT)
 
 
 def pages(raw_dir: Path) -> dict[str, bytes]:

@@ -17,6 +17,7 @@ from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.sources import SOURCES, raw_pages
 from fedtext.largefedbench.turns import SPEECH
 from fedtext.params.ingest import Ingest
+from tests.parameters import conf_base
 
 pytestmark = [
     pytest.mark.network,
@@ -36,7 +37,7 @@ def test_a_week_of_a_live_source(source: str, tmp_path: Path) -> None:
         pytest.skip("set GOVINFO_API_KEY to pull from govinfo")
     week = {"from_date": "2024-03-18", "to_date": "2024-03-18"}
     small = {source: SMALL[source]} if source in SMALL else {}
-    report = pull(Ingest.model_validate({"source": source, "raw_dir": str(tmp_path), **week, **small}))
+    report = pull(conf_base(Ingest, {"source": source, "raw_dir": str(tmp_path), **week, **small}))
     assert report["windows_pulled"] == 1
     assert report["records"] > 0
     turns = [turn for page in raw_pages(tmp_path, SOURCES[source]) for turn in SOURCES[source].parse(page)]

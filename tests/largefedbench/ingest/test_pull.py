@@ -21,6 +21,7 @@ from fedtext.params.ingest import LIVE_SOURCES, Ingest
 from fedtext.params.largefedbench import LargeFedBench
 from tests.largefedbench.ingest.conftest import ENVIRONMENT
 from tests.largefedbench.ingest.local_server import LocalSources, local_sources, parameters
+from tests.parameters import conf_base
 
 ROOT = Path(__file__).parents[3]
 # Twelve weeks: seven preprints each; three sitting days each, of which some are not published; 24 notes in all.
@@ -35,7 +36,7 @@ def server() -> Iterator[LocalSources]:
 
 def run(server: LocalSources, raw_dir: Path, source: str = "biorxiv", **more: Any) -> dict[str, Any]:
     params = {**parameters(server.base), "source": source, "raw_dir": str(raw_dir), **more}
-    return pull(Ingest.model_validate(params), environment=ENVIRONMENT)
+    return pull(conf_base(Ingest, params), environment=ENVIRONMENT)
 
 
 @pytest.mark.parametrize("source", LIVE_SOURCES)
@@ -56,7 +57,7 @@ def test_a_snapshot_is_built_from_what_was_pulled(server: LocalSources, tmp_path
     for source in LIVE_SOURCES:
         run(server, tmp_path / "raw", source)
     tokenizer = load_tokenizer(bundled("generator"), name="bundled:generator")
-    params = LargeFedBench(snapshot="2024.1")
+    params = conf_base(LargeFedBench, snapshot="2024.1")
     snapshot = build_snapshot(params, tokenizer, raw_dir=tmp_path / "raw", out_dir=tmp_path / "snapshots")
     facts = provenance(snapshot)
     assert {name: counts["clients"] for name, counts in facts["sources"].items()} == SPEECHES
@@ -122,12 +123,12 @@ def test_a_failed_week_stops_or_is_listed(server: LocalSources, tmp_path: Path) 
 @pytest.mark.parametrize("values", [{"source": None}, {"raw_dir": None}])
 def test_source_and_directory_are_asked_for(values: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match=r"ingest\.source=<biorxiv\|.*ingest\.raw_dir=DIR"):
-        pull(Ingest.model_validate({"source": "uk", "raw_dir": str(tmp_path), **values}), environment=ENVIRONMENT)
+        pull(conf_base(Ingest, {"source": "uk", "raw_dir": str(tmp_path), **values}), environment=ENVIRONMENT)
 
 
 def test_nobody_pulls_without_a_contact(tmp_path: Path) -> None:
     with pytest.raises(IngestError, match="FEDTEXT_CONTACT is not set"):
-        pull(Ingest(source="uk", raw_dir=str(tmp_path)), environment={})
+        pull(conf_base(Ingest, source="uk", raw_dir=str(tmp_path)), environment={})
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_nobody_pulls_without_a_contact(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_parameters_are_checked(values: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="validation error"):
-        Ingest.model_validate(values)
+        conf_base(Ingest, values)
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from fedtext.wiring.guard.leaving import count_outputs, evaluation_outputs
 from fedtext.wiring.guard.parameters import copies, holders, private_files, undeclared
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch
+from tests.parameters import conf_base
 
 TEXT = "a client wrote these words, and nobody else has read them since"
 HELD_OUT = {"private_test": pd.DataFrame({"text": [TEXT], "client_id": ["user-0001"], "label": ["user-0001 tea"]})}
@@ -32,7 +33,7 @@ def by(function: Any = None, *args: Any, **kwargs: Any) -> tuple[str, ...]:
 
 
 def test_settings_may_be_bound_and_data_may_not() -> None:
-    assert by(None, 3, 0.5, None, True, "name", Path("/a/b"), Corpus(), ("a", {"b": [1]}), key=str) == ()
+    assert by(None, 3, 0.5, None, True, "name", Path("/a/b"), conf_base(Corpus), ("a", {"b": [1]}), key=str) == ()
     for data, said in (
         (pd.DataFrame(), "a DataFrame"),
         (np.ones(2), "a ndarray"),
@@ -80,9 +81,9 @@ def test_parameters_that_name_files_are_declared(tmp_path: Path) -> None:
     copy.write_text("text\nother")
     assert copies({"corpus": corpus}) == []
     secret = private_files(table)
-    assert list(holders(Corpus(**table["corpus"]), secret)) == ["Corpus.path"]
+    assert list(holders(conf_base(Corpus, table["corpus"]), secret)) == ["Corpus.path"]
     assert list(holders({"a": [str(file)]}, secret)) == [""]
-    assert list(holders(Corpus(public_path=str(copy)), secret)) == []
+    assert list(holders(conf_base(Corpus, public_path=str(copy)), secret)) == []
 
 
 def test_what_is_wrapped_counts() -> None:

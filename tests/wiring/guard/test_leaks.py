@@ -16,12 +16,13 @@ from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import Guard
+from tests.parameters import conf_base
 from tests.privacy.test_flow import LEAKS, found, rules
 from tests.wiring.conftest import ToyProject, toy  # noqa: F401 - a fixture
 from tests.wiring.guard.planted import RUN
 
 DOCS = Path(__file__).parents[3] / "docs/leaks.md"
-LEDGER = Ledger(declaration=Privacy(epsilon=2.0, delta=1e-5), population=100)
+LEDGER = Ledger(declaration=conf_base(Privacy, epsilon=2.0, delta=1e-5), population=100)
 ASKED = Release(name="mean", round=1, mechanism="gaussian", sensitivity=1.0, noise_stddev=4.0)
 
 

@@ -10,8 +10,9 @@ import pytest
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.wiring.guard import release_faults
+from tests.parameters import conf_base
 
-OPEN = Ledger(declaration=Privacy(epsilon=4.0, delta=1e-5), population=100)
+OPEN = Ledger(declaration=conf_base(Privacy, epsilon=4.0, delta=1e-5), population=100)
 ONE = Release(name="mean", round=1, mechanism="gaussian", sensitivity=1.0, noise_stddev=4.0)
 TWO = ONE.model_copy(update={"round": 2})
 RUN = ONE.model_copy(update={"name": "rows", "rounds": 8})

@@ -1,0 +1,85 @@
+"""Parameters as tests and benchmarks give them: what one says itself, laid over the values of conf/base."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from fedtext.params import Parameters
+from fedtext.params.compare import Claims, Compare
+from fedtext.params.corpus import Chunking, Corpus, Partition
+from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.params.dp_ftrl import DpFtrl
+from fedtext.params.evaluation import Evaluation, UntunedControl
+from fedtext.params.federated import LocalTraining, ServerOptimizer
+from fedtext.params.generation import MaskFilling, Sampler
+from fedtext.params.ingest import Ingest, Requests
+from fedtext.params.largefedbench import LargeFedBench, Splitting
+from fedtext.params.pe import Pe
+from fedtext.params.pe_sft import PeSft
+from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
+from fedtext.params.training import CausalTraining, Lora, PreferenceTraining, Pretraining, Recipe
+
+BASE = Path(__file__).parents[1] / "conf" / "base"
+HOMES: dict[type[Parameters], str] = {
+    Chunking: "chunking",
+    Claims: "claims",
+    Compare: "compare",
+    Corpus: "corpus",
+    DpFedavg: "dp_fedavg",
+    DpFtrl: "dp_ftrl",
+    Evaluation: "evaluation",
+    Ingest: "ingest",
+    LargeFedBench: "largefedbench",
+    Partition: "partition",
+    Pe: "pe",
+    PeSft: "pe_sft",
+    Popri: "popri",
+    Pretraining: "pretrain",
+    Privacy: "privacy",
+    # parts of groups; where there are several of a kind, one of them
+    CausalTraining: "evaluation.training",
+    LocalTraining: "dp_fedavg.local",
+    Lora: "popri.preference.lora",
+    MaskFilling: "pe.masks",
+    PreferenceTraining: "popri.preference",
+    Recipe: "pretrain.generator",
+    Requests: "ingest.requests",
+    Sampler: "popri.sampler",
+    ServerOptimizer: "dp_fedavg.server",
+    Splitting: "largefedbench.split",
+    UntunedControl: "evaluation.untuned",
+}
+Kind = TypeVar("Kind", bound=Parameters)
+
+
+def conf_base(kind: type[Kind], given: Mapping[str, Any] | None = None, /, **changes: Any) -> Kind:
+    """A `kind` with the values of conf/base, over which `given` and `changes` are laid, mappings key by key.
+
+    Raises:
+        ValidationError: the values do not fit the model, or each other.
+    """
+    values: Any = _parameters()
+    for name in HOMES[kind].split("."):
+        values = values[name]
+    return kind.model_validate(_laid_over(values, {**(given or {}), **changes}))
+
+
+@cache
+def _parameters() -> dict[str, Any]:
+    """All groups of conf/base as they are written, `${data_root:}` and the like included."""
+    groups: dict[str, Any] = {}
+    for path in sorted(BASE.glob("parameters*.yml")):
+        groups |= yaml.safe_load(path.read_text(encoding="utf-8"))
+    return groups
+
+
+def _laid_over(below: Any, above: Any) -> Any:
+    if not isinstance(below, Mapping) or not isinstance(above, Mapping):
+        return above
+    return {**below, **{name: _laid_over(below.get(name), value) for name, value in above.items()}}
