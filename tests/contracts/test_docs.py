@@ -76,11 +76,9 @@ def known() -> tuple[frozenset[str], dict[str, object]]:
 
 
 def has(tree: object, path: list[str]) -> bool:
-    """Whether a parameter is there; what lies below an open mapping, as an entry of the comparison, may be new."""
+    """Whether a parameter is there."""
     for name in path:
-        if not isinstance(tree, dict):
-            return False
-        if name not in tree:
+        if not isinstance(tree, dict) or name not in tree:
             return False
         tree = tree[name]
     return True
@@ -153,7 +151,9 @@ def test_the_papers_page_names_functions_that_exist() -> None:
     assert [text for text in sorted(named) if not defined(text)] == []
 
 
-@pytest.mark.parametrize("name", ["algorithms.popri.no_such_function", "privacy.ledger.Ledger.no_such", "nowhere.at_all"])
+@pytest.mark.parametrize(
+    "name", ["algorithms.popri.no_such_function", "privacy.ledger.Ledger.no_such", "nowhere.at_all"]
+)
 def test_a_name_that_is_nowhere_is_seen(name: str) -> None:
     assert not defined(name)
     assert defined("privacy.ledger.Ledger.spent")
@@ -172,7 +172,9 @@ def test_a_command_that_would_fail_is_seen(command: str, missing: list[str]) -> 
     assert faults(command) == missing
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in GENERATED], ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in GENERATED], ids=lambda p: str(p.relative_to(ROOT))
+)
 def test_lines_fit(page: Path) -> None:
     """Prose only: a table's row and a line of code cannot be wrapped, nor can one long word."""
     long = [line for line in lines(page) if len(line) > WIDTH and not line.startswith(("|", "    ", "#"))]
@@ -184,4 +186,6 @@ def test_environments_are_told_apart() -> None:
     folders = {path.name for path in (ROOT / "conf").iterdir() if path.is_dir() and not path.name.startswith(".")}
     page = prose(ROOT / "conf" / "README.md")
     assert {name for name in folders if f"| `{name}` |" not in page} == set()
-    assert all(yaml.safe_load(path.read_text("utf-8")) is not None for path in (ROOT / "conf" / "base").glob("par*.yml"))
+    assert all(
+        yaml.safe_load(path.read_text("utf-8")) is not None for path in (ROOT / "conf" / "base").glob("par*.yml")
+    )
