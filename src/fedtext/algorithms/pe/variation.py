@@ -16,7 +16,7 @@ from fedtext.generation.mask_filling import fill_masks
 from fedtext.generation.prompts import SHOTS, few_shot_prompt
 from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
-from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.params.pe import Pe
 from fedtext.seeding import derived_seed, stream
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def variations(
     parents: pd.DataFrame,
     count: int,
     stage: str,
-    evolution: PrivateEvolution,
+    evolution: Pe,
     chunking: Chunking,
 ) -> pd.DataFrame:
     """`count` variations of every parent, parent by parent; some may be empty.
@@ -53,7 +53,7 @@ def variations(
     return pd.DataFrame({"text": texts, "label": parents["label"].to_numpy()[rows], "parent": rows})
 
 
-def next_population(survivors: pd.DataFrame, varied: pd.DataFrame, evolution: PrivateEvolution) -> pd.DataFrame:
+def next_population(survivors: pd.DataFrame, varied: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
     """The next candidates: the variations, in Aug-PE after the survivors themselves; an empty variation is left out.
 
     Returns:
@@ -108,7 +108,7 @@ def _prompted(
     parents: pd.DataFrame,
     count: int,
     stage: str,
-    evolution: PrivateEvolution,
+    evolution: Pe,
     chunking: Chunking,
 ) -> list[str]:
     """`count` texts of the generator for every parent's prompt, with adaptive length if asked."""

@@ -2,8 +2,8 @@
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.private_evolution.nodes import rounds as nodes
-from fedtext.pipelines.private_evolution.setup import CHUNKING, EVOLUTION, NAME
+from fedtext.pipelines.pe.nodes import rounds as nodes
+from fedtext.pipelines.pe.setup import CHUNKING, EVOLUTION, NAME
 from fedtext.wiring.unrolling import unroll
 
 

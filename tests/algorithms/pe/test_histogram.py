@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.algorithms.private_evolution import noised_histogram
+from fedtext.algorithms.pe import noised_histogram
 from fedtext.federation import secure_sum
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.secure_sum import digest
-from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.params.pe import Pe
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.voting.ballots import nearest_histogram_blocks
 from fedtext.voting.tally import UNCLIPPED, joint_ballots
+from tests.algorithms.pe.examples import KEY, QUIET, evolution, ledger
 from tests.algorithms.popri.examples import samples, unit_rows, without
-from tests.algorithms.private_evolution.examples import KEY, QUIET, evolution, ledger
 
 GRID = 3e-3
 
@@ -33,7 +33,7 @@ def ballots(held: PrivateSamples, texts: np.ndarray, label: np.ndarray) -> np.nd
 
 
 def votes(
-    held: PrivateSamples, texts: np.ndarray, parameters: PrivateEvolution, noise: float = QUIET, key: NoiseKey = KEY
+    held: PrivateSamples, texts: np.ndarray, parameters: Pe, noise: float = QUIET, key: NoiseKey = KEY
 ) -> np.ndarray:
     label = np.zeros(len(texts), dtype=np.int64)
     return noised_histogram(held, texts, label, parameters, ledger(len(held.enrolled)), key, noise, 1)[0]

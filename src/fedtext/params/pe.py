@@ -1,4 +1,4 @@
-"""Private Evolution's parameters, both forms; published ones: conf/paper/parameters_private_evolution.yml."""
+"""Private Evolution's parameters, both forms; published ones: conf/paper/parameters_pe.yml."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fedtext.params import Parameters, words
 from fedtext.params.generation import MaskFilling, Sampler
 
 
-class PrivateEvolution(Parameters):
+class Pe(Parameters):
     """One run: `rounds` histograms, each over about `population` candidate texts.
 
     `form: pre_text` starts from public texts and replaces every survivor by its variations; units are clients (or

@@ -9,14 +9,14 @@ import pandas as pd
 
 from fedtext.generation import few_shot
 from fedtext.params.corpus import Chunking
-from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.params.pe import Pe
 from fedtext.seeding import derived_seed, stream
 
 if TYPE_CHECKING:
     from fedtext.models.language_model import LanguageModel
 
 
-def public_texts(public: pd.DataFrame, evolution: PrivateEvolution) -> pd.DataFrame:
+def public_texts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
     """`pe.population` public texts, each at most once if there are enough, classes in turn.
 
     Returns:
@@ -34,9 +34,7 @@ def public_texts(public: pd.DataFrame, evolution: PrivateEvolution) -> pd.DataFr
     return pd.DataFrame({"text": public["text"].to_numpy()[rows], "label": labels})
 
 
-def random_texts(
-    generator: LanguageModel, public: pd.DataFrame, evolution: PrivateEvolution, chunking: Chunking
-) -> pd.DataFrame:
+def random_texts(generator: LanguageModel, public: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
     """RANDOM_API: about `pe.population` texts, prompted with public samples and the class, in turn.
 
     Returns:

@@ -20,13 +20,13 @@ unit moves the sum by at most `clip_norm`. A record's ballot is one vote, of nor
 their code, and why, stands in docs/papers.md.
 """
 
-from fedtext.algorithms.private_evolution.budget import multiplier, planned_ledger
-from fedtext.algorithms.private_evolution.cost import communication
-from fedtext.algorithms.private_evolution.expansion import seed_prompts
-from fedtext.algorithms.private_evolution.histogram import noised_histogram
-from fedtext.algorithms.private_evolution.selection import next_state, select_survivors
-from fedtext.algorithms.private_evolution.start import public_texts, random_texts
-from fedtext.algorithms.private_evolution.variation import lookahead_mean, next_population, variations
+from fedtext.algorithms.pe.budget import multiplier, planned_ledger
+from fedtext.algorithms.pe.cost import communication
+from fedtext.algorithms.pe.expansion import seed_prompts
+from fedtext.algorithms.pe.histogram import noised_histogram
+from fedtext.algorithms.pe.selection import next_state, select_survivors
+from fedtext.algorithms.pe.start import public_texts, random_texts
+from fedtext.algorithms.pe.variation import lookahead_mean, next_population, variations
 
 __all__ = [
     "communication",

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms import private_evolution as algorithm
+from fedtext.algorithms import pe as algorithm
 from fedtext.embedding.blanks import encode_written
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
@@ -13,7 +13,7 @@ from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
-from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.params.pe import Pe
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 
@@ -24,7 +24,7 @@ def vary_survivors(
     model: LanguageModel | MaskedModel,
     survivors: pd.DataFrame,
     state: State,
-    evolution: PrivateEvolution,
+    evolution: Pe,
     chunking: Chunking,
 ) -> pd.DataFrame:
     """This round's candidates: variations of the survivors; in the first round the start itself."""
@@ -44,7 +44,7 @@ def look_ahead(
     model: LanguageModel | MaskedModel,
     candidates: pd.DataFrame,
     state: State,
-    evolution: PrivateEvolution,
+    evolution: Pe,
     chunking: Chunking,
 ) -> pd.DataFrame:
     """What each candidate may become: `lookahead` variations of it, which are embedded and then thrown away."""
@@ -66,7 +66,7 @@ def count_votes(
     candidates: pd.DataFrame,
     voted_embeddings: np.ndarray,
     state: State,
-    evolution: PrivateEvolution,
+    evolution: Pe,
 ) -> tuple[np.ndarray, Ledger]:
     """The round's release: one noised sum of the units' clipped ballots, charged to the ledger."""
     samples = PrivateSamples.of(
@@ -80,7 +80,7 @@ def count_votes(
 
 
 def select_survivors(
-    candidates: pd.DataFrame, histogram: np.ndarray, ledger: Ledger, state: State, evolution: PrivateEvolution
+    candidates: pd.DataFrame, histogram: np.ndarray, ledger: Ledger, state: State, evolution: Pe
 ) -> pd.DataFrame:
     """Who survives, by the noised histogram alone."""
     noise_stddev = summed_stddev(ledger)
@@ -93,7 +93,7 @@ def close_evolution_round(
     histogram: np.ndarray,
     ledger: Ledger,
     survivors: pd.DataFrame,
-    evolution: PrivateEvolution,
+    evolution: Pe,
 ) -> State:
     """The state handed to the next round."""
     noise_stddev = summed_stddev(ledger)

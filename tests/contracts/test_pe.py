@@ -9,8 +9,8 @@ import pytest
 from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
+from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
-from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.wiring.config import ProjectConfigLoader
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ def test_every_environment_builds_and_validates(env: str | None) -> None:
     loader = ProjectConfigLoader.active
     assert loader is not None
     parameters = loader["parameters"]
-    pe = PrivateEvolution.model_validate(parameters["pe"])
+    pe = Pe.model_validate(parameters["pe"])
     PeSft.model_validate(parameters["pe_sft"])
     rounds = {name for name in pipelines["pe"].all_outputs() if name.startswith("pe.round_") and ".state" in name}
     assert len(rounds) == pe.rounds

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from fedtext.models.masked_model import MaskedModel
+from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
-from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import BudgetExceeded
 from tests.pipelines.conftest import configure, run_in_memory, spoken
 
@@ -23,7 +23,7 @@ AUG_PE = {"form": "aug_pe", "variations": 3, "selection": "rank", "privacy": CEN
 @pytest.fixture
 def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs Private Evolution, and PE+SFT after it, in memory; everything made, by data set name."""
-    from fedtext.algorithms.private_evolution import variation
+    from fedtext.algorithms.pe import variation
     from fedtext.generation import few_shot
     from fedtext.pipelines.pe_sft import nodes as tuning
 
@@ -43,16 +43,16 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
         } | changes
         chosen |= {"form": chosen.get("form", "pre_text"), "final": chosen.get("final", "expansion")}
         configure(pe=chosen)
+        from fedtext.pipelines.pe.pipeline import create_pipeline as pe
         from fedtext.pipelines.pe_sft.pipeline import create_pipeline as pe_sft
-        from fedtext.pipelines.private_evolution.pipeline import create_pipeline as private_evolution
 
         given = {
-            "params:pe": PrivateEvolution.model_validate(chosen),
+            "params:pe": Pe.model_validate(chosen),
             "params:pe_sft": PeSft(samples=6, lists=4, synthetic_texts=10),
             "masked_model": MaskedModel("somewhere"),
         }
         declared = {"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}
-        return run_in_memory(private_evolution() + pe_sft(), declared, given)
+        return run_in_memory(pe() + pe_sft(), declared, given)
 
     return run
 

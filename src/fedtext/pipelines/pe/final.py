@@ -2,9 +2,9 @@
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.private_evolution.nodes import final as nodes
-from fedtext.pipelines.private_evolution.nodes.rounds import embed_texts
-from fedtext.pipelines.private_evolution.setup import CHUNKING, EVOLUTION, NAME, evolution_node
+from fedtext.pipelines.pe.nodes import final as nodes
+from fedtext.pipelines.pe.nodes.rounds import embed_texts
+from fedtext.pipelines.pe.setup import CHUNKING, EVOLUTION, NAME, evolution_node
 from fedtext.wiring.unrolling import round_dataset
 
 

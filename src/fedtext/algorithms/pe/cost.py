@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fedtext.federation.communication import Cost
+from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
-from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.plan import expected_exchanges
 
 
-def communication(evolution: PrivateEvolution, privacy: Privacy, population: int, *, embedding_dim: int) -> Cost:
+def communication(evolution: Pe, privacy: Privacy, population: int, *, embedding_dim: int) -> Cost:
     """Every round: the embeddings of the candidates (or of what they may become) down, one vote count each up."""
     return Cost(
         method=f"Private Evolution, {evolution.form} (this run)",

@@ -8,11 +8,11 @@ import pandas as pd
 
 from fedtext.generation.few_shot import prompts_by_class
 from fedtext.params.generation import prompts_for
-from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.params.pe import Pe
 from fedtext.seeding import stream
 
 
-def seed_prompts(public: pd.DataFrame, survivors: Sequence[pd.DataFrame], evolution: PrivateEvolution) -> pd.DataFrame:
+def seed_prompts(public: pd.DataFrame, survivors: Sequence[pd.DataFrame], evolution: Pe) -> pd.DataFrame:
     """Prompts of the final set: three distinct survivors of any round each, of the prompt's class.
 
     A class with fewer distinct survivors than a prompt shows borrows public texts.

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
-from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 
@@ -15,8 +15,8 @@ KEY = new_noise_key(3)
 QUIET = 1e-6  # a noise multiplier that leaves the mechanism's arithmetic to be seen
 
 
-def evolution(**changes: Any) -> PrivateEvolution:
-    return PrivateEvolution.model_validate({"rounds": 3, "population": 12, "synthetic_texts": 8} | changes)
+def evolution(**changes: Any) -> Pe:
+    return Pe.model_validate({"rounds": 3, "population": 12, "synthetic_texts": 8} | changes)
 
 
 def ledger(population: int, **declared: Any) -> Ledger:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
-from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import Ledger
 
 RELEASE = "pe.histogram"
 
 
-def multiplier(evolution: PrivateEvolution, privacy: Privacy, population: int) -> float:
+def multiplier(evolution: Pe, privacy: Privacy, population: int) -> float:
     """Noise multiplier of each round's histogram."""
     return plan.planned_multiplier(privacy, population, evolution.rounds)
 
 
-def planned_ledger(population: int, evolution: PrivateEvolution, privacy: Privacy) -> Ledger:
+def planned_ledger(population: int, evolution: Pe, privacy: Privacy) -> Ledger:
     """An empty ledger for `population` units, before any private text is embedded.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.algorithms.private_evolution import (
+from fedtext.algorithms.pe import (
     communication,
     multiplier,
     noised_histogram,
@@ -18,8 +18,8 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded
 from fedtext.privacy.noise import new_noise_key
+from tests.algorithms.pe.examples import evolution, ledger
 from tests.algorithms.popri.examples import samples, unit_rows
-from tests.algorithms.private_evolution.examples import evolution, ledger
 
 
 def privacy(**changes: Any) -> Privacy:

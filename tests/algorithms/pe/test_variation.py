@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.algorithms.private_evolution import (
+from fedtext.algorithms.pe import (
     lookahead_mean,
     next_population,
     public_texts,
     seed_prompts,
     variations,
 )
-from fedtext.algorithms.private_evolution import variation as module
-from fedtext.algorithms.private_evolution.variation import adapted_lengths, variation_prompts
+from fedtext.algorithms.pe import variation as module
+from fedtext.algorithms.pe.variation import adapted_lengths, variation_prompts
 from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
+from tests.algorithms.pe.examples import evolution, table
 from tests.algorithms.popri.examples import unit_rows
-from tests.algorithms.private_evolution.examples import evolution, table
 
 PUBLIC = pd.DataFrame({"text": [f"public text {i:02d}" for i in range(20)]})
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.params.pe import Pe
 from fedtext.seeding import stream
 
 
@@ -16,7 +16,7 @@ def select_survivors(
     candidates: pd.DataFrame,
     histogram: Float[np.ndarray, " candidate"],
     noise_stddev: float,
-    evolution: PrivateEvolution,
+    evolution: Pe,
     round_number: int,
 ) -> pd.DataFrame:
     """This round's survivors, class by class, each with its `votes` (noised), in candidate order.
@@ -63,7 +63,7 @@ def next_state(
     histogram: Float[np.ndarray, " candidate"],
     noise_stddev: float,
     survivors: pd.DataFrame,
-    evolution: PrivateEvolution,
+    evolution: Pe,
 ) -> dict[str, Any]:
     """State after a round: its number, and figures made of released values.
 

@@ -5,31 +5,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms import private_evolution as algorithm
+from fedtext.algorithms import pe as algorithm
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import written_by_round
 from fedtext.federation.population import Population
 from fedtext.generation.few_shot import first_written, sampled_texts
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
+from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
-from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
 from fedtext.privacy.spending import Spent
 from fedtext.seeding import derived_seed
 
 
-def draw_seed_prompts(
-    public_samples: pd.DataFrame, evolution: PrivateEvolution, *survivors: pd.DataFrame
-) -> pd.DataFrame:
+def draw_seed_prompts(public_samples: pd.DataFrame, evolution: Pe, *survivors: pd.DataFrame) -> pd.DataFrame:
     """Few-shot prompts of the expansion: three survivors each, of any round."""
     return algorithm.seed_prompts(public_samples, survivors, evolution)
 
 
-def expand_seeds(
-    generator: LanguageModel, prompts: pd.DataFrame, evolution: PrivateEvolution, chunking: Chunking
-) -> pd.DataFrame:
+def expand_seeds(generator: LanguageModel, prompts: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
     """The expansion: `final_responses` texts of the generator a prompt."""
     return sampled_texts(
         generator,
@@ -49,7 +45,7 @@ def take_last_survivors(survivors: pd.DataFrame) -> pd.DataFrame:
 
 
 def keep_synthetic_texts(
-    final_texts: pd.DataFrame, final_embeddings: np.ndarray, evolution: PrivateEvolution
+    final_texts: pd.DataFrame, final_embeddings: np.ndarray, evolution: Pe
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """The synthetic data set and its embeddings, never an empty text."""
     kept = first_written(final_texts, evolution.synthetic_texts)
@@ -68,7 +64,7 @@ def report_evolution(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def count_votes_exchanged(
-    candidate_embeddings: np.ndarray, population: Population, evolution: PrivateEvolution, privacy: Privacy
+    candidate_embeddings: np.ndarray, population: Population, evolution: Pe, privacy: Privacy
 ) -> dict[str, Any]:
     """This run's row of Table 2."""
     width = candidate_embeddings.shape[1]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.algorithms.private_evolution import next_state, select_survivors
-from fedtext.algorithms.private_evolution.selection import weights
-from tests.algorithms.private_evolution.examples import evolution, table
+from fedtext.algorithms.pe import next_state, select_survivors
+from fedtext.algorithms.pe.selection import weights
+from tests.algorithms.pe.examples import evolution, table
 
 START = {"round": 0, "stopped": False, "released_scores": []}
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.private_evolution.nodes import setup as nodes
+from fedtext.pipelines.pe.nodes import setup as nodes
 
 NAME = "pe"
 EVOLUTION, PRIVACY, CHUNKING = "params:pe", "params:privacy", "params:chunking"

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Int
 
-from fedtext.algorithms.private_evolution.budget import RELEASE
+from fedtext.algorithms.pe.budget import RELEASE
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.params.private_evolution import PrivateEvolution
+from fedtext.params.pe import Pe
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.voting.ballots import nearest_histogram_blocks
@@ -20,7 +20,7 @@ def noised_histogram(
     samples: PrivateSamples,
     candidate_embeddings: Float[np.ndarray, "candidate dim"],
     candidate_label: Int[np.ndarray, " candidate"],
-    evolution: PrivateEvolution,
+    evolution: Pe,
     ledger: Ledger,
     key: NoiseKey,
     noise: float,

@@ -5,9 +5,9 @@ Every round reads private data once, for its noised histogram, and charges the l
 
 from kedro.pipeline import Pipeline
 
-from fedtext.pipelines.private_evolution.final import final_pipeline
-from fedtext.pipelines.private_evolution.rounds import rounds_pipeline
-from fedtext.pipelines.private_evolution.setup import setup_pipeline
+from fedtext.pipelines.pe.final import final_pipeline
+from fedtext.pipelines.pe.rounds import rounds_pipeline
+from fedtext.pipelines.pe.setup import setup_pipeline
 from fedtext.wiring.config import active_parameters, active_rounds
 
 
