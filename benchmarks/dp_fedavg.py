@@ -28,6 +28,7 @@ os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
 import numpy as np
 import torch
+from parameters import conf_base
 
 from fedtext.corpora.public import stdlib_records
 from fedtext.corpora.samples import sample_records
@@ -43,7 +44,6 @@ from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import stream
 from fedtext.system.allocator import keep_freed_memory
 from fedtext.training.federated_averaging import client_updates, flat_weights
-from parameters import conf_base
 
 GOAL = 3.0
 SEED, CLIP_NORM, MULTIPLIER = 0, 0.1, 4.0
@@ -85,7 +85,9 @@ def side_by_side(model: Any, tokens: np.ndarray, client: np.ndarray, at_once: in
         noise_multiplier=MULTIPLIER,
         name="benchmark",
         round=1,
-        ledger=Ledger(declaration=conf_base(Privacy, epsilon=1e3, delta=1e-5, noise_seed=1), population=int(client.max()) + 1),
+        ledger=Ledger(
+            declaration=conf_base(Privacy, epsilon=1e3, delta=1e-5, noise_seed=1), population=int(client.max()) + 1
+        ),
         key=new_noise_key(1),
         public_digest="",
     )

@@ -22,6 +22,7 @@ os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
 import numpy as np
 import torch
+from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.corpora.samples import sample_records
@@ -33,7 +34,6 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.training.federated_averaging import client_updates, flat_weights, load_weights
-from parameters import conf_base
 
 RESULT = Path("build/benchmarks/dp_fedavg_grid.json")
 Rows = list[list[int]]
@@ -87,7 +87,9 @@ def main() -> None:
         noise = planned_multiplier(privacy, chosen.clients, rounds) / chosen.clients
         setting = {"rounds": rounds, "learning_rate": rate, "clip_norm": clip_norm}
         for name, scale in (("quiet", 0.0), ("noisy", noise)):
-            weights = trained(padded(rows), client, conf_base(LocalTraining, learning_rate=rate), clip_norm, rounds, scale)
+            weights = trained(
+                padded(rows), client, conf_base(LocalTraining, learning_rate=rate), clip_norm, rounds, scale
+            )
             found = count_next_tokens(load_weights(model, weights), held_out).summary()
             setting[name] = [found["top_1"], found["cross_entropy"]]
         table.append(setting)

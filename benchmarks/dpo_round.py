@@ -26,6 +26,8 @@ import pandas as pd
 
 os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
+from parameters import conf_base
+
 from fedtext.generation.prompts import few_shot_prompt
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.training import PreferenceTraining
@@ -33,7 +35,6 @@ from fedtext.system.hardware import bfloat16_pays, compute_device
 from fedtext.training.lora import lora_config, without_deprecations
 from fedtext.training.pairs import tokenised
 from fedtext.training.preference import train_preferences
-from parameters import conf_base
 
 SAMPLE_TOKENS = 64
 GOAL = 0.6  # of TRL's time

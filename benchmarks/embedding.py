@@ -20,13 +20,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.corpora.samples import sample_records
 from fedtext.models.encoder import load_encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
-from parameters import conf_base
 
 RESULT = Path("build/benchmarks/embedding.json")
 TOLERANCE = {False: 1e-4, True: 1e-2}  # largest difference of an entry, in float32 and in bfloat16

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from made_up import clients_of, unit_rows
+from parameters import conf_base
 
 from fedtext.algorithms.pe import noised_histogram
 from fedtext.algorithms.popri import release_private_mean, score_by_ballots
@@ -31,7 +32,6 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
-from parameters import conf_base
 
 CLIENTS, SAMPLES_PER_CLIENT = 134_000, 6.6  # speeches; bioRxiv's samples a client (POPri, Table 4)
 PROMPTS, RESPONSES, POPULATION = 1800, 10, 1024  # POPri's candidates (App. B.1), PrE-Text's N_syn (App. C.3)

@@ -24,13 +24,13 @@ from typing import Any
 
 from largefedbench_pages import make_raw
 from largefedbench_plain import plain_build
+from parameters import conf_base
 
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.snapshot import provenance, read_table
 from fedtext.largefedbench.tokens import load_tokenizer, words_of
 from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
-from parameters import conf_base
 
 COMPARED = ["client_id", "index", "text", "n_tokens"]
 

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from parameters import conf_base
+
 from fedtext.largefedbench.cleaning.cleaner import clean_speech
 from fedtext.largefedbench.clients import clients_of
 from fedtext.largefedbench.counts import SourceCounts
@@ -21,7 +23,6 @@ from fedtext.largefedbench.tokens import load_tokenizer
 from fedtext.largefedbench.turns import SPEECH, SPOKEN, Turn
 from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
-from parameters import conf_base
 
 
 def turns_of(raw: Path, source: str) -> list[Turn]:

@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.parameters import conf_base  # noqa: E402
+from tests.parameters import conf_base
 
 __all__ = ["conf_base"]

@@ -15,6 +15,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.evaluation.next_token import fine_tune_and_score
@@ -23,7 +24,6 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import CausalTraining
-from parameters import conf_base
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("FEDTEXT_SHARED", ROOT.parent / "shared"))
@@ -60,7 +60,10 @@ def window(on_device: LanguageModel, texts: list[str]) -> dict[str, float]:
 
 def accuracies(on_device: LanguageModel, train: list[str], held_out: list[str]) -> dict[str, float]:
     """Top-1 accuracy by either metric, before and after training on `train`."""
-    params, recipe = conf_base(Evaluation, training=TRAINING, texts=len(train)), {"length": LENGTH, "seed": 0, "label": "metric"}
+    params, recipe = (
+        conf_base(Evaluation, training=TRAINING, texts=len(train)),
+        {"length": LENGTH, "seed": 0, "label": "metric"},
+    )
     found = {}
     for when, texts in (("before", []), ("after", train)):
         found[f"correct_{when}"] = fine_tune_and_score(on_device, texts, held_out, params, **recipe)["top_1"]

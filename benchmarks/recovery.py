@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.corpora.samples import sample_records
@@ -38,7 +39,6 @@ from fedtext.voting.ballots import client_means, nearest_histogram_blocks, summe
 from fedtext.voting.choice import choose_pairs
 from fedtext.voting.projection import project_scores
 from fedtext.voting.witness import random_features, witness_scores
-from parameters import conf_base
 
 ROOT = Path(__file__).parents[1]
 EPSILON, DELTA, ROUNDS, REJECTED = 1.0, 3e-6, 20, 5

@@ -64,14 +64,14 @@ def conf_base(kind: type[Kind], given: Mapping[str, Any] | None = None, /, **cha
     Raises:
         ValidationError: the values do not fit the model, or each other.
     """
-    values: Any = _parameters()
+    values: Any = parameters()
     for name in HOMES[kind].split("."):
         values = values[name]
     return kind.model_validate(_laid_over(values, {**(given or {}), **changes}))
 
 
 @cache
-def _parameters() -> dict[str, Any]:
+def parameters() -> dict[str, Any]:
     """All groups of conf/base as they are written, `${data_root:}` and the like included."""
     groups: dict[str, Any] = {}
     for path in sorted(BASE.glob("parameters*.yml")):

@@ -40,6 +40,7 @@ SNAPSHOTS = {"largefedbench": {"out_dir": "/benchmark"}}
 ENTRIES = ("popri", "rank_7")
 MEAN, VOTES = release(name="other.mean"), release(name="popri.votes", round=1)
 REPORT = {"releases": [{**one.model_dump(), "epsilon_alone": 1.0} for one in (MEAN, VOTES)]}
+NOBODY = {"algorithm": "nobody", "params": {}}
 RANK_7 = Entry(algorithm="popri", params={"popri": {"rejected_rank": 7}})
 
 
@@ -52,7 +53,7 @@ def planned(root: Path, name: str = "popri", entry: Entry | None = None, **chang
         "given": {},
         "parameters": PARAMETERS,
     }
-    return children.planned(name, entry or Entry(algorithm="popri"), 3, **{**given, **changed})
+    return children.planned(name, entry or Entry(algorithm="popri", params={}), 3, **{**given, **changed})
 
 
 def test_every_seed_but_the_partition_s_is_the_run_s_own(tmp_path: Path) -> None:
@@ -203,10 +204,11 @@ def test_a_failed_run_stops_the_comparison_and_says_how_to_repeat_it(
 
 
 def test_an_algorithm_that_is_not_there_is_refused_before_any_run() -> None:
-    compare = Compare.model_validate({"algorithms": "a", "seeds": "1", "entries": {"a": {"algorithm": "nobody"}}})
+    compare = Compare.model_validate({"algorithms": "a", "seeds": "1", "entries": {"a": NOBODY}})
+    nothing = Claims(margin=0.1, judged={})
     with pytest.raises(RunRefusedError, match=r"entries.a is of algorithm 'nobody': choose among popri"):
-        checking(["popri"])(compare, Claims())
-    assert checking(["nobody"])(compare, Claims())
+        checking(["popri"])(compare, nothing)
+    assert checking(["nobody"])(compare, nothing)
 
 
 def result(entry: str, seed: int, level: float) -> dict[str, Any]:
@@ -231,8 +233,8 @@ def result(entry: str, seed: int, level: float) -> dict[str, Any]:
 
 def test_tables_figures_and_page_come_out_of_what_the_runs_handed_over(tmp_path: Path) -> None:
     results = [result(entry, seed, 0.1 + 0.01 * i + 0.001 * seed) for seed in (1, 2) for i, entry in enumerate(ENTRIES)]
-    claim = {"says": "the 5th is better", "better": "popri", "worse": "rank_7"}
-    claims = Claims.model_validate({"judged": {"rank": claim}})
+    claim = {"says": "the 5th is better", "better": "popri", "worse": "rank_7", "relation": "more"}
+    claims = Claims.model_validate({"margin": 0.1, "judged": {"rank": claim}})
     comparison, table1, text = nodes.tabulate(claims, conf_base(Privacy, epsilon=2.0, delta=1e-5), *results)
     seconds = [{"clients": {"popri.release": 200.0}, "server": {"popri.round_01.train": 3.0}} for _ in results]
     costs, table2 = nodes.tabulate_costs(*results, *seconds)

@@ -36,20 +36,26 @@ COMPARE = Compare.model_validate(
     {
         "algorithms": "popri pe dp_fedavg",
         "seeds": "1 2 3",
-        "entries": {name: {"algorithm": name} for name in (*LEVELS, "absent")},
+        "entries": {name: {"algorithm": name, "params": {}} for name in (*LEVELS, "absent")},
     }
 )
 CLAIMS = Claims.model_validate(
     {
+        "margin": 0.1,
         "judged": {
-            "more": {"says": "POPri > PE", "better": "popri", "worse": "pe"},
-            "wrong": {"says": "PE > POPri", "better": "pe", "worse": "popri"},
+            "more": {"says": "POPri > PE", "better": "popri", "worse": "pe", "relation": "more"},
+            "wrong": {"says": "PE > POPri", "better": "pe", "worse": "popri", "relation": "more"},
             "alike": {"says": "DP-FL at the start", "better": "dp_fedavg", "worse": "eps0", "relation": "alike"},
             "unlike": {"says": "POPri at the start", "better": "popri", "worse": "eps0", "relation": "alike"},
-            "public": {"says": "POPri > public text", "better": "popri", "worse": "public_control"},
-            "model": {"says": "POPri > DP-FedAvg", "better": "popri", "worse": "dp_fedavg"},
-            "control": {"says": "public text is better", "better": "public_control", "worse": "popri"},
-            "not_run": {"says": "nothing", "better": "popri", "worse": "absent"},
+            "public": {"says": "POPri > public text", "better": "popri", "worse": "public_control", "relation": "more"},
+            "model": {"says": "POPri > DP-FedAvg", "better": "popri", "worse": "dp_fedavg", "relation": "more"},
+            "control": {
+                "says": "public text is better",
+                "better": "public_control",
+                "worse": "popri",
+                "relation": "more",
+            },
+            "not_run": {"says": "nothing", "better": "popri", "worse": "absent", "relation": "more"},
         },
     }
 )
@@ -182,7 +188,7 @@ def test_without_a_control_on_the_private_text_the_gap_is_unknown_and_nothing_is
 
 def test_a_claim_about_two_conditions_is_refused() -> None:
     with pytest.raises(ValueError, match="two conditions"):
-        Claim(says="x", better="eps0", worse="private")
+        Claim(says="x", better="eps0", worse="private", relation="more")
 
 
 def test_costs_carry_measured_seconds_above_the_published_rows() -> None:

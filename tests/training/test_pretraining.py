@@ -6,6 +6,7 @@ import pytest
 from fedtext.generation.prompts import LISTED, few_shot_prompt, header, heading
 from fedtext.params.training import Recipe
 from fedtext.training.pretraining import few_shot_lists, recipe_rows, rows_from_stream, rows_from_texts, train_tokenizer
+from tests.parameters import conf_base
 
 
 def test_tokenizer_returns_every_text_unchanged(tokenizer):
@@ -79,17 +80,17 @@ def test_rows_from_stream_joins_documents_without_gaps(tokenizer):
 
 def recipe(**changed):
     shape = {"hidden_size": 16, "layers": 1, "heads": 1, "feed_forward": 16}
-    return Recipe.model_validate(
+    return conf_base(
+        Recipe,
         {
             "shape": shape,
-            "training": {},
             "tokens": 4800,
             "row_length": 48,
             "few_shot_share": 0.75,
             "seed": 0,
             "data_seed": 0,
             **changed,
-        }
+        },
     )
 
 

@@ -10,7 +10,7 @@ import datetime
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from fedtext.params.corpus import Corpus
 
 ROWS_NAMED = 5
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
-ALL_FIELDS = ("text_column", "client_column", "label_column", "date_column")
+# What each field of Corpus names where nobody says otherwise; but for the text, a file may do without these columns.
+USUAL = {"text_column": "text", "client_column": "client_id", "label_column": "label", "date_column": "date"}
 Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to read
 
 
@@ -39,7 +40,8 @@ def read_table(params: Corpus) -> pd.DataFrame:
     """
     if params.path is None:
         raise ValueError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
-    records = _records(params, _existing_path(params.path, "corpus.path"), ALL_FIELDS)
+    named = {field: getattr(params, field) for field in USUAL}
+    records = _records(named, _existing_path(params.path, "corpus.path"), tuple(USUAL))
     if records["client_id"].nunique() < 2:
         raise ValueError(
             f"{params.path}: column '{params.client_column}' names one client only: nobody to hide among. Name another "
@@ -65,21 +67,21 @@ def read_public_table(path: str, text_column: str) -> pd.DataFrame:
         FileNotFoundError: no such file.
         ValueError: as for `read_table`, of these two columns.
     """
-    params = Corpus.model_construct(text_column=text_column)  # not validated, which would look at the private path
-    return _records(params, _existing_path(path, "corpus.public_path"), ("text_column", "label_column"))
+    named = {**USUAL, "text_column": text_column}
+    return _records(named, _existing_path(path, "corpus.public_path"), ("text_column", "label_column"))
 
 
-def _records(params: Corpus, path: Path, fields: Sequence[str]) -> pd.DataFrame:
-    """Records of the columns that `fields` of `params` name; the other columns of the file are not looked at."""
-    table = _READERS[path.suffix.lower()](path, partial(_columns, params, fields, path))
+def _records(named: Mapping[str, str], path: Path, fields: Sequence[str]) -> pd.DataFrame:
+    """Records of the columns that `fields` are `named`; the other columns of the file are not looked at."""
+    table = _READERS[path.suffix.lower()](path, partial(_columns, named, fields, path))
     if not len(table):
         raise ValueError(f"{path} holds no rows: give a file with texts")
     held: dict[str, Sequence[str | None]] = {
-        "text": _texts(params, table, path),
-        "label": _optional(table, params.label_column, _name),
-        "date": _optional(table, params.date_column, _day),
+        "text": _texts(named, table, path),
+        "label": _optional(table, named["label_column"], _name),
+        "date": _optional(table, named["date_column"], _day),
     }
-    owners = _client_ids(params, table, path) if params.client_column in table.columns else _own_names(*held.values())
+    owners = _client_ids(named, table, path) if named["client_column"] in table.columns else _own_names(*held.values())
     records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), dtype=object)
     for column in RECORD_COLUMNS:
         _refuse(
@@ -162,23 +164,23 @@ def _check_utf8(path: Path) -> None:
                 ) from None
 
 
-def _columns(params: Corpus, fields: Sequence[str], path: Path, names: list[str]) -> list[str]:
-    """The columns that `fields` of `params` name and the file has, among its `names`.
+def _columns(named: Mapping[str, str], fields: Sequence[str], path: Path, names: list[str]) -> list[str]:
+    """The columns that `fields` are `named` and the file has, among its `names`.
 
-    The text column must exist, and so must every column that was asked for by a name other than the default.
+    The text column must exist, and so must every column that was asked for by a name other than the usual one.
     """
     found = []
     for field in fields:
-        column, default = getattr(params, field), Corpus.model_fields[field].default
+        column, usual = named[field], USUAL[field]
         if names.count(column) > 1:
             raise ValueError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
         if column in names:
             found.append(column)
             continue
-        almost = [name for name in names if name.strip().casefold() == column] if column == default else []
+        almost = [name for name in names if name.strip().casefold() == column] if column == usual else []
         if almost:  # taken for absent, a client column would leave every row a client of its own
             raise ValueError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
-        if field == "text_column" or column != default:
+        if field == "text_column" or column != usual:
             # Without a header line the column names are private text, so they are counted, not listed.
             raise ValueError(
                 f"{path} has no column '{column}' among its {len(names)}: name the right one by corpus.{field}, or add "
@@ -187,17 +189,19 @@ def _columns(params: Corpus, fields: Sequence[str], path: Path, names: list[str]
     return list(dict.fromkeys(found))
 
 
-def _texts(params: Corpus, table: pd.DataFrame, path: Path) -> list[str]:
-    texts = table[params.text_column].tolist()
-    where = f"{path}, column '{params.text_column}'"
+def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[str]:
+    texts = table[named["text_column"]].tolist()
+    where = f"{path}, column '{named['text_column']}'"
     _refuse(texts, lambda text: _missing(text) or (isinstance(text, str) and not text.strip()), where, "empty text")
     _refuse(texts, lambda text: not isinstance(text, str), where, "a value that is not text")
     return texts
 
 
-def _client_ids(params: Corpus, table: pd.DataFrame, path: Path) -> list[str]:
-    ids = table[params.client_column].tolist()
-    _refuse(ids, lambda one: _missing(one) or not str(one).strip(), f"{path}, column '{params.client_column}'", "no id")
+def _client_ids(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[str]:
+    ids = table[named["client_column"]].tolist()
+    _refuse(
+        ids, lambda one: _missing(one) or not str(one).strip(), f"{path}, column '{named['client_column']}'", "no id"
+    )
     return [_name(one) for one in ids]
 
 

@@ -1,4 +1,7 @@
-"""Frozen, typed parameters, one file a subject: every value of a run is public and checked before a node runs."""
+"""Frozen, typed parameters, one file a subject: every value of a run is public and checked before a node runs.
+
+A model says what a field means and which values it may have, and gives it none: conf/base has the value of every field.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from fedtext.params import reading
 
 
 class Parameters(BaseModel):
-    """Base of every parameter model: immutable, and an unknown key is an error.
+    """Base of every parameter model: immutable; an unknown key is an error, and so is a missing one.
 
     Reading a field is noted (fedtext.params.reading): what was not read cannot have changed a result.
     """

@@ -16,7 +16,7 @@ class Entry(Parameters):
     """One line of the comparison: an algorithm, and the parameters in which it differs from what the run says."""
 
     algorithm: str
-    params: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    params: dict[str, dict[str, Any]]
 
 
 class Claim(Parameters):
@@ -30,7 +30,7 @@ class Claim(Parameters):
     says: str
     better: str
     worse: str
-    relation: Literal["more", "alike"] = "more"
+    relation: Literal["more", "alike"]
 
     @property
     def entry(self) -> str:
@@ -48,8 +48,8 @@ class Claim(Parameters):
 class Claims(Parameters):
     """The claims to judge, by name."""
 
-    margin: float = Field(0.1, gt=0, lt=1)
-    judged: dict[str, Claim] = Field(default_factory=dict)
+    margin: float = Field(gt=0, lt=1)
+    judged: dict[str, Claim]
 
     def refuse_unknown(self, entries: Collection[str]) -> None:
         """Raises ValueError for a claim about what is neither an entry nor a condition."""

@@ -15,21 +15,21 @@ class Corpus(Parameters):
     `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any.
     """
 
-    source: Literal["docstrings", "table", "snapshot"] = "docstrings"
-    path: str | None = None
-    text_column: str = "text"
-    client_column: str = "client_id"
-    label_column: str = "label"
-    date_column: str = "date"
-    min_chars: int = Field(120, ge=0)
-    max_clients: int | None = Field(None, ge=2)
-    public_texts: int = Field(4000, ge=10)
-    public_samples: int | None = Field(None, ge=10)
-    public_path: str | None = None
-    public_chars_per_package: int = Field(1_500_000, gt=0)
-    snapshot: str | None = None
-    config: str | None = None
-    declared_public: bool | None = None
+    source: Literal["docstrings", "table", "snapshot"]
+    path: str | None
+    text_column: str
+    client_column: str
+    label_column: str
+    date_column: str
+    min_chars: int = Field(ge=0)
+    max_clients: int | None = Field(ge=2)
+    public_texts: int = Field(ge=10)
+    public_samples: int | None = Field(ge=10)
+    public_path: str | None
+    public_chars_per_package: int = Field(gt=0)
+    snapshot: str | None
+    config: str | None
+    declared_public: bool | None
 
     @property
     def is_public(self) -> bool:
@@ -54,8 +54,8 @@ class Corpus(Parameters):
 class Chunking(Parameters):
     """A client's samples: successive spans of `length` tokens; a short last one goes unless alone."""
 
-    length: int = Field(64, ge=4)
-    min_tokens: int = Field(8, ge=1)
+    length: int = Field(ge=4)
+    min_tokens: int = Field(ge=1)
 
     @model_validator(mode="after")
     def _chunks_are_long_enough(self) -> Self:
@@ -71,13 +71,11 @@ class Partition(Parameters):
     by a hash of the client id.
     """
 
-    method: Literal["natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew"] = (
-        "natural"
-    )
-    clients: int | None = Field(None, ge=2)
-    alpha: float = Field(1.0, gt=0)
-    labels_per_client: int = Field(2, ge=1)
-    split: Literal["corpus", "hash"] = "corpus"
-    validation_share: float = Field(0.1, gt=0, lt=1)
-    test_share: float = Field(0.1, gt=0, lt=1)
-    seed: int = 0
+    method: Literal["natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew"]
+    clients: int | None = Field(ge=2)
+    alpha: float = Field(gt=0)
+    labels_per_client: int = Field(ge=1)
+    split: Literal["corpus", "hash"]
+    validation_share: float = Field(gt=0, lt=1)
+    test_share: float = Field(gt=0, lt=1)
+    seed: int

@@ -14,5 +14,5 @@ class DpFedavg(Parameters):
     rounds: int = Field(ge=1)
     clip_norm: float = Field(gt=0)
     local: LocalTraining
-    server: ServerOptimizer = ServerOptimizer()
-    seed: int = 0
+    server: ServerOptimizer
+    seed: int

@@ -23,14 +23,14 @@ class DpFtrl(Parameters):
 
     rounds: int = Field(ge=1)
     separation: int = Field(ge=1)
-    noise: Noise = "banded"
-    bands: int | None = Field(None, ge=1)
-    restart: int | None = Field(None, ge=1)
+    noise: Noise
+    bands: int | None = Field(ge=1)
+    restart: int | None = Field(ge=1)
     clip_norm: float = Field(gt=0)
-    server_learning_rate: float = Field(1.0, gt=0)
-    momentum: float = Field(0.0, ge=0, lt=1)
+    server_learning_rate: float = Field(gt=0)
+    momentum: float = Field(ge=0, lt=1)
     local: LocalTraining
-    seed: int = 0
+    seed: int
 
     @property
     def diagonals(self) -> int:

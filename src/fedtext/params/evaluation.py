@@ -14,8 +14,8 @@ from fedtext.params.training import CausalTraining
 class UntunedControl(Parameters):
     """How the untuned generator writes its control: `responses` texts a prompt."""
 
-    responses: int = Field(4, ge=1)
-    sampler: Sampler = Sampler()
+    responses: int = Field(ge=1)
+    sampler: Sampler
 
 
 class Evaluation(Parameters):
@@ -32,20 +32,20 @@ class Evaluation(Parameters):
     say about accuracy, in tokens; `random_features` and `main_axes` are the sizes of what it says about distances.
     """
 
-    training: CausalTraining = CausalTraining(epochs=3)
-    untuned: UntunedControl = UntunedControl()
-    texts: int = Field(1000, ge=1)
-    private_texts: int | None = Field(None, ge=1)
-    max_eval_samples: int = Field(2000, ge=10)
-    top: tuple[PositiveInt, ...] = (1, 3, 5)
-    published_metric: bool = False
-    seed: int = 0
-    priced: bool | None = None
-    epsilon: float | None = Field(None, gt=0)
-    private_control: bool | None = None
-    clip_norm: float = Field(12.0, gt=0)
-    random_features: int = Field(128, ge=2, multiple_of=2)
-    main_axes: int = Field(8, ge=1)
+    training: CausalTraining
+    untuned: UntunedControl
+    texts: int = Field(ge=1)
+    private_texts: int | None = Field(ge=1)
+    max_eval_samples: int = Field(ge=10)
+    top: tuple[PositiveInt, ...]
+    published_metric: bool
+    seed: int
+    priced: bool | None
+    epsilon: float | None = Field(gt=0)
+    private_control: bool | None
+    clip_norm: float = Field(gt=0)
+    random_features: int = Field(ge=2, multiple_of=2)
+    main_axes: int = Field(ge=1)
 
     _words = field_validator("top", mode="before")(words)
 

@@ -17,10 +17,10 @@ class LocalTraining(Parameters):
     `16 x parameters + 16 x batch_size x tokens x vocabulary` bytes a client.
     """
 
-    epochs: int = Field(1, ge=1)
-    batch_size: int = Field(2, ge=1)
+    epochs: int = Field(ge=1)
+    batch_size: int = Field(ge=1)
     learning_rate: float = Field(gt=0)
-    clients_at_once: int = Field(16, ge=1)
+    clients_at_once: int = Field(ge=1)
 
 
 class ServerOptimizer(Parameters):
@@ -30,8 +30,8 @@ class ServerOptimizer(Parameters):
     updates before; `adam` divides by the root of their mean square (`square_decay`) plus `smallest_root`.
     """
 
-    method: Literal["sgd", "momentum", "adam"] = "sgd"
-    learning_rate: float = Field(1.0, gt=0)
-    decay: float = Field(0.9, ge=0, lt=1)
-    square_decay: float = Field(0.99, ge=0, lt=1)
-    smallest_root: float = Field(1e-3, gt=0)
+    method: Literal["sgd", "momentum", "adam"]
+    learning_rate: float = Field(gt=0)
+    decay: float = Field(ge=0, lt=1)
+    square_decay: float = Field(ge=0, lt=1)
+    smallest_root: float = Field(gt=0)

@@ -17,10 +17,10 @@ class Sampler(Parameters):
     `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
     """
 
-    temperature: float = Field(1.0, gt=0)
-    top_p: float = Field(1.0, gt=0, le=1)
-    max_new_tokens: int = Field(85, ge=4)
-    batch_size: int = Field(256, ge=1)
+    temperature: float = Field(gt=0)
+    top_p: float = Field(gt=0, le=1)
+    max_new_tokens: int = Field(ge=4)
+    batch_size: int = Field(ge=1)
 
 
 class MaskFilling(Parameters):
@@ -29,11 +29,11 @@ class MaskFilling(Parameters):
     The masks of a pass are filled one after another, each seeing what was filled before it.
     """
 
-    share: float = Field(0.3, gt=0, le=1)
-    passes: int = Field(2, ge=1)
-    temperature: float = Field(1.0, gt=0)
-    top_p: float = Field(1.0, gt=0, le=1)
-    batch_size: int = Field(256, ge=1)
+    share: float = Field(gt=0, le=1)
+    passes: int = Field(ge=1)
+    temperature: float = Field(gt=0)
+    top_p: float = Field(gt=0, le=1)
+    batch_size: int = Field(ge=1)
 
 
 def prompts_for(texts: int, responses: int, oversample: float = 1.0) -> int:

@@ -37,66 +37,63 @@ Interval = Annotated[float, Field(ge=0)]
 class Requests(Parameters):
     """Patience with one request: waits double from `first_wait` seconds, or are what the server asks for."""
 
-    attempts: int = Field(6, ge=1)
-    first_wait: float = Field(2.0, ge=0)
-    longest_wait: float = Field(600.0, gt=0)
-    timeout: float = Field(60.0, gt=0)
-    largest_body: int = Field(256 * 2**20, gt=0)
+    attempts: int = Field(ge=1)
+    first_wait: float = Field(ge=0)
+    longest_wait: float = Field(gt=0)
+    timeout: float = Field(gt=0)
+    largest_body: int = Field(gt=0)
 
 
 class Preprints(Parameters):
     """The bioRxiv and medRxiv `details` API."""
 
-    base_url: BaseUrl = "https://api.biorxiv.org"
-    interval: Interval = 1.0
+    base_url: BaseUrl
+    interval: Interval
 
 
 class UnitedKingdom(Parameters):
     """TheyWorkForYou's XML: a directory a chamber."""
 
-    base_url: BaseUrl = "https://www.theyworkforyou.com/pwdata/scrapedxml"
-    interval: Interval = 1.0
-    chambers: Annotated[tuple[UkChamber, ...], BeforeValidator(words)] = get_args(UkChamber)
+    base_url: BaseUrl
+    interval: Interval
+    chambers: Annotated[tuple[UkChamber, ...], BeforeValidator(words)]
 
 
 class Canada(Parameters):
     """House of Commons Hansard; its sittings are found with openparliament.ca, session by session."""
 
-    base_url: BaseUrl = "https://www.ourcommons.ca"
-    listing_url: BaseUrl = "https://api.openparliament.ca"
-    interval: Interval = 1.0
-    sessions: Annotated[tuple[Annotated[str, AfterValidator(_session)], ...], BeforeValidator(words)] = (
-        "44-1",
-        "45-1",
-    )
+    base_url: BaseUrl
+    listing_url: BaseUrl
+    interval: Interval
+    sessions: Annotated[tuple[Annotated[str, AfterValidator(_session)], ...], BeforeValidator(words)]
 
 
 class UnitedStates(Parameters):
     """The Congressional Record on govinfo: a list of packages (needs a key), then one package a day."""
 
-    base_url: BaseUrl = "https://www.govinfo.gov"
-    listing_url: BaseUrl = "https://api.govinfo.gov"
-    interval: Interval = 1.0
-    page_size: int = Field(1000, ge=1, le=1000)
+    base_url: BaseUrl
+    listing_url: BaseUrl
+    interval: Interval
+    page_size: int = Field(ge=1, le=1000)
 
 
 class PubMed(Parameters):
     """NCBI E-utilities: what `term` finds in a week, by Entrez date; `largest_search` is PubMed's own limit."""
 
-    base_url: BaseUrl = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
-    interval: Interval = 0.34
-    term: str = "hasabstract AND english[lang]"
-    batch: int = Field(200, ge=1, le=500)
-    largest_search: int = Field(9999, ge=1)
+    base_url: BaseUrl
+    interval: Interval
+    term: str
+    batch: int = Field(ge=1, le=500)
+    largest_search: int = Field(ge=1)
 
 
 class OpenReview(Parameters):
     """OpenReview API v1: submissions with their direct replies, an invitation at a time."""
 
-    base_url: BaseUrl = "https://api.openreview.net"
-    interval: Interval = 1.0
-    invitations: Annotated[tuple[str, ...], BeforeValidator(words)] = ("ICLR.cc/2023/Conference/-/Blind_Submission",)
-    page_size: int = Field(500, ge=1, le=1000)
+    base_url: BaseUrl
+    interval: Interval
+    invitations: Annotated[tuple[str, ...], BeforeValidator(words)]
+    page_size: int = Field(ge=1, le=1000)
 
 
 class Ingest(Parameters):
@@ -107,22 +104,22 @@ class Ingest(Parameters):
     goes on past one that cannot be had. `today` is for repeating a pull exactly.
     """
 
-    source: LiveSource | None = None
-    raw_dir: str | None = None
-    from_date: datetime.date = datetime.date(2023, 4, 1)
-    to_date: datetime.date | None = None
-    today: datetime.date | None = None
-    settle_days: int = Field(14, ge=0)
-    window_attempts: int = Field(3, ge=1)
-    on_mismatch: Literal["stop", "record"] = "stop"
-    on_failed_window: Literal["stop", "continue"] = "stop"
-    requests: Requests = Requests()
-    preprints: Preprints = Preprints()
-    uk: UnitedKingdom = UnitedKingdom()
-    ca: Canada = Canada()
-    us: UnitedStates = UnitedStates()
-    pubmed: PubMed = PubMed()
-    openreview: OpenReview = OpenReview()
+    source: LiveSource | None
+    raw_dir: str | None
+    from_date: datetime.date
+    to_date: datetime.date | None
+    today: datetime.date | None
+    settle_days: int = Field(ge=0)
+    window_attempts: int = Field(ge=1)
+    on_mismatch: Literal["stop", "record"]
+    on_failed_window: Literal["stop", "continue"]
+    requests: Requests
+    preprints: Preprints
+    uk: UnitedKingdom
+    ca: Canada
+    us: UnitedStates
+    pubmed: PubMed
+    openreview: OpenReview
 
     @model_validator(mode="after")
     def _dates_in_order(self) -> Self:

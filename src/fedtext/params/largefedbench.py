@@ -11,7 +11,6 @@ from fedtext.params import Parameters, words
 from fedtext.params.corpus import Chunking
 
 Source = Literal["ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr"]
-ALL_SOURCES: tuple[Source, ...] = ("ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr")
 LicenseId = Literal[
     "public_domain_us", "open_parliament_3", "speakers_permission_ca", "cc0", "cc_by", "cc_by_4_0", "cc_by_nc",
     "cc_by_nd", "cc_by_nc_nd", "pubmed", "apache_2_0",
@@ -24,12 +23,12 @@ class Splitting(Parameters):
     The shares and the seed belong to `hash`; the dates, the first of each split's clients, to `temporal`.
     """
 
-    method: Literal["hash", "temporal"] = "hash"
-    validation_share: float = Field(0.03, ge=0, lt=1)
-    test_share: float = Field(0.02, ge=0, lt=1)
-    seed: int = 0
-    validation_from: datetime.date | None = None
-    test_from: datetime.date | None = None
+    method: Literal["hash", "temporal"]
+    validation_share: float = Field(ge=0, lt=1)
+    test_share: float = Field(ge=0, lt=1)
+    seed: int
+    validation_from: datetime.date | None
+    test_from: datetime.date | None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -56,25 +55,25 @@ class LargeFedBench(Parameters):
     `shard_bytes` and `processes` change how a build runs, never its bytes.
     """
 
-    raw_dir: str = "data/01_raw"
-    out_dir: str = "data/03_primary/largefedbench"
-    snapshot: str | None = None
-    sources: tuple[Source, ...] = ALL_SOURCES
-    cleaning: Literal["clean", "published"] = "clean"
-    min_letter_share: float = Field(0.70, ge=0, le=1)
-    on_bad_page: Literal["continue", "stop"] = "continue"
-    from_date: datetime.date | None = None
-    to_date: datetime.date | None = None
-    model_cutoff: datetime.date | None = None
-    exclude_licenses: tuple[LicenseId, ...] = ()
-    tokenizer: str = "bundled:generator"
-    chunking: Chunking = Chunking()
-    split: Splitting = Splitting()
-    near_duplicates: bool = True
-    near_duplicate_similarity: float = Field(0.8, ge=0.7, le=1)
-    map_speeches: int = Field(1500, ge=0)
-    shard_bytes: int = Field(8_000_000, ge=1)
-    processes: int = Field(1, ge=1)
+    raw_dir: str
+    out_dir: str
+    snapshot: str | None
+    sources: tuple[Source, ...]
+    cleaning: Literal["clean", "published"]
+    min_letter_share: float = Field(ge=0, le=1)
+    on_bad_page: Literal["continue", "stop"]
+    from_date: datetime.date | None
+    to_date: datetime.date | None
+    model_cutoff: datetime.date | None
+    exclude_licenses: tuple[LicenseId, ...]
+    tokenizer: str
+    chunking: Chunking
+    split: Splitting
+    near_duplicates: bool
+    near_duplicate_similarity: float = Field(ge=0.7, le=1)
+    map_speeches: int = Field(ge=0)
+    shard_bytes: int = Field(ge=1)
+    processes: int = Field(ge=1)
 
     @field_validator("snapshot", mode="before")
     @classmethod

@@ -27,23 +27,23 @@ class Pe(Parameters):
     `survivors` publishes those of the last round.
     """
 
-    form: Literal["pre_text", "aug_pe"] = "pre_text"
+    form: Literal["pre_text", "aug_pe"]
     rounds: int = Field(ge=1)
     population: int = Field(ge=3)
-    labels: tuple[str, ...] = ()
-    clip_norm: float = Field(1.0, gt=0, allow_inf_nan=False)
-    threshold: float = Field(2.0, ge=0, allow_inf_nan=False)
-    selection: Literal["probability", "rank"] = "probability"
-    variation: Literal["few_shot", "mask_filling"] = "few_shot"
-    variations: int = Field(1, ge=1)
-    lookahead: int = Field(0, ge=0)
-    length_spread: float | None = Field(None, ge=0)
-    masks: MaskFilling = MaskFilling()
-    final: Literal["expansion", "survivors"] = "expansion"
+    labels: tuple[str, ...]
+    clip_norm: float = Field(gt=0, allow_inf_nan=False)
+    threshold: float = Field(ge=0, allow_inf_nan=False)
+    selection: Literal["probability", "rank"]
+    variation: Literal["few_shot", "mask_filling"]
+    variations: int = Field(ge=1)
+    lookahead: int = Field(ge=0)
+    length_spread: float | None = Field(ge=0)
+    masks: MaskFilling
+    final: Literal["expansion", "survivors"]
     synthetic_texts: int = Field(ge=1)
-    final_responses: int = Field(1, ge=1)
-    sampler: Sampler = Sampler()
-    seed: int = 0
+    final_responses: int = Field(ge=1)
+    sampler: Sampler
+    seed: int
 
     _words = field_validator("labels", mode="before")(words)
 

@@ -19,10 +19,10 @@ class PeSft(Parameters):
 
     samples: int = Field(ge=6)
     lists: int = Field(ge=1)
-    shots: Literal["survivors", "public"] = "survivors"
-    training: CausalTraining = CausalTraining()
-    lora: Lora = Lora()
+    shots: Literal["survivors", "public"]
+    training: CausalTraining
+    lora: Lora
     synthetic_texts: int = Field(ge=1)
-    final_responses: int = Field(1, ge=1)
-    sampler: Sampler = Sampler()
-    seed: int = 0
+    final_responses: int = Field(ge=1)
+    sampler: Sampler
+    seed: int

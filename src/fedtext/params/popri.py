@@ -31,24 +31,24 @@ class Popri(Parameters):
     rounds: int = Field(ge=1)
     prompts: int = Field(ge=1)
     responses: int = Field(ge=2)
-    rejected_rank: int = Field(5, ge=2)
-    variant: Literal["federated", "central"] = "federated"
-    labels: tuple[str, ...] = ()
-    scoring: Scoring = "witness_rff"
-    centre: Literal["none", "all", "prompt"] = "prompt"
-    projection: bool = False
-    prompt_pool: Literal["random", "matched"] = "matched"
-    pool_minimum: int = Field(500, ge=3)
-    random_features: int = Field(1024, ge=2, multiple_of=2)
-    bandwidth: float = Field(1.0, gt=0)
-    checkpoint: Literal["last", "released_score", "fid_on_private_validation"] = "released_score"
-    patience: int | None = Field(None, ge=1)
+    rejected_rank: int = Field(ge=2)
+    variant: Literal["federated", "central"]
+    labels: tuple[str, ...]
+    scoring: Scoring
+    centre: Literal["none", "all", "prompt"]
+    projection: bool
+    prompt_pool: Literal["random", "matched"]
+    pool_minimum: int = Field(ge=3)
+    random_features: int = Field(ge=2, multiple_of=2)
+    bandwidth: float = Field(gt=0)
+    checkpoint: Literal["last", "released_score", "fid_on_private_validation"]
+    patience: int | None = Field(ge=1)
     synthetic_texts: int = Field(ge=1)
-    oversample: float = Field(1.0, ge=1)
-    final_responses: int = Field(1, ge=1)
-    sampler: Sampler = Sampler()
-    preference: PreferenceTraining = PreferenceTraining()
-    seed: int = 0
+    oversample: float = Field(ge=1)
+    final_responses: int = Field(ge=1)
+    sampler: Sampler
+    preference: PreferenceTraining
+    seed: int
 
     _words = field_validator("labels", mode="before")(words)
 

@@ -24,20 +24,20 @@ class Privacy(Parameters):
     together may cost; None: what the first run declared.
     """
 
-    unit: Literal["client", "record"] = "client"
-    adjacency: Adjacency = "zero_out"
+    unit: Literal["client", "record"]
+    adjacency: Adjacency
     epsilon: float = Field(gt=0)
     delta: float = Field(gt=0, lt=1)
-    sampling: Sampling = "full"
-    clients_per_round: int | None = Field(None, ge=1)
-    calibration: Literal["exact", "published"] = "exact"
-    noise_multiplier: float | None = Field(None, gt=0)
-    aggregation: Literal["secure", "local", "trusted"] = "secure"
-    honest_fraction: float = Field(1.0, gt=0, le=1)
-    noise_seed: int | None = None
-    population: int | None = Field(None, ge=1)
-    enrolment: str | None = None
-    total_epsilon: float | None = Field(None, gt=0)
+    sampling: Sampling
+    clients_per_round: int | None = Field(ge=1)
+    calibration: Literal["exact", "published"]
+    noise_multiplier: float | None = Field(gt=0)
+    aggregation: Literal["secure", "local", "trusted"]
+    honest_fraction: float = Field(gt=0, le=1)
+    noise_seed: int | None
+    population: int | None = Field(ge=1)
+    enrolment: str | None
+    total_epsilon: float | None = Field(gt=0)
 
     def of_a_run(self) -> Privacy:
         """Without what belongs to the data set and not to one run: how much all runs together may spend."""

@@ -16,26 +16,26 @@ class LlamaShape(Parameters):
     layers: int
     heads: int
     feed_forward: int
-    max_positions: int = 1024
+    max_positions: int
 
 
 class CausalTraining(Parameters):
     """Next-token training: AdamW, linear warm-up, cosine decay to zero."""
 
-    epochs: float = Field(1.0, gt=0)
-    batch_size: int = Field(32, ge=1)
-    learning_rate: float = Field(1e-3, gt=0)
-    warmup_share: float = Field(0.05, ge=0, lt=1)
-    weight_decay: float = Field(0.01, ge=0)
+    epochs: float = Field(gt=0)
+    batch_size: int = Field(ge=1)
+    learning_rate: float = Field(gt=0)
+    warmup_share: float = Field(ge=0, lt=1)
+    weight_decay: float = Field(ge=0)
 
 
 class Lora(Parameters):
     """Low-rank adapter; `targets: attention_and_mlp` is every attention, up and down projection (POPri section 3.1)."""
 
-    rank: int = Field(4, ge=1)
-    alpha: int = Field(8, ge=1)
-    dropout: float = Field(0.0, ge=0, lt=1)
-    targets: Literal["attention_and_mlp", "attention", "all_linear"] = "attention_and_mlp"
+    rank: int = Field(ge=1)
+    alpha: int = Field(ge=1)
+    dropout: float = Field(ge=0, lt=1)
+    targets: Literal["attention_and_mlp", "attention", "all_linear"]
 
 
 class PreferenceTraining(Parameters):
@@ -45,15 +45,15 @@ class PreferenceTraining(Parameters):
     the chosen texts' mean negative log-likelihood per token. `activation_checkpointing` trades time for memory.
     """
 
-    loss: Literal["dpo", "ipo", "cdpo"] = "dpo"
-    beta: float = Field(0.1, gt=0)
-    label_smoothing: float = Field(0.0, ge=0, lt=0.5)
-    chosen_nll_weight: float = Field(0.0, ge=0)
-    epochs: float = Field(1.0, gt=0)
-    batch_size: int = Field(24, ge=1)
-    learning_rate: float = Field(5e-4, gt=0)
-    activation_checkpointing: bool = False
-    lora: Lora = Lora()
+    loss: Literal["dpo", "ipo", "cdpo"]
+    beta: float = Field(gt=0)
+    label_smoothing: float = Field(ge=0, lt=0.5)
+    chosen_nll_weight: float = Field(ge=0)
+    epochs: float = Field(gt=0)
+    batch_size: int = Field(ge=1)
+    learning_rate: float = Field(gt=0)
+    activation_checkpointing: bool
+    lora: Lora
 
     @model_validator(mode="after")
     def _smoothing_is_cdpo(self) -> Self:
@@ -76,7 +76,7 @@ class Recipe(Parameters):
     row_length: int = Field(gt=0)
     few_shot_share: float = Field(ge=0, le=1)
     training: CausalTraining
-    compiled: bool = False
+    compiled: bool
     seed: int
     data_seed: int
 

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.wiring.config import active_group
@@ -15,13 +17,10 @@ class Form(NamedTuple):
 
 
 def active_form() -> Form:
-    """The form that the active parameters ask for."""
-    corpus = Corpus.model_validate(_given("corpus", "source", "declared_public"))
-    evaluation = Evaluation.model_validate(_given("evaluation", "priced", "private_control"))
+    """The form that the active parameters ask for; the one that keeps most where Kedro will find them faulty."""
+    try:
+        corpus = Corpus.model_validate(active_group("corpus"))
+        evaluation = Evaluation.model_validate(active_group("evaluation"))
+    except ValidationError:
+        return Form(priced=True, private_control=False)
     return Form(evaluation.is_priced(corpus), evaluation.has_private_control(corpus))
-
-
-def _given(group: str, *fields: str) -> dict[str, object]:
-    """The fields of a group that decide a graph, before Kedro has validated all of it."""
-    values = active_group(group)
-    return {field: values[field] for field in fields if field in values}
