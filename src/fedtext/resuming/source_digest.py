@@ -73,9 +73,9 @@ class SourceTree:
         found: dict[str, set[Statement]] = {}
         waiting: list[tuple[str, str | None]] = []
         for name in names:
-            *around, home = [None, *self._with_parents(name)]
-            if home is not None:
-                waiting += [*((package, None) for package in around if package), (home, _top(name, home))]
+            modules = list(self._with_parents(name))
+            waiting += [(package, None) for package in modules[:-1]]
+            waiting += [(home, _top(name, home)) for home in modules[-1:]]
         while waiting:
             module, top = waiting.pop()
             seen = found.setdefault(module, set())
