@@ -127,9 +127,9 @@ def defined(name: str) -> bool:
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         place = PACKAGE.joinpath(*parts[:end])
-        files = [place.with_suffix(".py")] if place.with_suffix(".py").exists() else list(place.glob("*.py"))
-        if files:
-            text = "\n".join(file.read_text("utf-8") for file in files)
+        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        if file.exists():
+            text = file.read_text("utf-8")
             return all(re.search(rf"\b(def|class) {part}\b|^\s*{part}\b.*[:=]", text, re.M) for part in parts[end:])
     return False
 
