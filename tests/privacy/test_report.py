@@ -10,7 +10,8 @@ import pytest
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.assumptions import assumptions
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.report import _shown, final_report, privacy_report, render_markdown
+from fedtext.privacy.report import final_report, privacy_report, render_markdown
+from fedtext.privacy.wording import shown
 from tests.privacy.histories import release, spent
 
 
@@ -41,7 +42,7 @@ def test_the_first_sentence_says_what_was_protected_and_how_strongly() -> None:
     run = ledger()
     text = first_sentence(render_markdown(privacy_report(run)))
     assert text.startswith("Protected is every single client among 3,312")
-    assert f"epsilon = {_shown(run.epsilon())} and delta = 3e-06 (zero_out)" in text
+    assert f"epsilon = {shown(run.epsilon())} and delta = 3e-06 (zero_out)" in text
 
 
 def test_the_dictionary_has_every_release_with_its_price() -> None:
@@ -159,8 +160,8 @@ def test_a_run_without_releases_says_so() -> None:
     [(0.91948, "0.9195"), (0.919401, "0.9195"), (1.0, "1"), (0.99999, "1"), (12.3401, "12.35"), (0.0, "0.0")],
 )
 def test_epsilon_is_rounded_up_never_down(value, shown) -> None:
-    assert _shown(value) == shown
-    assert _shown(math.inf) == "inf"
+    assert shown(value) == shown
+    assert shown(math.inf) == "inf"
 
 
 def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None:
@@ -170,7 +171,7 @@ def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None
     assert alone["data_set"]["epsilon"] == pytest.approx(alone["epsilon"])
     assert (alone["data_set"]["releases"], alone["data_set"]["budget"], alone["data_set"]["public"]) == (2, 1.0, False)
     together = (
-        f"All that was ever released of this data set, 2 answers, costs epsilon = {_shown(run.epsilon())} together"
+        f"All that was ever released of this data set, 2 answers, costs epsilon = {shown(run.epsilon())} together"
     )
     assert f"{together}; epsilon 1 are allowed." in text
     assert "- 'popri.scores' x 2:" in text
@@ -178,7 +179,7 @@ def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None
     more, text = final_report(run, [before, *own])
     assert more["epsilon"] == alone["epsilon"], "a run's own price is its own"
     assert more["data_set"]["epsilon"] == pytest.approx(ledger(rounds=3).epsilon())
-    assert f"3 answers, costs epsilon = {_shown(ledger(rounds=3).epsilon())} together" in text
+    assert f"3 answers, costs epsilon = {shown(ledger(rounds=3).epsilon())} together" in text
     assert f"- 'other.votes' x 1: {ledger(rounds=1).epsilon():.4g}" in text
     assert "evaluation" in text
 
