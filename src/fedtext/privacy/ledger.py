@@ -16,6 +16,7 @@ that took part, and the run's epsilon is that of the party that spent most. With
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -28,6 +29,7 @@ from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 from fedtext.privacy.reads import EvaluationOnly, Unaccounted
 
 Part = Literal["train", "test"]
+_PRICED = ("sampling", "rate", "unit", "steps", "rounds", "non_negative", "parties")
 _ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
@@ -38,15 +40,7 @@ class BudgetExceeded(ValueError):  # noqa: N818 - it is the outcome of a check, 
     """
 
     def __init__(
-        self,
-        name: str,
-        round: int,
-        *,
-        budget: float,
-        spent: float,
-        asked: float,
-        total: float,
-        party: Party | None = None,
+        self, name: str, round: int, *, budget: float, spent: float, asked: float, total: float, party: Party | None
     ) -> None:
         self.budget, self.spent, self.asked, self.total = budget, spent, asked, total
         self.party = party and party.name
@@ -61,10 +55,11 @@ class Release(Parameters):
     """One noised release of a sum of bounded contributions.
 
     `sensitivity` is the largest L2 norm of one unit's contribution: what zero_out and add_remove can move the sum by.
-    replace_one can move it by twice that, which the ledger counts. `noise_stddev`, in the same unit, is the noise that
-    may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share an entry, and
-    one entry may pay for `rounds` rounds whose releases are one mechanism: that changes no price. `parties` names who
-    took part and pays; None: all.
+    replace_one can move it by twice that, or by sqrt(2) times if contributions are `non_negative` (counts, votes: two
+    such vectors are never more than a right angle apart), which the ledger counts. `noise_stddev`, in the same unit, is
+    the noise that may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share
+    an entry, and one entry may pay for `rounds` rounds whose releases are one mechanism: that changes no price.
+    `parties` names those that took part and pay; None: all.
     """
 
     name: str
@@ -77,8 +72,8 @@ class Release(Parameters):
     unit: Literal["client", "record"] = "client"
     steps: int = Field(1, ge=1)
     rounds: int = Field(1, ge=1)
-    # Not written at its default: a release's JSON names its noise, which must not move.
-    parties: tuple[str, ...] | None = Field(None, min_length=1, exclude_if=lambda value: value is None)
+    non_negative: bool = Field(False, exclude_if=operator.not_)
+    parties: tuple[str, ...] | None = Field(None, min_length=1, exclude_if=operator.not_)
 
     @field_validator("parties")
     @classmethod
@@ -96,19 +91,27 @@ class Release(Parameters):
         """Noise deviation over sensitivity."""
         return self.noise_stddev / self.sensitivity
 
+    def stream_name(self) -> str:
+        """What tells this release's coins and noise from any other's: all of it but `non_negative`, which only prices.
+
+        Noise is bound to the sum it hides as well, so two releases that differ in nothing else share no noise that
+        their difference could cancel.
+        """
+        return self.model_dump_json(exclude={"non_negative"})
+
     def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
         """What the accountant prices; a draw that the server watched (local noise) amplifies nothing.
 
         Twelve digits, rounded up: rounds that differ in the last bits are one kind.
         """
         shift = float(f"{self.sensitivity / self.noise_stddev * (1 + 1e-12):.12g}")
-        return SampledGaussian("full" if watched else self.sampling, 1.0 if watched else self.rate, shift, self.steps)
+        sampling: Sampling = "full" if watched else self.sampling
+        return SampledGaussian(sampling, 1.0 if watched else self.rate, shift, self.steps, self.non_negative)
 
     def as_noisy_as(self, other: Release) -> bool:
-        """Whether both cost the same parties the same: equal noise (up to rounding), draw, unit, steps and rounds."""
-        same = ("sampling", "rate", "unit", "steps", "rounds", "parties")
+        """Whether both cost the same parties the same: noise (up to rounding), draw, unit, sign, steps and rounds."""
         return math.isclose(self.noise_multiplier, other.noise_multiplier, rel_tol=_ROUNDING) and all(
-            getattr(self, field) == getattr(other, field) for field in same
+            getattr(self, field) == getattr(other, field) for field in _PRICED
         )
 
     def costs(self, party: str | None) -> bool:
@@ -136,7 +139,7 @@ class Ledger(Parameters):
     declaration: Privacy
     population: int = Field(ge=1)
     part: Part = "train"
-    parties: tuple[Party, ...] = Field((), exclude_if=lambda value: not value)
+    parties: tuple[Party, ...] = Field((), exclude_if=operator.not_)
     planned: tuple[Release, ...] | None = None
     planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
@@ -205,7 +208,7 @@ class Ledger(Parameters):
 
     @property
     def partition(self) -> str:
-        """A digest of the parties' names: two ledgers with the same one divide the units alike. Empty: no parties."""
+        """Equal for two ledgers whose parties divide the units alike; empty without parties."""
         return partition(self.parties)
 
     @property

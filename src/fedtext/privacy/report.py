@@ -185,7 +185,7 @@ def _data_set(ledger: Ledger, history: Sequence[Spent]) -> dict[str, Any]:
         "releases": len(own),
         "public": allowed is None,
         "statement": f"All that was ever released of this data set, {answers}, costs epsilon = "
-        f"{shown(number(epsilon))} together; {bound}.",
+        f"{shown(number(epsilon))} together{', for the party that spent most' if ledger.parties else ''}; {bound}.",
         "spent_on": spent_on(history, ledger, split),
     }
 

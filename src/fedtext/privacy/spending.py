@@ -10,6 +10,7 @@ runs, that it took part in. The data set's total is that of the party that spent
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,7 +49,7 @@ class Spent(Parameters):
     delta: float
     budget: float
     allowed: float | None
-    partition: str = Field("", exclude_if=lambda value: not value)
+    partition: str = Field("", exclude_if=operator.not_)
 
     @property
     def key(self) -> tuple[object, ...]:
