@@ -116,6 +116,42 @@ def test_commands_name_what_exists(page: Path) -> None:
     assert {command: faults(command) for command in commands(page) if faults(command)} == {}
 
 
+def strange(line: str) -> list[str]:
+    """What another command of a page names that is not there: a make target, a script, one of its options."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    words = shlex.split(line, comments=True)
+    if words[:1] == ["make"]:
+        return [word for word in words[1:] if word not in targets]
+    if words[:1] == ["python"] and len(words) > 1 and words[1].startswith("benchmarks/"):
+        script = ROOT / words[1]
+        if not script.exists():
+            return [words[1]]
+        text = script.read_text("utf-8")
+        return [word for word in words[2:] if word.startswith("--") and f'"{word}"' not in text]
+    return []
+
+
+@every_page
+def test_scripts_and_targets_exist(page: Path) -> None:
+    lines_of_code = [line.strip() for line in [*lines(page, fenced=True), *in_code(page)]]
+    said = [line for line in lines_of_code if line.startswith(("make ", "python benchmarks/"))]
+    assert {line: strange(line) for line in said if strange(line)} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("make tea", ["tea"]),
+        ("make test  # all of it", []),
+        ("python benchmarks/no_such.py", ["benchmarks/no_such.py"]),
+        ("python benchmarks/recovery.py --seed 5", ["--seed"]),
+        ("python benchmarks/recovery.py --seeds 5", []),
+    ],
+)
+def test_a_script_that_is_not_there_is_seen(line: str, missing: list[str]) -> None:
+    assert strange(line) == missing
+
+
 @every_page
 def test_paths_exist(page: Path) -> None:
     named = {text for text in in_code(page) if PATH.fullmatch(text)}
