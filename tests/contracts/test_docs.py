@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from audits.page import BEFORE, FAULTY, SOUND
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 from tests.contracts.test_pipelines import registered
 
@@ -225,3 +226,8 @@ def test_environments_are_told_apart() -> None:
     assert all(
         yaml.safe_load(path.read_text("utf-8")) is not None for path in (ROOT / "conf" / "base").glob("par*.yml")
     )
+
+
+def test_the_audits_page_has_the_words_that_its_program_writes() -> None:
+    page = (ROOT / "docs" / "audits.md").read_text("utf-8")
+    assert all(part in page for part in (SOUND, FAULTY, BEFORE))
