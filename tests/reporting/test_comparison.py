@@ -288,7 +288,7 @@ def test_the_comparison_is_json_and_the_page_is_whole() -> None:
     [
         ({"algorithms": "popri nobody"}, "nobody: choose among compare.entries"),
         ({"seeds": "1 1"}, "name each once"),
-        ({"entries": {"a-b": {"algorithm": "popri"}}}, "letters, digits and underscores"),
+        ({"entries": {"a-b": {"algorithm": "popri", "params": {}}}}, "letters, digits and underscores"),
     ],
 )
 def test_a_comparison_that_means_nothing_is_refused(changed: dict[str, Any], message: str) -> None:

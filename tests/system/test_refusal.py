@@ -64,9 +64,10 @@ def test_a_full_disk_is_named_whoever_met_it(error: Exception) -> None:
 
 
 def test_parameter_faults_are_sentences_with_full_names() -> None:
+    small = {"rounds": 1, "prompts": 2, "responses": 4, "rejected_rank": 4, "synthetic_texts": 5}
     parameters = {
-        "privacy": {"epsilon": 0, "delta": 1e-5, "adjacency": "add"},
-        "popri": {"rounds": 1, "round": 3, "prompts": 2, "responses": 3, "rejected_rank": 4, "synthetic_texts": 5},
+        "privacy": conf_base(Privacy).model_dump() | {"epsilon": 0, "adjacency": "add"},
+        "popri": conf_base(Popri, small).model_dump() | {"responses": 3, "round": 3},
     }
     faults = parameter_faults(parameters, {"privacy": Privacy, "popri": Popri, "data_root": str})
     assert faults == [

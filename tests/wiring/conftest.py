@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 os.environ["FEDTEXT_TRACKING"] = "off"  # before the settings are imported
 
@@ -19,8 +20,11 @@ from kedro.framework.project import settings
 from kedro.framework.startup import bootstrap_project
 from kedro.runner import AbstractRunner
 
+from fedtext.params.corpus import Corpus
+from fedtext.params.privacy import Privacy
 from fedtext.resuming import source_digest
 from fedtext.wiring.config import ProjectConfigLoader
+from tests.parameters import conf_base
 
 TOY = Path(__file__).parent / "toy"
 
@@ -59,6 +63,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyProject]
     """A fresh copy, bootstrapped, with nothing left of earlier copies in this process."""
     path = tmp_path / "project"
     shutil.copytree(TOY, path, ignore=shutil.ignore_patterns("__pycache__"))
+    complete(path / "conf" / "base" / "parameters.yml")
     monkeypatch.chdir(path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not entry.endswith("project/src")])
     monkeypatch.setenv("PYTHONPATH", "")
@@ -70,9 +75,16 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyProject]
     ProjectConfigLoader.active = None
 
 
+def complete(parameters: Path) -> None:
+    """Adds to the file what the real conf/base has below the groups that the toy shares with it."""
+    given = yaml.safe_load(parameters.read_text())
+    shared = {"corpus": conf_base(Corpus, given["corpus"]), "privacy": conf_base(Privacy, given["privacy"])}
+    parameters.write_text(yaml.safe_dump(given | {name: group.model_dump() for name, group in shared.items()}))
+
+
 def forget() -> None:
     """Drops the toy package and everything that was remembered of source files."""
     for name in [name for name in sys.modules if name == "toy" or name.startswith("toy.")]:
         del sys.modules[name]
     source_digest.source_tree.cache_clear()
-    source_digest._imported_names.cache_clear()
+    source_digest.statements.cache_clear()
