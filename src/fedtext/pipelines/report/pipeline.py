@@ -19,7 +19,7 @@ def text_pipeline(algorithm: str) -> Pipeline:
         [
             report_node(
                 nodes.build_text_scorecard,
-                [*_judged(algorithm), f"{algorithm}_distances", f"{algorithm}_synthetic", *_price(algorithm)],
+                [*_judged(algorithm), f"{algorithm}_distances", f"{algorithm}_texts_alone", f"{algorithm}_synthetic", *_price(algorithm)],
                 f"{algorithm}_scorecard",
                 name="build_text_scorecard",
             ),
