@@ -17,9 +17,9 @@ from fedtext.pipelines.client_tokens import nodes as client_tokens
 from fedtext.pipelines.clients import nodes as clients
 from fedtext.pipelines.dp_fedavg import nodes as dp_fedavg_nodes
 from fedtext.pipelines.dp_ftrl import nodes as dp_ftrl_nodes
+from fedtext.pipelines.pe.nodes import final as pe_nodes
 from fedtext.pipelines.pe_sft import nodes as pe_sft_nodes
 from fedtext.pipelines.popri.nodes import final as popri_nodes
-from fedtext.pipelines.private_evolution.nodes import final as pe_nodes
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import discrete_gaussian
 from fedtext.privacy.report import final_report

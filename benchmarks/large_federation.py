@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from made_up import clients_of, unit_rows
 
+from fedtext.algorithms.pe import noised_histogram
 from fedtext.algorithms.popri import release_private_mean, score_by_ballots
-from fedtext.algorithms.private_evolution import noised_histogram
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import unit_codes
+from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
-from fedtext.params.private_evolution import PrivateEvolution
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 
@@ -58,7 +58,7 @@ def ballots(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator
 
 def histogram(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
     texts, label = unit_rows(random, POPULATION), np.zeros(POPULATION, dtype=np.int64)
-    evolution = PrivateEvolution(rounds=1, population=POPULATION, synthetic_texts=1)
+    evolution = Pe(rounds=1, population=POPULATION, synthetic_texts=1)
     return noised_histogram(samples, texts, label, evolution, ledger, new_noise_key(0), MULTIPLIER, 1)
 
 

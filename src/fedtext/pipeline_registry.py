@@ -13,10 +13,10 @@ from fedtext.pipelines.ingest.pipeline import create_pipeline as ingest
 from fedtext.pipelines.largefedbench.pipeline import create_pipeline as largefedbench
 from fedtext.pipelines.largefedbench_diff.pipeline import create_pipeline as largefedbench_diff
 from fedtext.pipelines.partition.pipeline import create_pipeline as partition
+from fedtext.pipelines.pe.pipeline import create_pipeline as pe
 from fedtext.pipelines.pe_sft.pipeline import create_pipeline as pe_sft
 from fedtext.pipelines.popri.pipeline import create_pipeline as popri
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
-from fedtext.pipelines.private_evolution.pipeline import create_pipeline as private_evolution
 from fedtext.pipelines.public_text.pipeline import create_pipeline as public_text
 from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.snapshot.pipeline import create_pipeline as snapshot
@@ -47,8 +47,8 @@ def register_pipelines() -> dict[str, Pipeline]:
         "popri": popri(),
         "dp_fedavg": dp_fedavg(),
         "dp_ftrl": dp_ftrl(),
-        "pe": private_evolution(),  # no data set may be called private_... unless it is
-        "pe_sft": Pipeline([private_evolution(), pe_sft()]),
+        "pe": pe(),
+        "pe_sft": Pipeline([pe(), pe_sft()]),
     }
     jobs = {name: _job(common, name, algorithm) for name, algorithm in algorithms.items()}
     return {

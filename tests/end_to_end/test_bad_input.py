@@ -76,7 +76,7 @@ def nothing_left(root: Path) -> bool:
         ({"privacy": 3}, ["privacy is 3"]),
         ({"privacy__noise_seed": "abc"}, ["privacy.noise_seed is 'abc'", "integer"]),
         ({"compare": 3}, ["compare is 3"]),
-        ({"compare__algorithms": "popri pe"}, ["compare.algorithms names pe", "private_evolution"]),
+        ({"compare__algorithms": "popri evolution"}, ["compare.algorithms names evolution", "pe_sft"]),
         ({"compare__seeds": "one"}, ["compare.seeds.0 is 'one'", "integer"]),
         ({"corpus__source": "snapshot"}, ["corpus.snapshot=2025.1,corpus.config=congress"]),
         (

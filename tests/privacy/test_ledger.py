@@ -47,6 +47,25 @@ def test_only_the_ratio_of_noise_and_sensitivity_counts() -> None:
     assert small.epsilon() == pytest.approx(large.epsilon(), rel=1e-9)
 
 
+@pytest.mark.parametrize("adjacency", ["zero_out", "add_remove", "replace_one"])
+def test_non_negative_contributions_cost_less_where_one_unit_replaces_another_and_nowhere_else(adjacency: Any) -> None:
+    plain, votes = ledger(release(steps=20)), ledger(release(steps=20, non_negative=True))
+    noise = 19.3 * (math.sqrt(2) if adjacency == "replace_one" else 1.0)  # 2 C becomes sqrt(2) C
+    assert votes.epsilon(adjacency) == pytest.approx(
+        epsilon(noise_multiplier=noise, delta=DELTA, rounds=20, adjacency=adjacency), rel=1e-9
+    )
+    assert (votes.epsilon(adjacency) < plain.epsilon(adjacency)) == (adjacency == "replace_one")
+
+
+def test_a_sign_that_is_not_claimed_is_not_written_and_names_no_stream() -> None:
+    plain, votes = release(), release(non_negative=True)
+    assert "non_negative" not in plain.model_dump_json()
+    assert Release.model_validate_json(votes.model_dump_json()) == votes != plain
+    assert votes.stream_name() == plain.stream_name() == plain.model_dump_json()
+    assert not votes.as_noisy_as(plain)
+    assert release(2).stream_name() != plain.stream_name() != release(multiplier=19.4).stream_name()
+
+
 def test_steps_are_releases() -> None:
     assert ledger(release(steps=20)).epsilon() == ledger(*(release(t) for t in range(20))).epsilon()
 

@@ -30,11 +30,11 @@ from fedtext.reporting.comparison_text import (
 from tests.evaluation.examples import accuracy, card, protection
 
 SEEDS = (1, 2, 3)
-LEVELS = {"popri": (0.13, 0.14, 0.13), "private_evolution": (0.12, 0.122, 0.119), "dp_fedavg": (0.091, 0.092, 0.090)}
-FID = {"popri": (0.30, 0.31, 0.32), "private_evolution": (0.34, 0.36, 0.36)}
+LEVELS = {"popri": (0.13, 0.14, 0.13), "pe": (0.12, 0.122, 0.119), "dp_fedavg": (0.091, 0.092, 0.090)}
+FID = {"popri": (0.30, 0.31, 0.32), "pe": (0.34, 0.36, 0.36)}
 COMPARE = Compare.model_validate(
     {
-        "algorithms": "popri private_evolution dp_fedavg",
+        "algorithms": "popri pe dp_fedavg",
         "seeds": "1 2 3",
         "entries": {name: {"algorithm": name} for name in (*LEVELS, "absent")},
     }
@@ -42,8 +42,8 @@ COMPARE = Compare.model_validate(
 CLAIMS = Claims.model_validate(
     {
         "judged": {
-            "more": {"says": "POPri > PE", "better": "popri", "worse": "private_evolution"},
-            "wrong": {"says": "PE > POPri", "better": "private_evolution", "worse": "popri"},
+            "more": {"says": "POPri > PE", "better": "popri", "worse": "pe"},
+            "wrong": {"says": "PE > POPri", "better": "pe", "worse": "popri"},
             "alike": {"says": "DP-FL at the start", "better": "dp_fedavg", "worse": "eps0", "relation": "alike"},
             "unlike": {"says": "POPri at the start", "better": "popri", "worse": "eps0", "relation": "alike"},
             "public": {"says": "POPri > public text", "better": "popri", "worse": "public_control"},
@@ -121,7 +121,7 @@ def test_a_claim_s_row_says_where_accuracy_and_distance_disagree() -> None:
             one.card["distribution"]["sets"]["synthetic"]["fid"] += 0.5
     rows = {row[0]: row[1:] for row in claim_rows(compare_runs(runs, CLAIMS))}
     measured, said = rows["POPri > PE"]
-    assert measured.startswith("popri against private_evolution: 1.30 (")
+    assert measured.startswith("popri against pe: 1.30 (")
     assert "; FID lower by -0.457 (" in measured
     assert said == f"accuracy: {REPRODUCED}; FID: {REFUTED}"
     measured, said = rows["DP-FL at the start"]
@@ -211,7 +211,7 @@ def test_tables_say_what_was_measured() -> None:
         in text
     )
     assert "| dp_fedavg | private text, under DP |" in text
-    assert "| PE > POPri | private_evolution against popri: -1.30" in text
+    assert "| PE > POPri | pe against popri: -1.30" in text
     assert "costs ε = 2.00 at δ = 1e-05" in text
     lines = table1_csv(comparison()).splitlines()
     assert lines[0].startswith("entry,algorithm,made,epsilon,top_1,top_1_low,top_1_high,gain")
@@ -246,7 +246,7 @@ def test_a_price_is_rounded_up_and_a_simulation_is_called_one() -> None:
 
 
 def test_each_condition_has_the_epsilon_of_the_run_that_gave_it() -> None:
-    costly = [run(e, s, protection=protection(epsilon=7.0)) for s in SEEDS for e in ("private_evolution",)]
+    costly = [run(e, s, protection=protection(epsilon=7.0)) for s in SEEDS for e in ("pe",)]
     for one in costly:
         del one.card["accuracy"]["conditions"]["matched_control"]
     found = compare_runs([*costly, *(r for r in RUNS if r.entry == "popri")], CLAIMS)

@@ -97,9 +97,9 @@ def test_figure_2_takes_each_run_s_own_panel_and_the_held_out_text_last() -> Non
         sets = {"synthetic": cloud(50, seed), "public": cloud(60, seed + 1)}
         return json.loads(pca_panels("title", sets, HELD_OUT, CLIENTS, PCA).to_json())
 
-    figure = figures.sets_panels({"popri": drawn(3), "private_evolution_<7>": drawn(5)})
+    figure = figures.sets_panels({"popri": drawn(3), "pe_<7>": drawn(5)})
     names = [a.text for a in figure.layout.annotations]
-    assert names == ["popri", "private<br>evolution &lt;7&gt;", "held-out text"]
+    assert names == ["popri", "pe &lt;7&gt;", "held-out text"]
     points = [trace for trace in figure.data if trace.type == "scatter"]
     assert [len(decoded(trace.x)) for trace in points] == [50, 50, 0]
     assert len({trace.xaxis for trace in figure.data}) == 3

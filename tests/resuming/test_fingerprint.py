@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import datetime
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from fedtext.resuming.fingerprint import MISSING, FileDigests, canonical, library_digest, local_paths, stat_key
+from fedtext.params import Parameters
+from fedtext.resuming.fingerprint import (
+    MISSING,
+    FileDigests,
+    canonical,
+    library_digest,
+    local_paths,
+    narrowed,
+    stat_key,
+)
 from fedtext.resuming.source_digest import SourceTree
 
 
@@ -24,6 +35,24 @@ def test_equal_values_have_equal_texts() -> None:
     assert canonical(1) != canonical("1")
     with pytest.raises(TypeError, match="has no fingerprint"):
         canonical(object())
+
+
+class Window(Parameters):
+    first: datetime.date = datetime.date(2024, 1, 1)
+    place: Path = Path("a/b")
+    sources: frozenset[str] = frozenset({"uk", "us", "ca"})
+    last: datetime.date | None = None
+
+
+@pytest.mark.parametrize("read", [{"Window.first", "Window.place", "Window.sources", "Window.last"}, {"Window.*"}])
+@pytest.mark.parametrize(
+    "changed", [{"first": "2024-01-02"}, {"place": "a/c"}, {"sources": ["uk"]}, {"last": "2024-01-01"}]
+)
+def test_every_kind_of_value_that_a_field_may_have_has_a_fingerprint(read: set[str], changed: dict[str, Any]) -> None:
+    texts = [
+        canonical(narrowed(Window.model_validate(given), read)) for given in ({}, {"first": "2024-01-01"}, changed)
+    ]
+    assert texts[0] == texts[1] != texts[2]
 
 
 def test_files_count_by_content_and_directories_by_names_too(tmp_path: Path) -> None:

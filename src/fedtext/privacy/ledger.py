@@ -13,6 +13,7 @@ sqrt(n) times as much) is post-processing, and a draw of participants that the s
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Literal
 
@@ -23,6 +24,7 @@ from fedtext.params.privacy import Adjacency, Privacy, Sampling
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 
 Part = Literal["train", "test"]
+_PRICED = ("sampling", "rate", "unit", "steps", "rounds", "non_negative")
 _ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
@@ -41,9 +43,10 @@ class Release(Parameters):
     """One noised release of a sum of bounded contributions.
 
     `sensitivity` is the largest L2 norm of one unit's contribution: what zero_out and add_remove can move the sum by.
-    replace_one can move it by twice that, which the ledger counts. `noise_stddev`, in the same unit, is the noise that
-    may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share an entry, and
-    one entry may pay for `rounds` rounds whose releases are one mechanism: that changes no price.
+    replace_one can move it by twice that, or by sqrt(2) times if contributions are `non_negative` (counts, votes: two
+    such vectors are never more than a right angle apart), which the ledger counts. `noise_stddev`, in the same unit, is
+    the noise that may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share
+    an entry, and one entry may pay for `rounds` rounds whose releases are one mechanism: that changes no price.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Release(Parameters):
     unit: Literal["client", "record"] = "client"
     steps: int = Field(1, ge=1)
     rounds: int = Field(1, ge=1)
+    non_negative: bool = Field(False, exclude_if=operator.not_)
 
     @model_validator(mode="after")
     def _full_means_all(self) -> Release:
@@ -68,18 +72,27 @@ class Release(Parameters):
         """Noise deviation over sensitivity."""
         return self.noise_stddev / self.sensitivity
 
+    def stream_name(self) -> str:
+        """What tells this release's coins and noise from any other's: all of it but `non_negative`, which only prices.
+
+        Noise is bound to the sum it hides as well, so two releases that differ in nothing else share no noise that
+        their difference could cancel.
+        """
+        return self.model_dump_json(exclude={"non_negative"})
+
     def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
         """What the accountant prices; a draw that the server watched (local noise) amplifies nothing.
 
         Twelve digits, rounded up: rounds that differ in the last bits are one kind.
         """
         shift = float(f"{self.sensitivity / self.noise_stddev * (1 + 1e-12):.12g}")
-        return SampledGaussian("full" if watched else self.sampling, 1.0 if watched else self.rate, shift, self.steps)
+        sampling: Sampling = "full" if watched else self.sampling
+        return SampledGaussian(sampling, 1.0 if watched else self.rate, shift, self.steps, self.non_negative)
 
     def as_noisy_as(self, other: Release) -> bool:
-        """Whether both cost the same: equal noise, draw, unit and number of steps and rounds, up to rounding."""
+        """Whether both cost the same: equal noise, draw, unit, sign, number of steps and rounds, up to rounding."""
         return math.isclose(self.noise_multiplier, other.noise_multiplier, rel_tol=_ROUNDING) and all(
-            getattr(self, field) == getattr(other, field) for field in ("sampling", "rate", "unit", "steps", "rounds")
+            getattr(self, field) == getattr(other, field) for field in _PRICED
         )
 
 

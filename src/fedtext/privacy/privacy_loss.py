@@ -29,17 +29,31 @@ Pair = tuple[HalfProfile, HalfProfile]
 
 @dataclass(frozen=True)
 class SampledGaussian:
-    """`rounds` Gaussian releases of one kind; `shift` is a contribution's largest norm over the noise's deviation."""
+    """`rounds` Gaussian releases of one kind; `shift` is a contribution's largest norm over the noise's deviation.
+
+    `non_negative`: no coordinate of a contribution is below 0, which tells only when one unit replaces another.
+    """
 
     sampling: Sampling
     rate: float
     shift: float
     rounds: int = 1
+    non_negative: bool = False
 
     @property
     def amplified(self) -> bool:
         """Whether a unit may be left out of a release."""
         return self.sampling != "full" and self.rate < 1
+
+    def largest_move(self, adjacency: Adjacency) -> float:
+        """How far one unit moves the sum, over the noise's deviation, if it is asked for sure.
+
+        Two vectors of norm at most C are 2 C apart, two without a negative coordinate only sqrt(2) C:
+        |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y>, and <x, y> >= 0.
+        """
+        if adjacency != "replace_one":
+            return self.shift
+        return (math.sqrt(2) if self.non_negative else 2.0) * self.shift
 
 
 def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjacency: Adjacency) -> float:
@@ -58,9 +72,8 @@ def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjac
 
 @lru_cache(maxsize=4096)
 def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacency: Adjacency) -> float:
-    factor = 2.0 if adjacency == "replace_one" else 1.0
     sampled = [kind for kind in kinds if kind.amplified]
-    unsampled = math.sqrt(sum(kind.rounds * (factor * kind.shift) ** 2 for kind in kinds if not kind.amplified))
+    unsampled = math.sqrt(sum(k.rounds * k.largest_move(adjacency) ** 2 for k in kinds if not k.amplified))
     if not sampled:
         return gaussian_epsilon(unsampled, delta) if unsampled else 0.0
     if delta < SMALLEST_DELTA:

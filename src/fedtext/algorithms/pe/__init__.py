@@ -1,0 +1,44 @@
+"""Private Evolution for text, both forms, as pure steps between the floors below.
+
+PrE-Text (Hou et al., ICML 2024) asks clients; Aug-PE (Xie et al., ICML 2024) has a curator who holds the records. Both
+repeat: every private sample votes for its nearest candidate, the histogram is noised, candidates with many votes
+survive, and variations of the survivors are the next candidates.
+
+| papers | here | meaning |
+|---|---|---|
+| T, t | `pe.rounds`, `round_number` | rounds |
+| N_syn | `pe.population` | candidates a round; Aug-PE's N_syn x L |
+| L | `variations` + 1 in Aug-PE | variations and the parent itself |
+| H | `threshold` x noise deviation | what a histogram cell must exceed |
+| sigma | `Release.noise_stddev / sensitivity` | noise multiplier |
+| RANDOM_API | `start.random_texts` | first candidates, from the generator |
+| VARIATION_API | `variation.variations` | few-shot prompts, or mask filling |
+| W_steps | `masks.passes` | mask-filling passes |
+
+Sensitivity: a unit's ballot is its histogram of votes, clipped in L2 to `clip_norm` in code, so adding or removing a
+unit moves the sum by at most `clip_norm`. A record's ballot is one vote, of norm 1. What differs from the papers and
+their code, and why, stands in docs/papers.md.
+"""
+
+from fedtext.algorithms.pe.budget import multiplier, planned_ledger
+from fedtext.algorithms.pe.cost import communication
+from fedtext.algorithms.pe.expansion import seed_prompts
+from fedtext.algorithms.pe.histogram import noised_histogram
+from fedtext.algorithms.pe.selection import next_state, select_survivors
+from fedtext.algorithms.pe.start import public_texts, random_texts
+from fedtext.algorithms.pe.variation import lookahead_mean, next_population, variations
+
+__all__ = [
+    "communication",
+    "lookahead_mean",
+    "multiplier",
+    "next_population",
+    "next_state",
+    "noised_histogram",
+    "planned_ledger",
+    "public_texts",
+    "random_texts",
+    "seed_prompts",
+    "select_survivors",
+    "variations",
+]

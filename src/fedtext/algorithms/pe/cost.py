@@ -1,0 +1,18 @@
+"""What Private Evolution asks a client to exchange (the row of Table 2)."""
+
+from __future__ import annotations
+
+from fedtext.federation.communication import Cost
+from fedtext.params.pe import Pe
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.plan import expected_exchanges
+
+
+def communication(evolution: Pe, privacy: Privacy, population: int, *, embedding_dim: int) -> Cost:
+    """Every round: the embeddings of the candidates (or of what they may become) down, one vote count each up."""
+    return Cost(
+        method=f"Private Evolution, {evolution.form} (this run)",
+        down_floats=evolution.population * embedding_dim,
+        up_floats=evolution.population,
+        exchanges=expected_exchanges(privacy, population, evolution.rounds),
+    )

@@ -1,0 +1,82 @@
+"""Private Evolution's parameters, both forms; published ones: conf/paper/parameters_pe.yml."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from fedtext.params import Parameters, words
+from fedtext.params.generation import MaskFilling, Sampler
+
+
+class Pe(Parameters):
+    """One run: `rounds` histograms, each over about `population` candidate texts.
+
+    `form: pre_text` starts from public texts and replaces every survivor by its variations; units are clients (or
+    records) and no curator is trusted. `form: aug_pe` starts from the random API, keeps every survivor beside its
+    variations, and asks for `privacy.unit: record` and `privacy.aggregation: trusted`.
+
+    `clip_norm` bounds a unit's ballot, the histogram of its samples' votes, in L2. `threshold` is H in standard
+    deviations of the histogram's noise. `variations` are made of every survivor, and `lookahead` of every candidate
+    before the vote (0: the candidate itself is voted on). `length_spread`, in tokens, makes text length adaptive:
+    a variation is cut to its parent's length plus Gaussian noise of that deviation.
+
+    `labels` are the classes of conditional generation, declared, never read from private data; classes are equally
+    large. `final: expansion` prompts the generator with survivors of all rounds until there are `synthetic_texts`;
+    `survivors` publishes those of the last round.
+    """
+
+    form: Literal["pre_text", "aug_pe"] = "pre_text"
+    rounds: int = Field(ge=1)
+    population: int = Field(ge=3)
+    labels: tuple[str, ...] = ()
+    clip_norm: float = Field(1.0, gt=0, allow_inf_nan=False)
+    threshold: float = Field(2.0, ge=0, allow_inf_nan=False)
+    selection: Literal["probability", "rank"] = "probability"
+    variation: Literal["few_shot", "mask_filling"] = "few_shot"
+    variations: int = Field(1, ge=1)
+    lookahead: int = Field(0, ge=0)
+    length_spread: float | None = Field(None, ge=0)
+    masks: MaskFilling = MaskFilling()
+    final: Literal["expansion", "survivors"] = "expansion"
+    synthetic_texts: int = Field(ge=1)
+    final_responses: int = Field(1, ge=1)
+    sampler: Sampler = Sampler()
+    seed: int = 0
+
+    _words = field_validator("labels", mode="before")(words)
+
+    @property
+    def classes(self) -> tuple[str | None, ...]:
+        """The declared labels, or one nameless class."""
+        return self.labels or (None,)
+
+    @property
+    def keeps_parents(self) -> bool:
+        """Whether a survivor stays in the population beside its variations."""
+        return self.form == "aug_pe"
+
+    @property
+    def survivors(self) -> int:
+        """How many candidates survive a round: as many as make a population of the next."""
+        return self.population // (self.variations + self.keeps_parents)
+
+    @model_validator(mode="after")
+    def _every_class_survives(self) -> Self:
+        if self.survivors < len(self.classes):
+            raise ValueError(
+                f"pe.population is {self.population}, which leaves {self.survivors} survivors a round "
+                f"for {len(self.classes)} classes: raise it to at least "
+                f"{len(self.classes) * (self.variations + self.keeps_parents)}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _lengths_can_change(self) -> Self:
+        if self.length_spread is not None and self.variation == "mask_filling":
+            raise ValueError(
+                f"pe.length_spread is {self.length_spread}, but mask filling keeps every text's "
+                "length: set it to null, or variation to few_shot"
+            )
+        return self

@@ -1,0 +1,29 @@
+"""Small parameter sets, ledgers and candidate tables for Private Evolution's own steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from fedtext.params.pe import Pe
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import new_noise_key
+
+KEY = new_noise_key(3)
+QUIET = 1e-6  # a noise multiplier that leaves the mechanism's arithmetic to be seen
+
+
+def evolution(**changes: Any) -> Pe:
+    return Pe.model_validate({"rounds": 3, "population": 12, "synthetic_texts": 8} | changes)
+
+
+def ledger(population: int, **declared: Any) -> Ledger:
+    """A curator's, for next to no noise cannot be cut into shares."""
+    settings = {"epsilon": 1e15, "delta": 1e-6, "noise_seed": 0, "aggregation": "trusted", **declared}
+    return Ledger(declaration=Privacy(**settings), population=population)
+
+
+def table(texts: list[str], labels: list[str | None] | None = None, **more: Any) -> pd.DataFrame:
+    return pd.DataFrame({"text": texts, "label": labels or [None] * len(texts), **more})

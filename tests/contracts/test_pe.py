@@ -1,0 +1,55 @@
+"""Private Evolution's registered graphs: private data leave by one release a round, whatever form and variation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kedro.framework.startup import bootstrap_project
+from kedro.pipeline import Pipeline
+
+from fedtext.params.pe import Pe
+from fedtext.params.pe_sft import PeSft
+from fedtext.wiring.config import ProjectConfigLoader
+
+ROOT = Path(__file__).parents[2]
+
+
+def registered(env: str | None = None, **pe: Any) -> dict[str, Pipeline]:
+    from fedtext.pipeline_registry import register_pipelines
+
+    bootstrap_project(ROOT)
+    ProjectConfigLoader(
+        conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local",
+        runtime_params={"pe": pe} if pe else None,
+    )  # fmt: skip
+    jobs = register_pipelines()
+    return {name: jobs[name] for name in ("pe", "pe_sft")}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"form": "aug_pe", "variations": 6}, {"lookahead": 4, "variation": "mask_filling"}, {"final": "survivors"}],
+    ids=lambda c: ",".join(c) or "base",
+)
+def test_private_data_leave_only_by_one_release_a_round(changes: dict[str, Any]) -> None:
+    from fedtext.wiring.hooks import check_registered_pipelines
+
+    pipelines = registered(rounds=3, **changes)
+    assert check_registered_pipelines(pipelines) == []
+    for pipeline in pipelines.values():
+        released = [node.name for node in pipeline.nodes if "release" in node.tags]
+        assert sorted(released) == [f"pe.round_0{t}.count_votes" for t in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])
+def test_every_environment_builds_and_validates(env: str | None) -> None:
+    pipelines = registered(env)
+    loader = ProjectConfigLoader.active
+    assert loader is not None
+    parameters = loader["parameters"]
+    pe = Pe.model_validate(parameters["pe"])
+    PeSft.model_validate(parameters["pe_sft"])
+    rounds = {name for name in pipelines["pe"].all_outputs() if name.startswith("pe.round_") and ".state" in name}
+    assert len(rounds) == pe.rounds
