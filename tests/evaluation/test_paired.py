@@ -47,9 +47,9 @@ def test_paired_differences_see_what_separate_intervals_would_miss():
 
 def test_equal_conditions_are_rarely_called_different():
     called = [
-        compare_conditions(ACCURACY, {"eps0": counts(0.15, seed=2 * s), "synthetic": counts(0.15, seed=2 * s + 1)})["gains"][
-            "synthetic"
-        ]["eps0"]["measurable"]
+        compare_conditions(ACCURACY, {"eps0": counts(0.15, seed=2 * s), "synthetic": counts(0.15, seed=2 * s + 1)})[
+            "gains"
+        ]["synthetic"]["eps0"]["measurable"]
         for s in range(200)
     ]
     assert np.mean(called) < 0.1
@@ -73,7 +73,9 @@ def errors(level: float, seed: int) -> Counts:
 
 
 def test_where_lower_is_better_a_fall_closes_the_gap() -> None:
-    wrong = PerText(name="w", title="errors", direction=Direction.LOWER, counts=lambda scored: errors(0.1, 1), counted="x")
+    wrong = PerText(
+        name="w", title="errors", direction=Direction.LOWER, counts=lambda scored: errors(0.1, 1), counted="x"
+    )
     public, private, ours = errors(0.10, 1), errors(0.20, 2), errors(0.15, 3)
     closed = gap_closed(wrong, ours, public, private)
     assert closed["low"] < 0.5 < closed["high"]

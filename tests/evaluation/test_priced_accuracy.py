@@ -150,7 +150,9 @@ def test_the_report_reads_it_as_it_reads_exact_counts() -> None:
 
 def test_tokens_lost_in_the_noise_claim_nothing() -> None:
     empty: dict[str, Any] = {"guess": GUESS, "noise": 60.0, "clip_norm": CLIP}
-    found = compare_released(ReleasedCounts.of(np.array([-80.0, 50, 90, -70, 10, 10, 10]), NAMES, **empty), {}, ACCURACY)
+    found = compare_released(
+        ReleasedCounts.of(np.array([-80.0, 50, 90, -70, 10, 10, 10]), NAMES, **empty), {}, ACCURACY
+    )
     assert not any(gain["measurable"] for gain in found["gains"]["synthetic"].values())
     assert all(0 <= level["low"] <= level["top_1"] <= level["high"] <= 1 for level in found["conditions"].values())
 

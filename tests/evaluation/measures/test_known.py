@@ -18,7 +18,7 @@ def test_every_measure_has_one_name() -> None:
 
 
 def test_an_unknown_name_is_told_what_there_is() -> None:
-    with pytest.raises(ValueError, match="no measure is called 'fud': choose among top_1, .*fid.*or top_k"):
+    with pytest.raises(ValueError, match=r"no measure is called 'fud': choose among top_1, .*fid.*or top_k"):
         measure("fud")
 
 

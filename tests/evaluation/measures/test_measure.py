@@ -47,7 +47,11 @@ def test_a_value_that_was_not_taken_is_none() -> None:
 
 def test_a_ratio_is_that_of_the_sums_and_nothing_to_count_is_an_error() -> None:
     measure = PerText(
-        name="m", title="hits", direction=Direction.HIGHER, counted="shots", counts=lambda s: Counts(s["hit"], s["shot"])
+        name="m",
+        title="hits",
+        direction=Direction.HIGHER,
+        counted="shots",
+        counts=lambda s: Counts(s["hit"], s["shot"]),
     )
     found = measure.ratio({"hit": np.array([1, 5]), "shot": np.array([10, 10])})
     assert found.estimate == 0.3

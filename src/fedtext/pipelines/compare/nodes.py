@@ -27,8 +27,8 @@ def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
     def check_entries(compare: Compare, claims: Claims) -> bool:
         try:
             claims.refuse_unknown(compare.entries)
-            for one in (claims, *claims.judged.values()):
-                of_kind(Measure, one.measures)  # type: ignore[type-abstract]
+            for names in (claims.measures, *(claim.measures for claim in claims.judged.values())):
+                of_kind(Measure, names)
         except ValueError as error:
             raise RunRefusedError(str(error)) from None
         for name, entry in compare.chosen.items():
