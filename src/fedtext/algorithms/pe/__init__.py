@@ -20,7 +20,7 @@ unit moves the sum by at most `clip_norm`. A record's ballot is one vote, of nor
 their code, and why, stands in docs/papers.md.
 """
 
-from fedtext.algorithms.pe.budget import multiplier, planned_ledger
+from fedtext.algorithms.pe.budget import planned_ledger, planned_query
 from fedtext.algorithms.pe.cost import communication
 from fedtext.algorithms.pe.expansion import seed_prompts
 from fedtext.algorithms.pe.histogram import noised_histogram
@@ -31,11 +31,11 @@ from fedtext.algorithms.pe.variation import lookahead_mean, next_population, var
 __all__ = [
     "communication",
     "lookahead_mean",
-    "multiplier",
     "next_population",
     "next_state",
     "noised_histogram",
     "planned_ledger",
+    "planned_query",
     "public_texts",
     "random_texts",
     "seed_prompts",

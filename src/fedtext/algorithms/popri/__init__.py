@@ -17,7 +17,7 @@ clients' mean features can serve all rounds (`witness_*`, `mean_embedding`).
 """
 
 from fedtext.algorithms.popri.ballots import score_by_ballots
-from fedtext.algorithms.popri.budget import CLIP_NORM, multiplier, planned_ledger
+from fedtext.algorithms.popri.budget import CLIP_NORM, planned_ledger, planned_query
 from fedtext.algorithms.popri.checkpoint import chosen_adapter, next_state
 from fedtext.algorithms.popri.cost import communication
 from fedtext.algorithms.popri.features import feature_map, label_index
@@ -39,9 +39,9 @@ __all__ = [
     "final_selection",
     "label_index",
     "matched_pool",
-    "multiplier",
     "next_state",
     "planned_ledger",
+    "planned_query",
     "preference_pairs",
     "release_private_mean",
     "score_by_ballots",

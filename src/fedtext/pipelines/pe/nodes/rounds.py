@@ -72,11 +72,9 @@ def count_votes(
     samples = PrivateSamples.of(
         private_embeddings, evolution.labels, ledger.declaration.unit, private_enrolment["unit"]
     )
-    noise = algorithm.multiplier(evolution, ledger.declaration, ledger.population)
+    query = algorithm.planned_query(evolution, ledger.declaration, ledger.population, state["round"] + 1)
     labels = class_index(label_codes(candidates["label"].tolist()), evolution.labels)
-    return algorithm.noised_histogram(
-        samples, voted_embeddings, labels, evolution, ledger, private_noise_key, noise, state["round"] + 1
-    )
+    return algorithm.noised_histogram(query, samples, voted_embeddings, labels, evolution, ledger, private_noise_key)
 
 
 def select_survivors(

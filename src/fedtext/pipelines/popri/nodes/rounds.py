@@ -49,11 +49,10 @@ def score_candidates(
     if candidates.empty:
         return np.zeros(0), ledger
     samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
-    noise = algorithm.multiplier(popri, ledger.declaration, ledger.population)
+    width, t = candidate_embeddings.shape[1], state["round"] + 1
+    query = algorithm.planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
     labels = algorithm.label_index(candidates["label"].tolist(), popri)
-    return algorithm.score_by_ballots(
-        samples, candidate_embeddings, labels, popri, ledger, private_noise_key, noise, state["round"] + 1
-    )
+    return algorithm.score_by_ballots(query, samples, candidate_embeddings, labels, popri, ledger, private_noise_key)
 
 
 def score_by_release(

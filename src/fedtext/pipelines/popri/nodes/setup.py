@@ -8,6 +8,7 @@ import pandas as pd
 from fedtext.algorithms import popri as algorithm
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
@@ -18,9 +19,9 @@ from fedtext.training.adapters import initial_adapter
 from fedtext.training.lora import TrainedAdapter
 
 
-def open_popri_ledger(population: Population, popri: Popri, privacy: Privacy) -> Ledger:
+def open_popri_ledger(population: Population, encoder: Encoder, popri: Popri, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
-    return algorithm.planned_ledger(population.training, popri, privacy)
+    return algorithm.planned_ledger(population.training, popri, privacy, embedding_dim=encoder.dim)
 
 
 def release_mean_features(
@@ -32,8 +33,10 @@ def release_mean_features(
 ) -> tuple[np.ndarray, Ledger]:
     """The one release of `witness_*` and `mean_embedding` scoring: noised mean features per class."""
     samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
-    noise = algorithm.multiplier(popri, ledger.declaration, ledger.population)
-    return algorithm.release_private_mean(samples, popri, ledger, private_noise_key, noise)
+    query = algorithm.planned_query(
+        popri, ledger.declaration, ledger.population, embedding_dim=samples.features.shape[1], round_number=0
+    )
+    return algorithm.release_private_mean(query, samples, popri, ledger, private_noise_key)
 
 
 def match_public_samples(public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri) -> np.ndarray:
