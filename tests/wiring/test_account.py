@@ -16,7 +16,7 @@ from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import BlocksOf, answer
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accountant import epsilon
 from fedtext.privacy.gate import current, standing
@@ -58,7 +58,12 @@ def run(
 ) -> tuple[np.ndarray, Ledger]:
     """A run that checks its plan first and then makes one release."""
     of.refuse_plan(ledger)
-    return release(of, ledger, lambda held: [Block(held.unit, data)], round, node, **other)
+    return release(of, ledger, answers(data), round, node, **other)
+
+
+def answers(data: np.ndarray = DATA) -> BlocksOf:
+    """The rows of those who are asked."""
+    return lambda held: [Block(held.unit, data[held.unit])]
 
 
 def release(
@@ -155,8 +160,8 @@ def test_a_run_of_rounds_is_resumed_within_its_plan(tmp_path: Path) -> None:
     ledger = opened(releases=3)
     _, charged = run(account(tmp_path), ledger, round=1)
     account(tmp_path).refuse_plan(ledger)
-    _, charged = release(account(tmp_path), charged, [Block(np.arange(CLIENTS), DATA)], round=2)
-    release(account(tmp_path), charged, [Block(np.arange(CLIENTS), DATA)], round=3)
+    _, charged = release(account(tmp_path), charged, answers(), round=2)
+    release(account(tmp_path), charged, answers(), round=3)
     account(tmp_path).refuse_plan(ledger)
     assert [entry.round for entry in release_history(tmp_path)] == [1, 2, 3]
 
@@ -197,7 +202,7 @@ def test_what_passed_is_told_in_order(tmp_path: Path) -> None:
     with standing(gate):
         for round in (1, 2):
             asking = query(ledger.declaration, 2, round)
-            _, ledger = answer(asking, lambda held: [Block(held.unit, DATA)], HELD, ledger, KEY)
+            _, ledger = answer(asking, answers(), HELD, ledger, KEY)
     assert gate.passed == [*ledger.releases]
 
 
