@@ -22,8 +22,11 @@ from typing import Any
 import numpy as np
 from made_up import DIM, clients_of, unit_rows
 
-from fedtext.algorithms import pe
-from fedtext.algorithms.popri import planned_query, release_private_mean, score_by_ballots
+from fedtext.algorithms.pe import budget as pe
+from fedtext.algorithms.pe.histogram import noised_histogram
+from fedtext.algorithms.popri.ballots import score_by_ballots
+from fedtext.algorithms.popri.budget import planned_query
+from fedtext.algorithms.popri.release import release_private_mean
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import unit_codes
@@ -67,7 +70,7 @@ def histogram(samples: PrivateSamples, ledger: Ledger, random: np.random.Generat
     texts, label = unit_rows(random, POPULATION), np.zeros(POPULATION, dtype=np.int64)
     evolution = Pe(rounds=1, population=POPULATION, synthetic_texts=1)
     query = pe.planned_query(evolution, NOISE, CLIENTS, 1)
-    return pe.noised_histogram(query, samples, texts, label, evolution, ledger, new_noise_key(0))
+    return noised_histogram(query, samples, texts, label, evolution, ledger, new_noise_key(0))
 
 
 MECHANISMS: dict[str, tuple[str, Mechanism]] = {

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import datetime
 import shutil
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from fedtext.resuming.fingerprint import MISSING, FileDigests, canonical, library_digest, local_paths, stat_key
-from fedtext.resuming.source_digest import SourceTree
+from fedtext.params import Parameters
+from fedtext.resuming.fingerprint import (
+    MISSING,
+    FileDigests,
+    canonical,
+    library_digest,
+    local_paths,
+    narrowed,
+    stat_key,
+)
 
 
 class Point(BaseModel):
@@ -24,6 +33,24 @@ def test_equal_values_have_equal_texts() -> None:
     assert canonical(1) != canonical("1")
     with pytest.raises(TypeError, match="has no fingerprint"):
         canonical(object())
+
+
+class Window(Parameters):
+    first: datetime.date = datetime.date(2024, 1, 1)
+    place: Path = Path("a/b")
+    sources: frozenset[str] = frozenset({"uk", "us", "ca"})
+    last: datetime.date | None = None
+
+
+@pytest.mark.parametrize("read", [{"Window.first", "Window.place", "Window.sources", "Window.last"}, {"Window.*"}])
+@pytest.mark.parametrize(
+    "changed", [{"first": "2024-01-02"}, {"place": "a/c"}, {"sources": ["uk"]}, {"last": "2024-01-01"}]
+)
+def test_every_kind_of_value_that_a_field_may_have_has_a_fingerprint(read: set[str], changed: dict[str, Any]) -> None:
+    texts = [
+        canonical(narrowed(Window.model_validate(given), read)) for given in ({}, {"first": "2024-01-01"}, changed)
+    ]
+    assert texts[0] == texts[1] != texts[2]
 
 
 def test_files_count_by_content_and_directories_by_names_too(tmp_path: Path) -> None:
@@ -101,42 +128,3 @@ def test_all_libraries_count_but_not_the_tools_for_development(tmp_path: Path, m
     assert digest(made_up_tool="2.0") == before
     assert digest(made_up_lib="2.0") != before
     assert digest(made_up_l6_v2="0.2.0") != before
-
-
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = tmp_path / "lib_under_test"
-    files = {
-        "__init__.py": "",
-        "a.py": "from lib_under_test.sub import b\n",
-        "sub/__init__.py": "",
-        "sub/b.py": "def f():\n    from . import c\n    import lib_under_test.d\n",
-        "sub/c.py": "from ..e import thing\n",
-        "d.py": "",
-        "e.py": "thing = 1\n",
-        "unrelated.py": "import lib_under_test.a\n",
-    }
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    return root
-
-
-def test_a_module_depends_on_all_it_imports_and_nothing_else(package: Path) -> None:
-    found = SourceTree("lib_under_test").closure(["lib_under_test.a.some_function"])
-    short = {name.removeprefix("lib_under_test").lstrip(".") for name in found}
-    assert short == {"", "a", "sub", "sub.b", "sub.c", "d", "e"}
-
-
-@pytest.mark.parametrize(("changed", "same"), [("e.py", False), ("sub/__init__.py", False), ("unrelated.py", True)])
-def test_the_digest_changes_with_what_is_imported(package: Path, changed: str, same: bool) -> None:
-    before = SourceTree("lib_under_test").digest(["lib_under_test.a"])
-    (package / changed).write_text((package / changed).read_text() + "# changed\n")
-    assert (SourceTree("lib_under_test").digest(["lib_under_test.a"]) == before) is same
-
-
-def test_a_package_must_be_importable() -> None:
-    assert "no_such_package" not in sys.modules
-    with pytest.raises(ValueError, match="no_such_package"):
-        SourceTree("no_such_package")

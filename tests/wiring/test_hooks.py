@@ -151,7 +151,7 @@ def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text
 
     tracked.run(toy={"draws": 6})
     client = MlflowClient(f"sqlite:///{tracked.data}/mlflow.db")
-    experiment = client.get_experiment_by_name("fedtext")
+    experiment = client.get_experiment_by_name(f"fedtext in {tracked.data}")
     assert experiment is not None
     (run,) = client.search_runs([experiment.experiment_id])
     assert run.info.status == "FINISHED"
@@ -178,7 +178,8 @@ def test_mlflow_is_told_which_models_a_run_reads() -> None:
     assert _models(reads, catalog) == {"model.generator": bundled("generator")}
 
 
-def test_records_of_a_moved_data_root_lie_where_it_is(tracked: ToyProject) -> None:
+def test_a_data_root_that_was_moved_logs_where_it_is(tracked: ToyProject) -> None:
+    """MLflow fixes an experiment's artifact location: a moved root gets its own experiment beside the earlier one."""
     from mlflow.tracking import MlflowClient
 
     tracked.run()
@@ -188,12 +189,16 @@ def test_records_of_a_moved_data_root_lie_where_it_is(tracked: ToyProject) -> No
     assert not tracked.data.exists()
     assert not (tracked.path / "else").exists(), "a number sign is part of a name"
     client = MlflowClient(f"sqlite:///{moved}/mlflow.db")
-    runs = client.search_runs([client.get_experiment_by_name("fedtext").experiment_id])
-    assert len(runs) == 2
-    for run in runs:
-        assert [file.path for file in client.list_artifacts(run.info.run_id, "08_reporting")] == [
-            "08_reporting/toy.json"
-        ]
+    before, after = (
+        client.search_runs([client.get_experiment_by_name(f"fedtext in {root}").experiment_id])
+        for root in (tracked.data, moved)
+    )
+    assert [len(before), len(after)] == [1, 1]
+    assert before[0].data.metrics == after[0].data.metrics, "what was measured moves along"
+    (report,) = client.list_artifacts(after[0].info.run_id, "08_reporting")
+    assert report.path == "08_reporting/toy.json"
+    for run in (before[0], after[0]):  # the files themselves lie side by side, by run
+        assert list((moved / "mlartifacts").glob(f"{run.info.run_id}/**/toy.json"))
 
 
 def test_a_data_root_that_cannot_be_is_refused_before_mlflow_opens_it(tracked: ToyProject) -> None:
@@ -208,7 +213,7 @@ def test_runs_started_by_a_run_are_nested_below_it(tracked: ToyProject, monkeypa
     tracked.run()
     assert PARENT_RUN not in os.environ, "a finished run adopts nobody"
     client = MlflowClient(f"sqlite:///{tracked.data}/mlflow.db")
-    experiment = client.get_experiment_by_name("fedtext").experiment_id
+    experiment = client.get_experiment_by_name(f"fedtext in {tracked.data}").experiment_id
     (parent,) = client.search_runs([experiment])
     monkeypatch.setenv(PARENT_RUN, parent.info.run_id)
     monkeypatch.setenv(TRACKING_ROOT, str(tracked.data))
@@ -238,7 +243,7 @@ def test_a_failed_run_is_marked_failed(tracked: ToyProject) -> None:
     with pytest.raises(Exception, match=r"missing\.txt"):
         tracked.run(corpus={"path": "missing.txt"})
     client = MlflowClient(f"sqlite:///{tracked.data}/mlflow.db")
-    (run,) = client.search_runs([client.get_experiment_by_name("fedtext").experiment_id])
+    (run,) = client.search_runs([client.get_experiment_by_name(f"fedtext in {tracked.data}").experiment_id])
     assert run.info.status == "FAILED"
 
 

@@ -112,6 +112,7 @@ def planned_release(
         unit=declaration.unit,
         rounds=1 if correlation is None else correlation.rounds,
         non_negative=query.non_negative,
+        parties=query.parties,
     )
 
 

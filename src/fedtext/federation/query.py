@@ -14,7 +14,7 @@ from jaxtyping import Float
 class Query:
     """One question: the noised sum of one vector a unit, each clipped. All of it is public.
 
-    The first six fields are the price (`fedtext.federation.mechanism`): the release that a ledger is opened for and
+    The first seven fields are the price (`fedtext.federation.mechanism`): the release that a ledger is opened for and
     the one that it is charged for are built from them by one function. The last two are known when it is asked.
 
     Attributes:
@@ -25,6 +25,7 @@ class Query:
         noise_multiplier: Deviation of the noise over the sensitivity.
         non_negative: No unit may lower the sum: coordinates below 0 count as 0, in code. It makes replacing one
             unit by another cheaper (`fedtext.privacy.ledger.Release`).
+        parties: Names of those that take part and pay, where the ledger tells parties apart; None: all.
         public_digest: Digest of the public inputs that answers are made with (candidates, weights): names coins and
             noise.
         draw: Public words that, beside name, round and declaration, name the draw of who is asked: whatever tells
@@ -37,6 +38,7 @@ class Query:
     clip_norm: float
     noise_multiplier: float
     non_negative: bool = False
+    parties: tuple[str, ...] | None = None
     public_digest: str = ""
     draw: tuple[str, ...] = ()
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from packaging.requirements import Requirement
 from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from fedtext.params import Parameters
 from fedtext.params.reading import EVERYTHING
@@ -144,10 +145,14 @@ def installed_packages_digest() -> str:
 
 
 def _plain(value: Any) -> Any:
+    """A value that JSON does not know, by what it does: a date, a path or an enum as pydantic writes it."""
     if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
+        return value.model_dump()
     if isinstance(value, set | frozenset):
         return sorted(value)
-    if isinstance(value, Path):
-        return value.as_posix()
-    raise TypeError(f"a parameter of type {type(value).__name__} has no fingerprint: use plain values or a model")
+    try:
+        return to_jsonable_python(value)
+    except PydanticSerializationError:
+        raise TypeError(
+            f"a parameter of type {type(value).__name__} has no fingerprint: use plain values or a model"
+        ) from None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.algorithms.pe import noised_histogram
+from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.federation import messages
 from fedtext.federation.digest import digest
 from fedtext.federation.private_samples import PrivateSamples, asked_units

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms.popri import planned_query
+from fedtext.algorithms.popri.budget import planned_query
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.params.popri import Popri

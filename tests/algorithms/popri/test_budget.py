@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.algorithms.popri import planned_ledger as opened
-from fedtext.algorithms.popri import planned_query, release_private_mean, score_by_ballots
+from fedtext.algorithms.popri.ballots import score_by_ballots
+from fedtext.algorithms.popri.budget import planned_ledger as opened
+from fedtext.algorithms.popri.budget import planned_query
+from fedtext.algorithms.popri.release import release_private_mean
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier

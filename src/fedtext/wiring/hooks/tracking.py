@@ -26,9 +26,8 @@ from kedro.pipeline import Pipeline
 from pydantic import BaseModel
 
 from fedtext.datasets.models import PublicModelDataset
-from fedtext.wiring.config import active_data_root, active_loader, active_parameters
+from fedtext.wiring.config import active_data_root, active_parameters
 from fedtext.wiring.guard.catalog import dataset_classes, entry
-from fedtext.wiring.hooks import moved_records
 from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.hooks.nested_runs import NestedRuns
 
@@ -48,13 +47,6 @@ class TrackingHook:
         self._catalog: DataCatalog | None = None
         self._logged: set[str] = set()
         self._nested = NestedRuns()
-
-    @hook_impl(trylast=True)
-    def after_context_created(self) -> None:
-        """kedro-mlflow has opened its records: those of a data root that was moved are told where they lie now."""
-        if tracking_is_on():
-            loader = active_loader()
-            moved_records.follow(loader.tracking_root, loader["mlflow"])
 
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:

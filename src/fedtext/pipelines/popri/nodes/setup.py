@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms import popri as algorithm
+from fedtext.algorithms.popri.budget import planned_ledger, planned_query
+from fedtext.algorithms.popri.release import release_private_mean
+from fedtext.algorithms.popri.steps import matched_pool
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.encoder import Encoder
@@ -21,7 +23,7 @@ from fedtext.training.lora import TrainedAdapter
 
 def open_popri_ledger(population: Population, encoder: Encoder, popri: Popri, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
-    return algorithm.planned_ledger(population.training, popri, privacy, embedding_dim=encoder.dim)
+    return planned_ledger(population.training, popri, privacy, embedding_dim=encoder.dim)
 
 
 def release_mean_features(
@@ -33,10 +35,10 @@ def release_mean_features(
 ) -> tuple[np.ndarray, Ledger]:
     """The one release of `witness_*` and `mean_embedding` scoring: noised mean features per class."""
     samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
-    query = algorithm.planned_query(
+    query = planned_query(
         popri, ledger.declaration, ledger.population, embedding_dim=samples.features.shape[1], round_number=0
     )
-    return algorithm.release_private_mean(query, samples, popri, ledger, private_noise_key)
+    return release_private_mean(query, samples, popri, ledger, private_noise_key)
 
 
 def match_public_samples(public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri) -> np.ndarray:
@@ -44,7 +46,7 @@ def match_public_samples(public_embeddings: np.ndarray, released_mean: np.ndarra
     if popri.prompt_pool == "random":
         return np.arange(len(public_embeddings))
     size = max(len(public_embeddings) // 4, popri.pool_minimum)
-    return algorithm.matched_pool(public_embeddings, released_mean, popri, size)
+    return matched_pool(public_embeddings, released_mean, popri, size)
 
 
 def match_public_control(
@@ -52,7 +54,7 @@ def match_public_control(
 ) -> pd.DataFrame:
     """A control at the same price: the public samples that match the release best, as many as synthetic texts."""
     size = min(popri.synthetic_texts, len(public_samples))
-    return public_samples.iloc[algorithm.matched_pool(public_embeddings, released_mean, popri, size)]
+    return public_samples.iloc[matched_pool(public_embeddings, released_mean, popri, size)]
 
 
 def all_public_samples(public_samples: pd.DataFrame) -> np.ndarray:

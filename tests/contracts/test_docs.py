@@ -1,0 +1,233 @@
+"""What the pages say exists: links, commands, paths, functions; and lines that fit a screen."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+
+from audits.page import BEFORE, FAULTY, SOUND
+from fedtext.wiring.config import ProjectConfigLoader, active_parameters
+from tests.contracts.test_pipelines import registered
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "fedtext"
+GENERATED = {ROOT / "docs" / "audits.md", *(ROOT / "docs" / "reports").glob("*.md")}  # a program chose their lines
+PAGES = sorted(
+    {
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "conf/README.md", "data/README.md")),
+        *(ROOT / "docs").rglob("*.md"),
+    }
+)
+WIDTH = 100
+CODE = re.compile(r"`([^`\n]+)`")
+WHOLE = re.compile(r"fedtext(\.[A-Za-z_]\w*)+")
+PATH = re.compile(r"(src|tests|benchmarks|audits|conf|docs|notebooks)/[\w./*-]+")
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def lines(page: Path, *, fenced: bool = False) -> Iterator[str]:
+    """The lines outside of fenced code, or those inside."""
+    inside = False
+    for line in page.read_text("utf-8").splitlines():
+        if line.startswith("```"):
+            inside = not inside
+        elif inside == fenced:
+            yield line
+
+
+def prose(page: Path) -> str:
+    return "\n".join(lines(page))
+
+
+def in_code(page: Path) -> list[str]:
+    """What stands between single backticks."""
+    return CODE.findall(prose(page))
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that GitHub gives a page's headings."""
+    headings = [line.lstrip("#").strip().lower() for line in lines(page) if line.startswith("#")]
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in headings}
+
+
+def commands(page: Path) -> list[str]:
+    """Every `kedro run` of a page, joined where a backslash continues it, without comments."""
+    blocks = "\n".join(
+        [*lines(page, fenced=True), *(line.strip() for line in lines(page) if line.startswith("    kedro"))]
+    )
+    whole = re.sub(r"\\\n\s*", "", blocks).splitlines() + in_code(page)
+    return [line.strip() for line in whole if line.strip().startswith("kedro run")]
+
+
+@cache
+def known() -> tuple[frozenset[str], dict[str, object]]:
+    """Pipelines, and parameters with the globals, as conf/base has them."""
+    pipelines = frozenset(registered())
+    loader = ProjectConfigLoader.active
+    assert loader is not None
+    return pipelines, {**loader["globals"], **active_parameters()}
+
+
+def has(tree: object, path: list[str]) -> bool:
+    """Whether a parameter is there."""
+    for name in path:
+        if not isinstance(tree, dict) or name not in tree:
+            return False
+        tree = tree[name]
+    return True
+
+
+def faults(command: str) -> list[str]:
+    """What a `kedro run` names that is not there."""
+    pipelines, parameters = known()
+    words = shlex.split(command, comments=True)[2:]
+    found = []
+    for option, value in pairwise([*words, ""]):
+        if option in {"--pipelines", "--pipeline"} and value.isidentifier():
+            found += [name for name in value.split(",") if name not in pipelines]
+        elif option == "--env" and not (ROOT / "conf" / value).is_dir():
+            found.append(value)
+        elif option == "--params":
+            names = [part.partition("=")[0] for part in value.split(",") if "=" in part]
+            found += [name for name in names if not has(parameters, name.split("."))]
+    return found
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if target.startswith(("http://", "https://")):
+            continue
+        name, _, anchor = target.partition("#")
+        led = (page.parent / name).resolve() if name else page
+        assert led.exists(), target
+        assert not anchor or anchor in anchors(led), target
+
+
+@every_page
+def test_commands_name_what_exists(page: Path) -> None:
+    assert {command: faults(command) for command in commands(page) if faults(command)} == {}
+
+
+def strange(line: str) -> list[str]:
+    """What another command of a page names that is not there: a make target, a script, one of its options."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    words = shlex.split(line, comments=True)
+    if words[:1] == ["make"]:
+        return [word for word in words[1:] if word not in targets]
+    if words[:1] == ["python"] and len(words) > 1 and words[1].startswith("benchmarks/"):
+        script = ROOT / words[1]
+        if not script.exists():
+            return [words[1]]
+        text = script.read_text("utf-8")
+        return [word for word in words[2:] if word.startswith("--") and f'"{word}"' not in text]
+    return []
+
+
+@every_page
+def test_scripts_and_targets_exist(page: Path) -> None:
+    lines_of_code = [line.strip() for line in [*lines(page, fenced=True), *in_code(page)]]
+    said = [line for line in lines_of_code if line.startswith(("make ", "python benchmarks/"))]
+    assert {line: strange(line) for line in said if strange(line)} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("make tea", ["tea"]),
+        ("make test  # all of it", []),
+        ("python benchmarks/no_such.py", ["benchmarks/no_such.py"]),
+        ("python benchmarks/recovery.py --seed 5", ["--seed"]),
+        ("python benchmarks/recovery.py --seeds 5", []),
+    ],
+)
+def test_a_script_that_is_not_there_is_seen(line: str, missing: list[str]) -> None:
+    assert strange(line) == missing
+
+
+@every_page
+def test_paths_exist(page: Path) -> None:
+    named = {text for text in in_code(page) if PATH.fullmatch(text)}
+    assert [text for text in sorted(named) if not list(ROOT.glob(text.rstrip("/")))] == []
+
+
+def defined(name: str) -> bool:
+    """Whether a dotted name below the package is a module, or a name that its longest module's text defines."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        place = PACKAGE.joinpath(*parts[:end])
+        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        if file.exists():
+            text = file.read_text("utf-8")
+            return all(re.search(rf"\b(def|class) {part}\b|^\s*{part}\b.*[:=]", text, re.M) for part in parts[end:])
+    return False
+
+
+@every_page
+def test_full_names_of_the_package_exist(page: Path) -> None:
+    named = {text for text in in_code(page) if WHOLE.fullmatch(text)}
+    assert [text for text in sorted(named) if not defined(text.removeprefix("fedtext."))] == []
+
+
+def test_the_papers_page_names_functions_that_exist() -> None:
+    rooms = "|".join(sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()))
+    named = {
+        text
+        for text in in_code(ROOT / "docs" / "papers.md")
+        if re.fullmatch(rf"({rooms})(\.\w+)+", text) and not has(known()[1], text.split("."))
+    }
+    assert len(named) > 30
+    assert [text for text in sorted(named) if not defined(text)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["algorithms.popri.no_such_function", "privacy.ledger.Ledger.no_such", "nowhere.at_all"]
+)
+def test_a_name_that_is_nowhere_is_seen(name: str) -> None:
+    assert not defined(name)
+    assert defined("privacy.ledger.Ledger.spent")
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        ("kedro run --pipelines popry", ["popry"]),
+        ("kedro run --env laptop", ["laptop"]),
+        ("kedro run --params popri.round=3,privacy.epsilon=1", ["popri.round"]),
+        ("kedro run --env tiny --params data_root=DIR,corpus.source=table", []),
+    ],
+)
+def test_a_command_that_would_fail_is_seen(command: str, missing: list[str]) -> None:
+    assert faults(command) == missing
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in GENERATED], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_lines_fit(page: Path) -> None:
+    """Prose only: a table's row and a line of code cannot be wrapped, nor can one long word."""
+    long = [line for line in lines(page) if len(line) > WIDTH and not line.startswith(("|", "    ", "#"))]
+    assert [line for line in long if re.search(r"\S\s+\S", line.strip().lstrip("->*[0123456789. "))] == []
+
+
+def test_environments_are_told_apart() -> None:
+    """conf/README.md has a row for every folder of conf."""
+    folders = {path.name for path in (ROOT / "conf").iterdir() if path.is_dir() and not path.name.startswith(".")}
+    page = prose(ROOT / "conf" / "README.md")
+    assert {name for name in folders if f"| `{name}` |" not in page} == set()
+    assert all(
+        yaml.safe_load(path.read_text("utf-8")) is not None for path in (ROOT / "conf" / "base").glob("par*.yml")
+    )
+
+
+def test_the_audits_page_has_the_words_that_its_program_writes() -> None:
+    page = (ROOT / "docs" / "audits.md").read_text("utf-8")
+    assert all(part in page for part in (SOUND, FAULTY, BEFORE))
