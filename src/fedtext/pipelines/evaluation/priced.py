@@ -82,7 +82,7 @@ def _open(algorithm: str) -> str:
 def _opened(algorithm: str, conditions: int, features: bool) -> Node:
     given = {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
     return node(
-        partial(nodes.open_evaluation_ledger, algorithm=algorithm, conditions=conditions),
+        nodes.ledger_opener(algorithm, conditions),
         given | ({"encoder": "encoder"} if features else {}),
         _open(algorithm),
         name="open_evaluation_ledger",

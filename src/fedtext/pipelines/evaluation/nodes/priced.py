@@ -3,7 +3,7 @@
 Releases read private data and write sums of numbers; all that comes after them is post-processing of what is released.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,21 +35,21 @@ from fedtext.seeding import derived_seed
 Counts = dict[str, np.ndarray]
 
 
-def open_evaluation_ledger(
-    population: Population,
-    evaluation: Evaluation,
-    privacy: Privacy,
-    algorithm: str,
-    conditions: int,
-    encoder: Encoder | None = None,
-) -> Ledger:
-    """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
+def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
+    """The node that opens the test clients' ledger for what an algorithm is judged by, under so many conditions."""
 
-    Planned are the accuracies of `algorithm` under so many `conditions`, and with an `encoder` mean features first.
-    """
-    asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
-    asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation))
-    return evaluation_ledger(privacy, evaluation, population.test, asked)
+    def open_evaluation_ledger(
+        population: Population, evaluation: Evaluation, privacy: Privacy, encoder: Encoder | None = None
+    ) -> Ledger:
+        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
+
+        Planned are accuracies, and with an encoder mean features before them.
+        """
+        asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
+        asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation))
+        return evaluation_ledger(privacy, evaluation, population.test, asked)
+
+    return open_evaluation_ledger
 
 
 def release_test_features(
