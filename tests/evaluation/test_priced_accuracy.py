@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from fedtext.evaluation import priced_accuracy as priced
+from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.priced_accuracy import ReleasedCounts, accuracy_blocks, compare_released, joint_clip_norm
-from fedtext.evaluation.tested import accuracy_release, evaluation_ledger, noised_sum
+from fedtext.evaluation.tested import Asked, accuracy_release, evaluation_ledger
 from fedtext.federation.mechanism import summed_stddev
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.secure_sum import answer
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
@@ -40,16 +43,14 @@ def rows(said: Said, clip_norm: float = CLIP) -> dict[int, np.ndarray]:
 def released(said: Said, seed: int, *, epsilon: float = 1.0, clip_norm: float = CLIP) -> ReleasedCounts:
     correct, tokens, unit = said
     privacy = conf_base(Privacy, epsilon=epsilon, delta=1e-5, noise_seed=seed, aggregation="trusted")
-    ledger = evaluation_ledger(privacy, conf_base(Evaluation), len(np.unique(unit)), [RELEASE])
-    total, charged = noised_sum(
-        RELEASE,
-        accuracy_blocks(correct, tokens, unit, guess=GUESS, clip_norm=clip_norm),
-        unit,
-        dim=1 + 2 * len(correct),
-        clip_norm=joint_clip_norm(clip_norm),
-        ledger=ledger,
-        key=new_noise_key(seed),
-        public_digest="",
+    asked = Asked(RELEASE, 1 + 2 * len(correct), joint_clip_norm(clip_norm))
+    ledger = evaluation_ledger(privacy, conf_base(Evaluation), len(np.unique(unit)), [asked])
+    total, charged = answer(
+        asked.query_of(ledger),
+        lambda _: accuracy_blocks(correct, tokens, unit, guess=GUESS, clip_norm=clip_norm),
+        PrivateSamples.of_one_class(tokens[:, None], unit),
+        ledger,
+        new_noise_key(seed),
     )
     known = {"guess": GUESS, "noise": summed_stddev(charged), "clip_norm": clip_norm}
     return ReleasedCounts.of(total, tuple(correct), **known)
@@ -130,18 +131,18 @@ def test_without_noise_and_clip_the_counts_come_out_again() -> None:
 
 
 def test_the_share_of_the_gap_is_there_only_with_a_control_on_the_private_text() -> None:
-    assert compare_released(released(clients(300), 1), {})["gap_closed"] == {}
+    assert compare_released(released(clients(300), 1), {}, ACCURACY)["gap_closed"] == {}
     told = released(clients(2000, private=0.22), 1, clip_norm=40.0)
-    closed = compare_released(told, {})["gap_closed"]["synthetic"]
+    closed = compare_released(told, {}, ACCURACY)["gap_closed"]["synthetic"]
     assert closed["low"] < 4 / 12 < closed["high"]
     assert closed["high"] - closed["low"] < 0.3
-    none = compare_released(released(clients(300, private=0.05), 1), {})["gap_closed"]["synthetic"]
+    none = compare_released(released(clients(300, private=0.05), 1), {}, ACCURACY)["gap_closed"]["synthetic"]
     assert none["share"] is None
     assert "no gap" in none["reason"]
 
 
 def test_the_report_reads_it_as_it_reads_exact_counts() -> None:
-    found = compare_released(released(clients(1500), 2, clip_norm=20.0), {"synthetic": 60, "eps0": 0})
+    found = compare_released(released(clients(1500), 2, clip_norm=20.0), {"synthetic": 60, "eps0": 0}, ACCURACY)
     assert list(found["conditions"]) == list(NAMES)
     assert found["judged"] == "synthetic"
     assert found["conditions"]["public_control"]["texts"] is None
@@ -150,7 +151,9 @@ def test_the_report_reads_it_as_it_reads_exact_counts() -> None:
 
 def test_tokens_lost_in_the_noise_claim_nothing() -> None:
     empty: dict[str, Any] = {"guess": GUESS, "noise": 60.0, "clip_norm": CLIP}
-    found = compare_released(ReleasedCounts.of(np.array([-80.0, 50, 90, -70, 10, 10, 10]), NAMES, **empty), {})
+    found = compare_released(
+        ReleasedCounts.of(np.array([-80.0, 50, 90, -70, 10, 10, 10]), NAMES, **empty), {}, ACCURACY
+    )
     assert not any(gain["measurable"] for gain in found["gains"]["synthetic"].values())
     assert all(0 <= level["low"] <= level["top_1"] <= level["high"] <= 1 for level in found["conditions"].values())
 

@@ -205,10 +205,22 @@ def test_a_failed_run_stops_the_comparison_and_says_how_to_repeat_it(
 
 def test_an_algorithm_that_is_not_there_is_refused_before_any_run() -> None:
     compare = Compare.model_validate({"algorithms": "a", "seeds": "1", "entries": {"a": NOBODY}})
-    nothing = Claims(margin=0.1, judged={})
+    nothing = Claims(margin=0.1, measures=(), judged={})
     with pytest.raises(RunRefusedError, match=r"entries.a is of algorithm 'nobody': choose among popri"):
         checking(["popri"])(compare, nothing)
     assert checking(["nobody"])(compare, nothing)
+
+
+@pytest.mark.parametrize("own", [{"measures": "top_1 fud"}, {"judged": {"a": {"measures": "fud"}}}])
+def test_a_measure_that_is_not_there_is_refused_before_any_run(own: dict[str, Any]) -> None:
+    compare = Compare.model_validate(
+        {"algorithms": "a", "seeds": "1", "entries": {"a": {"algorithm": "popri", "params": {}}}}
+    )
+    said = {"says": "x", "better": "a", "worse": "eps0", "relation": "more"}
+    judged = {name: {**said, **claim} for name, claim in own.get("judged", {}).items()}
+    claims = Claims.model_validate({"margin": 0.1, "measures": "", **own, "judged": judged})
+    with pytest.raises(RunRefusedError, match="no measure is called 'fud'"):
+        checking(["popri"])(compare, claims)
 
 
 def result(entry: str, seed: int, level: float) -> dict[str, Any]:
@@ -233,8 +245,8 @@ def result(entry: str, seed: int, level: float) -> dict[str, Any]:
 
 def test_tables_figures_and_page_come_out_of_what_the_runs_handed_over(tmp_path: Path) -> None:
     results = [result(entry, seed, 0.1 + 0.01 * i + 0.001 * seed) for seed in (1, 2) for i, entry in enumerate(ENTRIES)]
-    claim = {"says": "the 5th is better", "better": "popri", "worse": "rank_7", "relation": "more"}
-    claims = Claims.model_validate({"margin": 0.1, "judged": {"rank": claim}})
+    claim = {"says": "the 5th is better", "better": "popri", "worse": "rank_7", "relation": "more", "measures": ""}
+    claims = Claims.model_validate({"margin": 0.1, "measures": "", "judged": {"rank": claim}})
     comparison, table1, text = nodes.tabulate(claims, conf_base(Privacy, epsilon=2.0, delta=1e-5), *results)
     seconds = [{"clients": {"popri.release": 200.0}, "server": {"popri.round_01.train": 3.0}} for _ in results]
     costs, table2 = nodes.tabulate_costs(*results, *seconds)
@@ -246,7 +258,7 @@ def test_tables_figures_and_page_come_out_of_what_the_runs_handed_over(tmp_path:
         dataset.save(figure)
         loaded.append(dataset.load())
     page = nodes.write_page(comparison, costs, *loaded)
-    assert comparison["claims"]["rank"]["accuracy"]["verdict"] == "not reproduced"
+    assert comparison["claims"]["rank"]["measured"]["top_1"]["verdict"] == "not reproduced"
     assert "all runs of seed 1" in text
     assert "4 different sets of releases" in text
     assert table1.count("\n") == 1 + 2 + 5

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from fedtext.evaluation.measures.known import of_sets
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
+from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_group
 
 
@@ -24,3 +26,19 @@ def active_form() -> Form:
     except ValidationError:
         return Form(priced=True, private_control=False)
     return Form(evaluation.is_priced(corpus), evaluation.has_private_control(corpus))
+
+
+def refuse_unknown_measures() -> None:
+    """Refuses an `evaluation.measures` that cannot be taken before any work.
+
+    Raises:
+        RunRefusedError: a name is nobody's, or no measure of sets of texts.
+    """
+    try:
+        names = Evaluation.model_validate(active_group("evaluation")).measures
+    except ValidationError:
+        return  # Kedro says what is wrong with the group
+    try:
+        of_sets(names)
+    except ValueError as error:
+        raise RunRefusedError(f"evaluation.measures: {error}") from None

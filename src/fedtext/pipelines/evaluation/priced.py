@@ -9,8 +9,7 @@ from functools import partial
 
 from kedro.pipeline import Node, node
 
-from fedtext.evaluation.tested import FEATURES, accuracy_release
-from fedtext.pipelines.evaluation.nodes import conditions, held_out
+from fedtext.pipelines.evaluation.nodes import figures, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
 from fedtext.pipelines.evaluation.tags import BUDGET, HELD_OUT, RELEASE
 
@@ -29,7 +28,7 @@ def opening() -> list[Node]:
             name="choose_own_samples",
         ),
         evaluation_node(
-            conditions.guess_accuracy,
+            nodes.guess_accuracy,
             ["on_device", "public_samples", "params:chunking", EVALUATION],
             GUESS,
             name="guess_accuracy",
@@ -44,7 +43,7 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
     embeddings = [f"{algorithm}_round_embeddings", f"{algorithm}_synthetic_embeddings", "public_embeddings"]
     held = ["private_test_sample", "private_test_embeddings", "public_embeddings", "private_noise_key"]
     return [
-        _opened(algorithm, FEATURES, accuracy_release(algorithm)),
+        _opened(algorithm, len(counts), features=True),
         place(
             nodes.release_test_features,
             [*held, _open(algorithm), EVALUATION],
@@ -61,7 +60,7 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
             tags=HELD_OUT,
         ),
         place(
-            nodes.draw_public_maps,
+            figures.draw_public_maps,
             embeddings,
             [f"{algorithm}_rounds_map_figure", f"{algorithm}_sets_map_figure"],
             name="draw_public_maps",
@@ -72,7 +71,7 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
 def of_model(algorithm: str, counts: dict[str, str]) -> list[Node]:
     """The release and the accuracies of an algorithm that makes a model."""
     made_from = {**TEXTS, "trained_model": f"{algorithm}_model"}
-    opened = _opened(algorithm, accuracy_release(algorithm))
+    opened = _opened(algorithm, len(counts), features=False)
     return [opened, *_accuracies(algorithm, counts, made_from, _open(algorithm))]
 
 
@@ -80,10 +79,11 @@ def _open(algorithm: str) -> str:
     return f"evaluation.{algorithm}.ledger_open"
 
 
-def _opened(algorithm: str, *planned: str) -> Node:
+def _opened(algorithm: str, conditions: int, features: bool) -> Node:
+    given = {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
     return node(
-        nodes.ledger_opener(*planned),
-        ["population", EVALUATION, PRIVACY],
+        nodes.ledger_opener(algorithm, conditions),
+        given | ({"encoder": "encoder"} if features else {}),
         _open(algorithm),
         name="open_evaluation_ledger",
         namespace=f"evaluation.{algorithm}",
