@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.ledger import Ledger, Release, most_units
+from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
+from fedtext.privacy.parties import most_units
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 
 NEGLIGIBLE = 1e-9  # nats of epsilon: far below the digits that any report shows
