@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from fedtext.federation.digest import digest
+from fedtext.federation.holders import declared_holders, local_stddev, most_draws, population_of
+from fedtext.federation.query import Query
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.factorisation import Factorisation
+from fedtext.privacy.ledger import Ledger, Part, Release, open_ledger
 from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
-from fedtext.privacy.parties import most_units
+from fedtext.privacy.parties import Party, most_units
+from fedtext.privacy.plan import priced_rate, priced_sampling
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 
 NEGLIGIBLE = 1e-9  # nats of epsilon: far below the digits that any report shows
@@ -19,14 +25,14 @@ _TERMS = 2**16  # of a bound's sum, added up one by one: a billion clients' woul
 
 @dataclass(frozen=True)
 class PlannedSum:
-    """One noisy sum. `release` is what the ledger will be charged; the rest is in grid points unless said otherwise.
+    """One noisy sum. `release` is what the ledger is charged; the rest is in grid points unless said otherwise.
 
-    `step` is the grid's (units of the sum), `stddev_on_grid` the deviation of one draw of noise, `draws` how many are
-    added (one, or one per client under local noise), `contributors` the most clients that may contribute.
+    `step` is the grid's (units of the sum), `stddev_on_grid` the deviation of one draw of noise, `draws` the most that
+    are added (one, or one a holder under local noise), `contributors` the most units that may contribute.
     """
 
+    query: Query
     release: Release
-    dim: int
     step: float
     stddev_on_grid: float
     draws: int
@@ -51,56 +57,97 @@ class PlannedSum:
             )
 
 
-def planned_sum(
+def planned_sum(query: Query, declaration: Privacy, population: int, parties: int | None = None) -> PlannedSum:
+    """What `fedtext.federation.secure_sum.answer` will do, and charge, for this query.
+
+    Under `secure` the noise drawn is wider by 1 / sqrt(honest_fraction): what is priced is left when the other shares
+    are missing. Noise, or a share of it, is added by each holder: by so many `parties`, or by whom the declaration says
+    (`fedtext.federation.holders`).
+
+    Raises:
+        ValueError: what `planned_release` refuses, or noise that cannot be drawn exactly.
+    """
+    release, step = planned_release(query, declaration, population), grid_step(query.clip_norm, query.dim)
+    stddev_on_grid = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
+    refuse_inexact(stddev_on_grid)
+    if declaration.aggregation == "secure":
+        shares = parties or declared_holders(declaration, population) or population
+        _refuse_coarse_shares(stddev_on_grid, shares, query.dim, query.name)
+    fixed = declaration.clients_per_round if declaration.sampling == "fixed_size" else None
+    return PlannedSum(
+        query=query,
+        release=release,
+        step=step,
+        stddev_on_grid=stddev_on_grid,
+        draws=most_draws(declaration, population, parties),
+        contributors=fixed or most_units(declaration, population),
+    )
+
+
+def planned_release(
+    query: Query, declaration: Privacy, population: int, correlation: Factorisation | None = None
+) -> Release:
+    """What the ledger is opened for and, once the query is asked, charged: the one place where a release is written.
+
+    Sensitivity is the L2 norm one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
+    `noise_multiplier` times that, so the multiplier asked for is the multiplier kept. Under `local` the server sees
+    each message and who sent it, so a message is priced alone and client sampling amplifies nothing. With a
+    `correlation` one release, of round 0, pays for all its rounds: a unit moves all weighted sums together by at most
+    `correlation.sensitivity` times its largest contribution.
+
+    Raises:
+        ValueError: `noise_multiplier` is not positive and finite, `clip_norm` or `dim` makes no grid, or more units are
+            to be asked than there are.
+    """
+    if not (query.noise_multiplier > 0 and math.isfinite(query.noise_multiplier)):
+        raise ValueError(f"noise_multiplier {query.noise_multiplier} of {query.name}: it must be positive and finite")
+    step = grid_step(query.clip_norm, query.dim)
+    sensitivity = adjusted_sensitivity(query.clip_norm, step, query.dim)
+    moved = 1.0 if correlation is None else correlation.sensitivity
+    words = _described(declaration, step)
+    return Release(
+        name=query.name,
+        round=query.round if correlation is None else 0,
+        mechanism=words if correlation is None else f"{words}; {_correlated(correlation)}",
+        sensitivity=sensitivity * moved,
+        noise_stddev=query.noise_multiplier * sensitivity * moved,
+        sampling=priced_sampling(declaration),
+        rate=priced_rate(declaration, population),
+        unit=declaration.unit,
+        rounds=1 if correlation is None else correlation.rounds,
+        non_negative=query.non_negative,
+        parties=query.parties,
+    )
+
+
+def opened_ledger(
+    queries: Iterable[Query],
     declaration: Privacy,
     population: int,
     *,
-    dim: int,
-    clip_norm: float,
-    noise_multiplier: float,
-    name: str,
-    round: int,
-) -> PlannedSum:
-    """What `private_sum` will do, and charge, with these arguments.
+    part: Part = "train",
+    parties: Sequence[Party] = (),
+) -> Ledger:
+    """An empty ledger for `population` units, after checking that the answers to these queries fit the budgets.
 
-    Sensitivity is the L2 norm one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
-    `noise_multiplier` times that, so the multiplier asked for is the multiplier kept. Under `secure` the noise drawn is
-    wider by 1 / sqrt(honest_fraction): what is priced is left when the other shares are missing. Under `local` the
-    server sees each message and who sent it, so a message is priced alone and client sampling amplifies nothing.
+    Args:
+        queries: All that may be asked.
+        declaration: The run's.
+        population: The public number of units; with parties the sum of theirs.
+        part: Whose data.
+        parties: All holders of the units, if the ledger tells them apart.
 
     Raises:
-        ValueError: `noise_multiplier` is not positive and finite, or `clip_norm` or `dim` makes no grid.
+        BudgetExceeded: they would overdraw one.
+        ValueError: a query that cannot be answered, or a declaration that means nothing for so many units.
     """
-    if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
-        raise ValueError(f"noise_multiplier {noise_multiplier} of {name}: it must be positive and finite")
-    local = declaration.aggregation == "local"
-    sampling = "full" if local else declaration.sampling
-    per_round = population if declaration.sampling == "full" else declaration.clients_per_round or population
-    widening = noise_widening(declaration)
-    step = grid_step(clip_norm, dim)
-    sensitivity = adjusted_sensitivity(clip_norm, step, dim)
-    release = Release(
-        name=name,
-        round=round,
-        mechanism=_described(declaration, step, widening),
-        sensitivity=sensitivity,
-        noise_stddev=noise_multiplier * sensitivity,
-        sampling=sampling,
-        rate=1.0 if sampling == "full" else per_round / population,
-        unit=declaration.unit,
-    )
-    stddev_on_grid = covering_stddev(release.noise_stddev / step * widening)
-    refuse_inexact(stddev_on_grid)
-    if declaration.aggregation == "secure":
-        _refuse_coarse_shares(stddev_on_grid, population, dim, name)
-    return PlannedSum(
-        release=release,
-        dim=dim,
-        step=step,
-        stddev_on_grid=stddev_on_grid,
-        draws=most_units(declaration, population) if local else 1,
-        contributors=per_round if declaration.sampling == "fixed_size" else most_units(declaration, population),
-    )
+    planned = [
+        planned_release(
+            query, declaration, population if query.parties is None else population_of(parties, query.parties)
+        )
+        for query in queries
+    ]
+    return open_ledger(declaration, population, planned, part=part, parties=parties)
 
 
 def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
@@ -122,21 +169,29 @@ def summed_stddev(ledger: Ledger) -> float:
     """Standard deviation of the noise in each coordinate of the sum that was released last.
 
     The ledger prices what may be relied on: one message's noise under `local`, what is left without the missing shares
-    under `secure`. The sum carries more: that of every client asked, or of every share.
+    under `secure`. The sum carries more: that of every holder that sends, or of every share.
     """
-    declaration, release = ledger.declaration, ledger.releases[-1]
-    if declaration.aggregation == "local":
-        asked = declaration.clients_per_round if declaration.sampling != "full" else None
-        return release.noise_stddev * math.sqrt(asked or ledger.population)
-    return release.noise_stddev * noise_widening(declaration)
+    if ledger.declaration.aggregation == "local":
+        return local_stddev(ledger)
+    return ledger.releases[-1].noise_stddev * noise_widening(ledger.declaration)
 
 
-def _described(declaration: Privacy, step: float, widening: float) -> str:
+def _described(declaration: Privacy, step: float) -> str:
     """The mechanism in words, for the ledger and the privacy report."""
+    widening = noise_widening(declaration)
     words = f"exact discrete Gaussian, {declaration.aggregation} aggregation, grid step 2^{math.frexp(step)[1] - 1}"
     if widening > 1:
         words += f", noise {widening:.4g} times wider for an honest fraction of {declaration.honest_fraction}"
     return words
+
+
+def _correlated(factorisation: Factorisation) -> str:
+    """For the ledger; the digest of the weights makes two runs with different weights two releases."""
+    return (
+        f"correlated across {factorisation.rounds} rounds, of which a unit takes part in at most "
+        f"{factorisation.participations}, at least {factorisation.separation} apart (weights "
+        f"{digest(factorisation.weights)[:12]} of step {factorisation.weight_step:g})"
+    )
 
 
 def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:

@@ -3,7 +3,7 @@
 Releases read private data and write sums of numbers; all that comes after them is post-processing of what is released.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,15 @@ from plotly.graph_objects import Figure
 from fedtext.evaluation import priced_accuracy as accuracy
 from fedtext.evaluation import priced_distances as distances
 from fedtext.evaluation.distribution import fit_pca
-from fedtext.evaluation.tested import FEATURES, evaluation_ledger, noised_sum, unit_of_samples
+from fedtext.evaluation.tested import FEATURES, Asked, accuracy_release, evaluation_ledger, unit_of_samples
+from fedtext.federation.blocks import Block
+from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.population import Population
-from fedtext.federation.secure_sum import digest
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.secure_sum import answer
+from fedtext.federation.units import unit_codes
+from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
@@ -31,14 +36,21 @@ from fedtext.seeding import derived_seed
 Counts = dict[str, np.ndarray]
 
 
-def ledger_opener(*planned: str) -> Callable[[Population, Evaluation, Privacy], Ledger]:
-    """The node that opens the test clients' ledger for releases of these names."""
+def open_evaluation_ledger(
+    population: Population,
+    evaluation: Evaluation,
+    privacy: Privacy,
+    algorithm: str,
+    conditions: int,
+    encoder: Encoder | None = None,
+) -> Ledger:
+    """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
 
-    def open_evaluation_ledger(population: Population, evaluation: Evaluation, privacy: Privacy) -> Ledger:
-        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised."""
-        return evaluation_ledger(privacy, evaluation, population.test, planned)
-
-    return open_evaluation_ledger
+    Planned are the accuracies of `algorithm` under so many `conditions`, and with an `encoder` mean features first.
+    """
+    asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
+    asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation))
+    return evaluation_ledger(privacy, evaluation, population.test, asked)
 
 
 def release_test_features(
@@ -50,16 +62,14 @@ def release_test_features(
     evaluation: Evaluation,
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of the mean features of their held-out text."""
-    unit, phi = _units(private_test_sample, ledger.declaration), _feature_map(public_embeddings, evaluation)
-    return noised_sum(
-        FEATURES,
-        distances.mean_feature_blocks(private_test_embeddings, unit, phi),
-        unit,
-        dim=phi.dim,
-        clip_norm=distances.CLIP_NORM,
-        ledger=ledger,
-        key=private_noise_key,
-        public_digest=digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed])),
+    phi = _feature_map(public_embeddings, evaluation)
+    query = Asked(FEATURES, phi.dim, distances.CLIP_NORM).query_of(ledger)
+    return answer(
+        query.about(digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed]))),
+        lambda held: distances.mean_feature_blocks(held.features, held.unit, phi),
+        PrivateSamples.of_one_class(private_test_embeddings, *_held(private_test_sample, ledger.declaration)),
+        ledger,
+        private_noise_key,
     )
 
 
@@ -72,18 +82,22 @@ def release_accuracy(
     **conditions: Counts,
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
-    unit, clip_norm = _units(private_test_sample, ledger.declaration), evaluation.clip_norm
-    correct = {name: counts["correct"][:, 0] for name, counts in conditions.items()}
-    tokens = next(iter(conditions.values()))["tokens"]
-    return noised_sum(
-        (ledger.planned or ())[-1].name,
-        accuracy.accuracy_blocks(correct, tokens, unit, guess=guess["top_1"], clip_norm=clip_norm),
-        unit,
-        dim=1 + 2 * len(conditions),
-        clip_norm=accuracy.joint_clip_norm(clip_norm),
-        ledger=ledger,
-        key=private_noise_key,
-        public_digest=digest(np.asarray([guess["top_1"], clip_norm])),
+    clip_norm = evaluation.clip_norm
+    names, tokens = tuple(conditions), next(iter(conditions.values()))["tokens"]
+    counted = np.column_stack([tokens, *(counts["correct"][:, 0] for counts in conditions.values())])
+    query = _accuracy_asked((ledger.planned or ())[-1].name, len(names), evaluation).query_of(ledger)
+
+    def said(held: PrivateSamples) -> Iterator[Block]:
+        tokens, *correct = held.features.T
+        counts = dict(zip(names, correct, strict=True))
+        return accuracy.accuracy_blocks(counts, tokens, held.unit, guess=guess["top_1"], clip_norm=clip_norm)
+
+    return answer(
+        query.about(digest(np.asarray([guess["top_1"], clip_norm]))),
+        said,
+        PrivateSamples.of_one_class(counted, *_held(private_test_sample, ledger.declaration)),
+        ledger,
+        private_noise_key,
     )
 
 
@@ -148,9 +162,18 @@ def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]
     return privacy_report(ledger, history=release_history)
 
 
-def _units(private_test_sample: pd.DataFrame, privacy: Privacy) -> np.ndarray:
+def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarray, np.ndarray | None]:
     ids, texts = private_test_sample["client_id"].tolist(), private_test_sample["text"].tolist()
-    return unit_of_samples(ids, texts, privacy)
+    return unit_of_samples(ids, texts, privacy), unit_codes(ids) if privacy.unit == "record" else None
+
+
+def _features_asked(embedding_dim: int, evaluation: Evaluation) -> Asked:
+    width = distances.feature_width(embedding_dim, features=evaluation.random_features, axes=evaluation.main_axes)
+    return Asked(FEATURES, width, distances.CLIP_NORM)
+
+
+def _accuracy_asked(name: str, conditions: int, evaluation: Evaluation) -> Asked:
+    return Asked(name, 1 + 2 * conditions, accuracy.joint_clip_norm(evaluation.clip_norm))
 
 
 def _feature_map(public_embeddings: np.ndarray, evaluation: Evaluation) -> distances.FeatureMap:
