@@ -20,6 +20,7 @@ from fedtext.params.generation import Sampler
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import CausalTraining
 from fedtext.privacy.noise import new_noise_key
+from fedtext.system.refusal import RunRefusedError
 from tests.pipelines.conftest import ON_DEVICE, HashEncoder, Kept, configure, made_up
 
 TABLE = {"source": "table", "path": "mine.csv"}
@@ -64,6 +65,12 @@ def test_the_control_on_private_text_is_an_explicit_choice() -> None:
     graph = job(TABLE, private_control=True)["popri"]
     reader = next(node for node in graph.nodes if node.name == "evaluation.popri.release_accuracy")
     assert CONTROL in reader.inputs
+
+
+@pytest.mark.parametrize(("names", "said"), [("fid fud", "no measure is called 'fud'"), ("top_1", "taken in any case")])
+def test_a_measure_of_sets_that_is_not_there_is_refused_before_any_work(names: str, said: str) -> None:
+    with pytest.raises(RunRefusedError, match=f"evaluation.measures: .*{said}"):
+        job({}, measures=names)
 
 
 def table(count: int, clients: int, seed: int) -> pd.DataFrame:
@@ -119,6 +126,9 @@ def test_both_releases_are_charged_to_the_test_clients_and_reported(priced: dict
     assert [release["name"] for release in report["releases"]] == ["evaluation.features", "evaluation.popri.accuracy"]
     assert 1.99 < report["epsilon"] <= 2.0 * (1 + 1e-9)
     assert report["population"] == 64
+    charged = priced["evaluation.popri.ledger_final"]
+    assert charged.releases == charged.planned
+    assert charged.releases[0].sensitivity < 1.001 < 12 < charged.releases[1].sensitivity  # each under its own clip
 
 
 def test_only_sums_of_numbers_leave_the_releases(priced: dict[str, Any]) -> None:
@@ -134,7 +144,9 @@ def test_what_is_made_of_the_sums_is_what_the_report_reads(priced: dict[str, Any
     assert accuracy["gap_closed"] == {}
     assert [row["adapter"] for row in distances["rounds"]] == [0, 1]
     assert distances["sets"]["synthetic"]["fid"] is None
-    written = json.dumps([accuracy, distances], allow_nan=False)
+    alone = priced["popri_texts_alone"]["sets"]
+    assert list(alone) == ["public_control", "untuned_control", "synthetic"]
+    written = json.dumps([accuracy, distances, alone], allow_nan=False)
     assert not any(text in written for text in priced["private_test"]["text"])
 
 
@@ -153,7 +165,7 @@ def test_a_model_is_judged_by_its_accuracy_alone_at_the_whole_budget(tmp_path: P
         Privacy(epsilon=2.0, delta=1e-5),
         Population.declared(500, validation_share=0.1, test_share=0.2),
     )
-    opened = nodes.ledger_opener("evaluation.dp_fedavg.accuracy")(population, Evaluation(), privacy)
+    opened = nodes.ledger_opener("dp_fedavg", 3)(population, Evaluation(), privacy)
     ledger = opened.charge(opened.planned[0])
     assert ledger.spent() == pytest.approx(2.0, rel=1e-6)
     sums = np.array([2e3, 300.0, 200.0, 100.0, 900.0, 900.0, 900.0])

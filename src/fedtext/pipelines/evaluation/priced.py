@@ -9,7 +9,7 @@ from functools import partial
 
 from kedro.pipeline import Node, node
 
-from fedtext.pipelines.evaluation.nodes import conditions, held_out
+from fedtext.pipelines.evaluation.nodes import figures, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
 from fedtext.pipelines.evaluation.tags import BUDGET, HELD_OUT, RELEASE
 
@@ -28,7 +28,7 @@ def opening() -> list[Node]:
             name="choose_own_samples",
         ),
         evaluation_node(
-            conditions.guess_accuracy,
+            nodes.guess_accuracy,
             ["on_device", "public_samples", "params:chunking", EVALUATION],
             GUESS,
             name="guess_accuracy",
@@ -60,7 +60,7 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
             tags=HELD_OUT,
         ),
         place(
-            nodes.draw_public_maps,
+            figures.draw_public_maps,
             embeddings,
             [f"{algorithm}_rounds_map_figure", f"{algorithm}_sets_map_figure"],
             name="draw_public_maps",
@@ -82,7 +82,7 @@ def _open(algorithm: str) -> str:
 def _opened(algorithm: str, conditions: int, features: bool) -> Node:
     given = {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
     return node(
-        partial(nodes.open_evaluation_ledger, algorithm=algorithm, conditions=conditions),
+        nodes.ledger_opener(algorithm, conditions),
         given | ({"encoder": "encoder"} if features else {}),
         _open(algorithm),
         name="open_evaluation_ledger",

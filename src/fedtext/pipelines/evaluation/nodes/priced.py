@@ -3,17 +3,18 @@
 Releases read private data and write sums of numbers; all that comes after them is post-processing of what is released.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from plotly.graph_objects import Figure
 
 from fedtext.evaluation import priced_accuracy as accuracy
 from fedtext.evaluation import priced_distances as distances
-from fedtext.evaluation.distribution import fit_pca
+from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
+from fedtext.evaluation.next_token import next_token_accuracy
+from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.evaluation.tested import FEATURES, Asked, accuracy_release, evaluation_ledger, unit_of_samples
 from fedtext.federation.blocks import Block
 from fedtext.federation.digest import digest
@@ -23,34 +24,45 @@ from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import answer
 from fedtext.federation.units import unit_codes
 from fedtext.models.encoder import Encoder
-from fedtext.params.corpus import Corpus
+from fedtext.models.language_model import LanguageModel
+from fedtext.params.conditions import EPS0, PRIVATE, TRAINED_MODEL
+from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import privacy_report
 from fedtext.privacy.spending import Spent
-from fedtext.reporting.figures_pca import pca_panels, shown_rounds
 from fedtext.seeding import derived_seed
 
 Counts = dict[str, np.ndarray]
 
 
-def open_evaluation_ledger(
-    population: Population,
-    evaluation: Evaluation,
-    privacy: Privacy,
-    algorithm: str,
-    conditions: int,
-    encoder: Encoder | None = None,
-) -> Ledger:
-    """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
+def guess_accuracy(
+    on_device: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
+) -> dict[str, float]:
+    """The public model's accuracy on public text: what test clients take for granted, to say less."""
+    model, tokenizer = on_device.load()
+    texts = evenly_spaced(public_samples["text"].tolist(), evaluation.texts)
+    found = next_token_accuracy(model.float(), tokenizer, texts, length=chunking.length, top=(1,))
+    return {ACCURACY.name: found[ACCURACY.name]}
 
-    Planned are the accuracies of `algorithm` under so many `conditions`, and with an `encoder` mean features first.
-    """
-    asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
-    asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation))
-    return evaluation_ledger(privacy, evaluation, population.test, asked)
+
+def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
+    """The node that opens the test clients' ledger for what an algorithm is judged by, under so many conditions."""
+
+    def open_evaluation_ledger(
+        population: Population, evaluation: Evaluation, privacy: Privacy, encoder: Encoder | None = None
+    ) -> Ledger:
+        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
+
+        Planned are accuracies, and with an encoder mean features before them.
+        """
+        asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
+        asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation))
+        return evaluation_ledger(privacy, evaluation, population.test, asked)
+
+    return open_evaluation_ledger
 
 
 def release_test_features(
@@ -83,19 +95,20 @@ def release_accuracy(
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
     clip_norm = evaluation.clip_norm
-    names, tokens = tuple(conditions), next(iter(conditions.values()))["tokens"]
-    counted = np.column_stack([tokens, *(counts["correct"][:, 0] for counts in conditions.values())])
-    query = _accuracy_asked((ledger.planned or ())[-1].name, len(names), evaluation).query_of(ledger)
+    counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
+    tokens = next(iter(counted.values())).denominator
+    said = np.column_stack([tokens, *(counts.numerator for counts in counted.values())])
+    query = _accuracy_asked((ledger.planned or ())[-1].name, len(counted), evaluation).query_of(ledger)
 
-    def said(held: PrivateSamples) -> Iterator[Block]:
+    def blocks_of(held: PrivateSamples) -> Iterator[Block]:
         tokens, *correct = held.features.T
-        counts = dict(zip(names, correct, strict=True))
-        return accuracy.accuracy_blocks(counts, tokens, held.unit, guess=guess["top_1"], clip_norm=clip_norm)
+        own = dict(zip(counted, correct, strict=True))
+        return accuracy.accuracy_blocks(own, tokens, held.unit, guess=guess[ACCURACY.name], clip_norm=clip_norm)
 
     return answer(
-        query.about(digest(np.asarray([guess["top_1"], clip_norm]))),
-        said,
-        PrivateSamples.of_one_class(counted, *_held(private_test_sample, ledger.declaration)),
+        query.about(digest(np.asarray([guess[ACCURACY.name], clip_norm]))),
+        blocks_of,
+        PrivateSamples.of_one_class(said, *_held(private_test_sample, ledger.declaration)),
         ledger,
         private_noise_key,
     )
@@ -114,12 +127,12 @@ def compare_released_accuracies(
 
     `texts` are the tables that conditions were trained on; `trained_model` is what an algorithm made instead of text.
     """
-    sizes: dict[str, int | None] = {"eps0": 0}
+    sizes: dict[str, int | None] = {EPS0.name: 0}
     sizes |= {name: min(evaluation.texts, len(table)) for name, table in texts.items()}
-    sizes |= {} if trained_model is None else {"trained_model": 0}
-    sizes |= {"private": None} if evaluation.has_private_control(corpus) else {}
-    known = {"guess": guess["top_1"], "noise": summed_stddev(ledger), "clip_norm": evaluation.clip_norm}
-    return accuracy.compare_released(accuracy.ReleasedCounts.of(sums, tuple(sizes), **known), sizes)
+    sizes |= {} if trained_model is None else {TRAINED_MODEL.name: 0}
+    sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
+    known = {"guess": guess[ACCURACY.name], "noise": summed_stddev(ledger), "clip_norm": evaluation.clip_norm}
+    return accuracy.compare_released(accuracy.ReleasedCounts.of(sums, tuple(sizes), **known), sizes, ACCURACY)
 
 
 def measure_released_distances(
@@ -143,18 +156,6 @@ def measure_released_distances(
         "sets": sets,
         "floor": floor,
     }
-
-
-def draw_public_maps(
-    round_embeddings: dict[str, np.ndarray], synthetic_embeddings: np.ndarray, public_embeddings: np.ndarray
-) -> tuple[Figure, Figure]:
-    """The maps of `draw_embedding_maps` on the plane of the public texts, without held-out text."""
-    sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
-    plane = fit_pca(public_embeddings)
-    return (
-        pca_panels("Candidates over the rounds", shown_rounds(round_embeddings), None, None, plane),
-        pca_panels("Synthetic and public texts", sets, None, None, plane),
-    )
 
 
 def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]) -> dict[str, Any]:
