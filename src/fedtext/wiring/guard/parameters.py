@@ -32,6 +32,7 @@ DECLARED = (
     "models.on_device",
     "models.encoder",
     "models.masked",
+    "models.chunk_tokenizer",
     "old",  # largefedbench_diff
     "new",
     "data_root",
