@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufffd]")
 
 
-def clean_samples(
-    texts: Sequence[str], form: PromptForm, tokenizer: PreTrainedTokenizerBase, length: int
-) -> list[str]:
+def clean_samples(texts: Sequence[str], form: PromptForm, tokenizer: PreTrainedTokenizerBase, length: int) -> list[str]:
     """The sample in each raw response: what `form` cuts out, without unprintable characters, `length` tokens.
 
     The cut is by character offsets, as in `corpora.chunking`, so no text is re-rendered. A response that holds no

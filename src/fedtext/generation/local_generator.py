@@ -29,8 +29,8 @@ class LocalGenerator(LanguageModel):
     @property
     def identity(self) -> str:
         """Source, adapter and temperature, as far as they are set."""
-        told = [self.source, self.adapter and f"adapter {self.adapter.name}"]
-        return ", ".join([*filter(None, told), *([f"temperature {self.temperature:g}"] if self.temperature else [])])
+        adapter = f", adapter {self.adapter.name}" if self.adapter else ""
+        return f"{self.source}{adapter}" + (f", temperature {self.temperature:g}" if self.temperature else "")
 
     def length_tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer in whose tokens lengths are counted."""

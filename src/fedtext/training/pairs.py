@@ -57,7 +57,9 @@ def tokenised(pairs: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, end: str 
 
     prompts = tokenizer(list(pairs["prompt"]))["input_ids"]
     chosen, rejected = (
-        tokenizer([p + completion(text, end) for p, text in zip(pairs["prompt"], pairs[side], strict=True)])["input_ids"]
+        tokenizer([p + completion(text, end) for p, text in zip(pairs["prompt"], pairs[side], strict=True)])[
+            "input_ids"
+        ]
         for side in ("chosen", "rejected")
     )
     rows: list[TokenisedPair] = []

@@ -57,7 +57,9 @@ def train_preferences(
 ) -> tuple[TrainedAdapter, list[dict[str, float]]]:
     """Train an adapter on `pairs` (prompt, chosen, rejected), a fresh one or on from the adapter saved in `previous`.
 
-    `end` ends every completion, so that a response's end is learned (`TrainableGenerator.ending`). Equal inputs give equal bytes on one machine (on a GPU as far as its kernels are deterministic).
+    `end` ends every completion, so that a response's end is learned (`TrainableGenerator.ending`).
+
+    Equal inputs give equal bytes on one machine (on a GPU as far as its kernels are deterministic).
 
     Returns the adapter and one entry per step: loss, margin, chosen and rejected reward, accuracy (share of pairs with
     chosen above rejected), chosen and rejected log-probability (nats, summed over a completion, mean over the batch),

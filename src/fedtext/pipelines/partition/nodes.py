@@ -30,7 +30,9 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
     return private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
 
 
-def chunk_private_records(private_clients: pd.DataFrame, chunk_tokenizer: Tokenizer, chunking: Chunking) -> pd.DataFrame:
+def chunk_private_records(
+    private_clients: pd.DataFrame, chunk_tokenizer: Tokenizer, chunking: Chunking
+) -> pd.DataFrame:
     """Every client's samples: successive spans of `chunking.length` tokens of `chunk_tokenizer`."""
     return sample_records(private_clients, chunk_tokenizer.load(), chunking)
 
