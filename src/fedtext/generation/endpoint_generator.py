@@ -18,6 +18,7 @@ from fedtext.models.language_model import Tokenizer
 from fedtext.models.patience import patiently
 from fedtext.params.generation import Sampler
 from fedtext.seeding import derived_seed
+from fedtext.system.errors import InvalidValueError
 from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
@@ -72,22 +73,29 @@ class EndpointGenerator:
             EndpointError: The server does not answer, or refuses; what it said stands in the message.
         """
         if responses < 1:
-            raise ValueError(f"{responses} responses a prompt asked: ask for at least 1")
+            raise InvalidValueError(f"{responses} responses a prompt asked: ask for at least 1")
         ask = self._asking(chat=chat, stop=stop, sampler=sampler)
+
+        failed = threading.Event()  # after an error nothing further is asked
 
         def respond(number: int) -> list[str]:
             texts: list[str] = []
-            while len(texts) < responses:
-                own_seed = derived_seed(seed, "endpoint", number, len(texts)) % LARGEST_SEED
-                texts += ask(requests[number], responses - len(texts), own_seed)
+            try:
+                while len(texts) < responses and not failed.is_set():
+                    own_seed = derived_seed(seed, "endpoint", number, len(texts)) % LARGEST_SEED
+                    texts += ask(requests[number], responses - len(texts), own_seed)
+            except BaseException:
+                failed.set()
+                raise
             return texts[:responses]
 
         with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
             answers = [pool.submit(respond, number) for number in range(len(requests))]
             try:
                 return [answer.result() for answer in progress(answers, label, unit="prompt", total=len(answers))]
-            finally:
-                pool.shutdown(cancel_futures=True)  # after an error nothing further is asked
+            except BaseException:  # an interruption too: do not wait for the rest
+                failed.set()
+                raise
 
     def _asking(self, *, chat: bool, stop: str | None, sampler: Sampler) -> Callable[[str, int, int], list[str]]:
         """A function of request, number of responses and seed; it gives one response at least."""

@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol
 
 from fedtext.generation.prompts import SAMPLE_MARKER, heading, sample_list
 from fedtext.params.generation import PromptName
+from fedtext.system.errors import InvalidValueError
 
 EXAMPLE = re.compile(r"^\s*Example \d+:\s*|\n\s*Example \d+:")
 ANYTHING = "texts"
@@ -112,7 +113,9 @@ class Labelled:
             ValueError: No class is named.
         """
         if label is None:
-            raise ValueError("a labelled prompt names a class and none is declared: declare labels, or set prompt=list")
+            raise InvalidValueError(
+                "a labelled prompt names a class and none is declared: declare labels, or set prompt=list"
+            )
         of_topic = f"Topic: {topic}\n" if topic else ""
         intro = f"{self.description[:1].upper()}{self.description[1:]}.\n\n" if self.description else ""
         head = f"Class: {label}\n{of_topic}Text:"

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms import pe as algorithm
+from fedtext.algorithms.pe.cost import communication
+from fedtext.algorithms.pe.expansion import seed_prompts
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import written_by_round
 from fedtext.federation.population import Population
@@ -22,7 +23,7 @@ from fedtext.seeding import derived_seed
 
 def draw_seed_prompts(public_samples: pd.DataFrame, evolution: Pe, *survivors: pd.DataFrame) -> pd.DataFrame:
     """Few-shot prompts of the expansion: three survivors each, of any round."""
-    return algorithm.seed_prompts(public_samples, survivors, evolution)
+    return seed_prompts(public_samples, survivors, evolution)
 
 
 def expand_seeds(generator: Generator, prompts: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
@@ -68,7 +69,7 @@ def count_votes_exchanged(
 ) -> dict[str, Any]:
     """This run's row of Table 2."""
     width = candidate_embeddings.shape[1]
-    return algorithm.communication(evolution, privacy, population.training, embedding_dim=width).model_dump()
+    return communication(evolution, privacy, population.training, embedding_dim=width).model_dump()
 
 
 def hand_over(ledger: Ledger, *survivors: pd.DataFrame) -> tuple[Ledger, pd.DataFrame]:
