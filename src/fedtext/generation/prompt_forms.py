@@ -113,9 +113,7 @@ class Labelled:
             ValueError: No class is named.
         """
         if label is None:
-            raise InvalidValueError(
-                "a labelled prompt names a class and none is declared: declare labels, or set prompt=list"
-            )
+            raise InvalidValueError("a labelled prompt needs a class: declare labels, or set generation.prompt=list")
         of_topic = f"Topic: {topic}\n" if topic else ""
         intro = f"{self.description[:1].upper()}{self.description[1:]}.\n\n" if self.description else ""
         head = f"Class: {label}\n{of_topic}Text:"
