@@ -12,8 +12,8 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.evaluation import priced
-from fedtext.pipelines.evaluation.form import active_form
-from fedtext.pipelines.evaluation.nodes import conditions, distances, held_out
+from fedtext.pipelines.evaluation.form import active_form, refuse_unknown_measures
+from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out
 from fedtext.pipelines.evaluation.tags import HELD_OUT
 
 SETTINGS = ["params:chunking", "params:evaluation"]
@@ -21,6 +21,7 @@ SETTINGS = ["params:chunking", "params:evaluation"]
 
 def controls_pipeline() -> Pipeline:
     """What every algorithm is compared with, and the held-out samples' embeddings."""
+    refuse_unknown_measures()
     form = active_form()
     scored = partial(_scored, place="evaluation")
     controls = [
@@ -32,7 +33,7 @@ def controls_pipeline() -> Pipeline:
             namespace="evaluation",
         ),
         node(
-            distances.embed_test_samples,
+            held_out.embed_test_samples,
             ["private_test_sample", "encoder"],
             "private_test_embeddings",
             name="embed_test_samples",
@@ -58,6 +59,7 @@ def text_pipeline(algorithm: str, *, matched: bool = False) -> Pipeline:
     place = f"evaluation.{algorithm}"
     scored = [_scored(name, conditions.score_texts, [judged[name]], counts[name], place) for name in judged]
     controls, form = _controls(), active_form()
+    scored.append(_texts(algorithm, judged))
     if form.priced:
         return Pipeline([*scored, *priced.of_texts(algorithm, controls | counts, judged)])
     return Pipeline([*scored, _comparison(algorithm, controls | counts), *_distances(algorithm)])
@@ -109,12 +111,23 @@ def _scored(
 
 def _comparison(algorithm: str, counts: dict[str, str]) -> Node:
     return node(
-        conditions.compare_accuracies,
+        comparison.compare_accuracies,
         {"private_test_sample": "private_test_sample", **counts},
         f"{algorithm}_accuracy",
         name="compare_accuracies",
         namespace=f"evaluation.{algorithm}",
         tags=HELD_OUT,
+    )
+
+
+def _texts(algorithm: str, judged: dict[str, str]) -> Node:
+    """What the texts of the conditions are like by themselves: all are released or public."""
+    return node(
+        distances.measure_texts,
+        {"evaluation": "params:evaluation", **priced.TEXTS, **judged},
+        f"{algorithm}_texts_alone",
+        name="measure_texts",
+        namespace=f"evaluation.{algorithm}",
     )
 
 
@@ -129,13 +142,13 @@ def _distances(algorithm: str) -> list[Node]:
             name="measure_distances",
         ),
         held_out_node(
-            distances.draw_embedding_maps,
+            figures.draw_embedding_maps,
             ["private_test_embeddings", "private_test_sample", *embeddings],
             [f"{algorithm}_rounds_map_figure", f"{algorithm}_sets_map_figure"],
             name="draw_embedding_maps",
         ),
         held_out_node(
-            distances.draw_client_tokens,
+            figures.draw_client_tokens,
             "private_test",
             f"{algorithm}_tokens_figure",
             name="draw_client_tokens",

@@ -10,7 +10,7 @@ from functools import partial
 from kedro.pipeline import Node, node
 
 from fedtext.evaluation.tested import FEATURES, accuracy_release
-from fedtext.pipelines.evaluation.nodes import conditions, held_out
+from fedtext.pipelines.evaluation.nodes import figures, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
 from fedtext.pipelines.evaluation.tags import BUDGET, HELD_OUT, RELEASE
 
@@ -29,7 +29,7 @@ def opening() -> list[Node]:
             name="choose_own_samples",
         ),
         evaluation_node(
-            conditions.guess_accuracy,
+            nodes.guess_accuracy,
             ["on_device", "public_samples", "params:chunking", EVALUATION],
             GUESS,
             name="guess_accuracy",
@@ -61,7 +61,7 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
             tags=HELD_OUT,
         ),
         place(
-            nodes.draw_public_maps,
+            figures.draw_public_maps,
             embeddings,
             [f"{algorithm}_rounds_map_figure", f"{algorithm}_sets_map_figure"],
             name="draw_public_maps",

@@ -14,18 +14,18 @@ def text_pipeline(algorithm: str) -> Pipeline:
     figures = [f"{algorithm}_{name}_figure" for name in ("accuracy", "privacy", "rounds")]
     held_out = ["rounds_map", "sets_map", *([] if active_form().priced else ["tokens"])]
     maps = [f"{algorithm}_{name}_figure" for name in held_out]
-    measured = [f"{algorithm}_accuracy", f"{algorithm}_distances"]
+    distances, texts = f"{algorithm}_distances", f"{algorithm}_texts_alone"
     return _shared(algorithm) + Pipeline(
         [
             report_node(
                 nodes.build_text_scorecard,
-                [*_judged(algorithm), f"{algorithm}_distances", f"{algorithm}_synthetic", *_price(algorithm)],
+                [*_judged(algorithm), distances, texts, f"{algorithm}_synthetic", *_price(algorithm)],
                 f"{algorithm}_scorecard",
                 name="build_text_scorecard",
             ),
             report_node(
                 nodes.draw_round_curves,
-                [measured[1], f"{algorithm}_rounds"],
+                [distances, f"{algorithm}_rounds"],
                 f"{algorithm}_rounds_figure",
                 name="draw_round_curves",
             ),
