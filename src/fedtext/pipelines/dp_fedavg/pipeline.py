@@ -24,7 +24,7 @@ def _setup() -> Pipeline:
         [
             fedavg_node(
                 nodes.open_dp_fedavg_ledger,
-                ["population", PARAMS, PRIVACY],
+                ["population", "dp_fedavg.server", PARAMS, PRIVACY],
                 "dp_fedavg.ledger_open",
                 name="open_dp_fedavg_ledger",
                 tags="budget",  # an impossible budget is refused before long work

@@ -26,7 +26,7 @@ def _setup() -> Pipeline:
             ftrl_node(nodes.plan_factorisation, PARAMS, "dp_ftrl_factorisation", name="plan_factorisation"),
             ftrl_node(
                 nodes.open_dp_ftrl_ledger,
-                ["population", "dp_ftrl_factorisation", PARAMS, PRIVACY],
+                ["population", "dp_ftrl_start", "dp_ftrl_factorisation", PARAMS, PRIVACY],
                 "dp_ftrl.ledger_open",
                 name="open_dp_ftrl_ledger",
                 tags="budget",  # the runner puts what this needs first: an impossible plan is refused before long work

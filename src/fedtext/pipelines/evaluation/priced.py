@@ -9,7 +9,6 @@ from functools import partial
 
 from kedro.pipeline import Node, node
 
-from fedtext.evaluation.tested import FEATURES, accuracy_release
 from fedtext.pipelines.evaluation.nodes import figures, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
 from fedtext.pipelines.evaluation.tags import BUDGET, HELD_OUT, RELEASE
@@ -44,7 +43,7 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
     embeddings = [f"{algorithm}_round_embeddings", f"{algorithm}_synthetic_embeddings", "public_embeddings"]
     held = ["private_test_sample", "private_test_embeddings", "public_embeddings", "private_noise_key"]
     return [
-        _opened(algorithm, FEATURES, accuracy_release(algorithm)),
+        _opened(algorithm, len(counts), features=True),
         place(
             nodes.release_test_features,
             [*held, _open(algorithm), EVALUATION],
@@ -72,7 +71,7 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
 def of_model(algorithm: str, counts: dict[str, str]) -> list[Node]:
     """The release and the accuracies of an algorithm that makes a model."""
     made_from = {**TEXTS, "trained_model": f"{algorithm}_model"}
-    opened = _opened(algorithm, accuracy_release(algorithm))
+    opened = _opened(algorithm, len(counts), features=False)
     return [opened, *_accuracies(algorithm, counts, made_from, _open(algorithm))]
 
 
@@ -80,10 +79,11 @@ def _open(algorithm: str) -> str:
     return f"evaluation.{algorithm}.ledger_open"
 
 
-def _opened(algorithm: str, *planned: str) -> Node:
+def _opened(algorithm: str, conditions: int, features: bool) -> Node:
+    given = {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
     return node(
-        nodes.ledger_opener(*planned),
-        ["population", EVALUATION, PRIVACY],
+        nodes.ledger_opener(algorithm, conditions),
+        given | ({"encoder": "encoder"} if features else {}),
         _open(algorithm),
         name="open_evaluation_ledger",
         namespace=f"evaluation.{algorithm}",

@@ -20,7 +20,7 @@ def _start() -> list[Node]:
     return [
         popri_node(
             nodes.open_popri_ledger,
-            ["population", POPRI, PRIVACY],
+            ["population", "encoder", POPRI, PRIVACY],
             "popri.ledger_open",
             name="open_popri_ledger",
             tags="budget",  # the runner puts what this needs first: an impossible budget is refused before long work
