@@ -10,7 +10,7 @@ from fedtext.algorithms.popri import steps
 from fedtext.algorithms.popri.ballots import score_by_ballots
 from fedtext.algorithms.popri.budget import planned_query
 from fedtext.algorithms.popri.checkpoint import next_state
-from fedtext.algorithms.popri.features import label_index
+from fedtext.algorithms.popri.labels import label_index
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
