@@ -10,6 +10,7 @@ from fedtext.algorithms.popri.labels import label_index
 from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.embedding.blanks import written
 from fedtext.generation import few_shot
+from fedtext.generation.prompt_forms import prompt_form
 from fedtext.params.popri import Popri
 from fedtext.seeding import stream
 from fedtext.voting.choice import choose_pairs
@@ -20,8 +21,9 @@ def draw_prompts(
     public: pd.DataFrame, pool: Int[np.ndarray, " pool"], popri: Popri, stage: str, count: int
 ) -> pd.DataFrame:
     """Algorithm 1 line 10: `count` prompts, each three distinct public samples drawn from `pool`, classes in turn."""
+    form = prompt_form(popri.sampler.prompt)
     return few_shot.draw_prompts(
-        public, pool, count=count, classes=popri.classes, rng=stream(popri.seed, "prompts", stage)
+        public, pool, count=count, classes=popri.classes, form=form, rng=stream(popri.seed, "prompts", stage)
     )
 
 
