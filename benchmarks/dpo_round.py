@@ -28,7 +28,7 @@ os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
 from parameters import conf_base
 
-from fedtext.generation.prompts import few_shot_prompt
+from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.hardware import bfloat16_pays, compute_device
@@ -39,7 +39,7 @@ from fedtext.training.preference import train_preferences
 SAMPLE_TOKENS = 64
 GOAL = 0.6  # of TRL's time
 RESULT = Path("build/benchmarks/dpo_round.json")
-PARAMS = conf_base(PreferenceTraining, beta=0.1, batch_size=24, learning_rate=5e-4, lora={"rank": 4, "alpha": 8})
+PARAMS = conf_base(PreferenceTraining, beta=0.1, learning_rate=5e-4, batch_size=24, lora={"rank": 4, "alpha": 8})
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def make_pairs(count: int, tokenizer: Any) -> pd.DataFrame:
     def text() -> str:
         return "".join(random.choice(words, size=SAMPLE_TOKENS - 2)).strip()
 
-    prompts = [few_shot_prompt([text(), text(), text()]) for _ in range(count)]
+    prompts = [SampleList().request([text(), text(), text()]) for _ in range(count)]
     return pd.DataFrame({"prompt": prompts, "chosen": [text() for _ in prompts], "rejected": [text() for _ in prompts]})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,7 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import CausalTraining, Lora, PreferenceTraining, Pretraining, Recipe
 
+GIVEN_ELSE_GLOBAL = re.compile(r"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}")
 BASE = Path(__file__).parents[1] / "conf" / "base"
 HOMES: dict[type[Parameters], str] = {
     Chunking: "chunking",
@@ -72,11 +74,18 @@ def conf_base(kind: type[Kind], given: Mapping[str, Any] | None = None, /, **cha
 
 @cache
 def parameters() -> dict[str, Any]:
-    """All groups of conf/base as they are written, `${data_root:}` and the like included."""
+    """All groups of conf/base as a run without options reads them; `${data_root:}` and the like stay as written."""
     groups: dict[str, Any] = {}
     for path in sorted(BASE.glob("parameters*.yml")):
-        groups |= yaml.safe_load(path.read_text(encoding="utf-8"))
+        groups |= yaml.safe_load(GIVEN_ELSE_GLOBAL.sub(_global, path.read_text(encoding="utf-8")))
     return groups
+
+
+def _global(mention: re.Match[str]) -> str:
+    value: Any = yaml.safe_load((BASE / "globals.yml").read_text(encoding="utf-8"))
+    for name in mention["name"].split("."):
+        value = value[name]
+    return str(value)
 
 
 def _laid_over(below: Any, above: Any) -> Any:

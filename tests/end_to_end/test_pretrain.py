@@ -10,6 +10,7 @@ from fedtext.generation.sampling import sample_responses
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.generation import Sampler
 from tests.end_to_end.conftest import kedro, params
+from tests.parameters import conf_base
 
 SMALL = {
     "pretrain__public_chars_per_package": 8000,
@@ -34,6 +35,6 @@ def test_it_makes_two_models_with_cards_that_load_and_write(tmp_path: Path) -> N
         assert "held-out next-token accuracy" in card
         model, tokenizer = LanguageModel(str(made)).load()
         assert len(tokenizer) == 600
-        short = Sampler(temperature=1.0, top_p=1.0, max_new_tokens=5, batch_size=4)
+        short = conf_base(Sampler, temperature=1.0, top_p=1.0, max_new_tokens=5, batch_size=4)
         (texts,) = sample_responses(model, tokenizer, ["Return the"], responses=2, sampler=short, seed=0)
         assert len(texts) == 2

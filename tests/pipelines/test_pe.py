@@ -14,7 +14,7 @@ from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.privacy.ledger import BudgetExceeded
 from tests.parameters import conf_base
-from tests.pipelines.conftest import configure, run_in_memory, spoken
+from tests.pipelines.conftest import configure, run_in_memory
 
 Run = Callable[..., dict[str, Any]]
 CENTRAL = {"unit": "record", "aggregation": "trusted"}
@@ -28,7 +28,6 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
     from fedtext.generation import few_shot
     from fedtext.pipelines.pe_sft import nodes as tuning
 
-    monkeypatch.setattr(few_shot, "sample_responses", spoken)
     monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_: list(texts))
     monkeypatch.setattr(tuning, "train_on_texts", lambda *_, **__: ("adapter", [{"step": 1.0, "loss": 0.5}]))
     monkeypatch.setattr(MaskedModel, "load", lambda _: (None, None))
@@ -39,7 +38,6 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
             "rounds": 3,
             "population": 12,
             "synthetic_texts": 15,
-            "final_responses": 1,
             "lookahead": 0,
             "variation": "few_shot",
         } | changes
@@ -49,7 +47,7 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
         from fedtext.pipelines.pe_sft.pipeline import create_pipeline as pe_sft
 
         given = {
-            "params:pe": conf_base(Pe, chosen),
+            "params:pe": conf_base(Pe, {"final_responses": 1, **chosen}),
             "params:pe_sft": conf_base(PeSft, samples=6, lists=4, synthetic_texts=10, final_responses=1),
             "masked_model": MaskedModel("somewhere"),
         }

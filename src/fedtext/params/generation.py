@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, Self
 
 from pydantic import Field
 
 from fedtext.params import Parameters
 
 SPARE = 0.02
+PromptName = Literal["list", "chat", "labelled"]
 
 
 class Sampler(Parameters):
-    """At most `max_new_tokens` tokens, then cut to the chunk length.
+    """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the form in which they are asked for.
 
     `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
     """
@@ -21,6 +23,11 @@ class Sampler(Parameters):
     top_p: float = Field(gt=0, le=1)
     max_new_tokens: int = Field(ge=4)
     batch_size: int = Field(ge=1)
+    prompt: PromptName
+
+    def at(self, temperature: float) -> Self:
+        """The same at another temperature."""
+        return self.model_copy(update={"temperature": temperature})
 
 
 class MaskFilling(Parameters):

@@ -20,8 +20,9 @@ class Privacy(Parameters):
     noise shares arrive. `noise_seed` replaces the operating system's entropy and marks the report as a simulation.
 
     Who is enrolled is declared, not counted: `population` units in all, silent ones included, or the ids in the file
-    `enrolment`, one a line. Only a public corpus may be counted. `total_epsilon` is what all releases of the data set
-    together may cost; None: what the first run declared.
+    `enrolment`, one a line. Only a public corpus may be counted. `holders` says how many clients hold the records that
+    are protected, silent clients included: then noise is added once a client, and not once a record. `total_epsilon` is
+    what all releases of the data set together may cost; None: what the first run declared.
     """
 
     unit: Literal["client", "record"]
@@ -37,11 +38,16 @@ class Privacy(Parameters):
     noise_seed: int | None
     population: int | None = Field(ge=1)
     enrolment: str | None
+    holders: int | None = Field(ge=1)
     total_epsilon: float | None = Field(gt=0)
 
     def of_a_run(self) -> Privacy:
         """Without what belongs to the data set and not to one run: how much all runs together may spend."""
         return self.model_copy(update={"total_epsilon": None})
+
+    def draw_name(self) -> str:
+        """What tells a draw of participants under this declaration from any other's; holders count where declared."""
+        return self.model_dump_json(exclude={"holders"} if self.holders is None else None)
 
     @model_validator(mode="after")
     def _population_is_told_once(self) -> Self:
@@ -54,6 +60,16 @@ class Privacy(Parameters):
             raise ValueError(
                 "privacy.enrolment is a list of clients, and privacy.unit is record: give the number of records as "
                 "privacy.population"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _holders_are_of_declared_records(self) -> Self:
+        if self.holders is not None and (self.unit, self.population is None) != ("record", False):
+            raise ValueError(
+                f"privacy.holders is {self.holders}, privacy.unit {self.unit} and privacy.population "
+                f"{self.population}: clients hold a declared number of records, so declare unit record and a "
+                "population, or leave holders out"
             )
         return self
 
