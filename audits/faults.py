@@ -13,8 +13,8 @@ from fedtext.algorithms import dp_fedavg, dp_ftrl
 from fedtext.federation import correlated_sum, secure_sum
 from fedtext.federation.blocks import Block
 from fedtext.models.encoder import Encoder
-from fedtext.pipelines.client_tokens import nodes as client_tokens
-from fedtext.pipelines.clients import nodes as clients
+from fedtext.pipelines.clients.nodes import tokens as client_tokens
+from fedtext.pipelines.clients.nodes import samples as clients
 from fedtext.pipelines.dp_fedavg import nodes as dp_fedavg_nodes
 from fedtext.pipelines.dp_ftrl import nodes as dp_ftrl_nodes
 from fedtext.pipelines.pe.nodes import final as pe_nodes

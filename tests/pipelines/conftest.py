@@ -164,7 +164,7 @@ def made_up(count: int, seed: int) -> list[str]:
 
 def train_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """Runs an algorithm that trains the real on-device model, on made-up text of 20 clients; everything made, by name."""
-    from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
+    from fedtext.pipelines.clients.pipeline import tokens_pipeline as client_tokens
 
     pipeline = client_tokens() + algorithm
     ids, texts = [f"c{i // 2}" for i in range(40)], made_up(40, 0)

@@ -5,6 +5,7 @@ from functools import partial
 from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.dp_fedavg import nodes
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import active_rounds
 from fedtext.wiring.unrolling import round_dataset, unroll
 
@@ -27,7 +28,7 @@ def _setup() -> Pipeline:
                 ["population", PARAMS, PRIVACY],
                 "dp_fedavg.ledger_open",
                 name="open_dp_fedavg_ledger",
-                tags="budget",  # an impossible budget is refused before long work
+                tags=Tag.BUDGET,
             ),
             fedavg_node(nodes.start_server, ["on_device", PARAMS], "dp_fedavg.server", name="start_server"),
             fedavg_node(nodes.start_state, None, "dp_fedavg.state", name="start_state"),
@@ -44,7 +45,7 @@ def _rounds(rounds: int) -> Pipeline:
                 [*private, "on_device", "server_before", "state_before", PARAMS],
                 ["update", "ledger"],
                 name="release_update",
-                tags="release",
+                tags=Tag.RELEASE,
             ),
             node(
                 nodes.apply_update,

@@ -5,6 +5,7 @@ from functools import partial
 from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.dp_ftrl import nodes
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import active_rounds
 from fedtext.wiring.unrolling import round_dataset, unroll
 
@@ -29,7 +30,7 @@ def _setup() -> Pipeline:
                 ["population", "dp_ftrl_factorisation", PARAMS, PRIVACY],
                 "dp_ftrl.ledger_open",
                 name="open_dp_ftrl_ledger",
-                tags="budget",  # the runner puts what this needs first: an impossible plan is refused before long work
+                tags=Tag.BUDGET,
             ),
             ftrl_node(nodes.start_server, "on_device", "dp_ftrl_start", name="start_server"),
             ftrl_node(nodes.start_open_sums, "dp_ftrl_start", "dp_ftrl.private_open_sums", name="start_open_sums"),
@@ -49,7 +50,7 @@ def _rounds(rounds: int) -> Pipeline:
                  PARAMS],
                 ["rows", "private_open_sums", "ledger"],
                 name="release_rows",
-                tags="release",
+                tags=Tag.RELEASE,
             ),
             node(
                 nodes.apply_rows,

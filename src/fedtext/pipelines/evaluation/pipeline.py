@@ -14,7 +14,7 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.pipelines.evaluation import priced
 from fedtext.pipelines.evaluation.form import active_form
 from fedtext.pipelines.evaluation.nodes import conditions, distances, held_out
-from fedtext.pipelines.evaluation.tags import HELD_OUT
+from fedtext.privacy.tags import Tag
 
 SETTINGS = ["params:chunking", "params:evaluation"]
 
@@ -45,7 +45,7 @@ def controls_pipeline() -> Pipeline:
     if form.private_control:
         score = conditions.score_private_text
         counts = "private_counts_private"
-        controls.append(scored("private_text", score, ["private_train"], counts, tags="unprotected_control"))
+        controls.append(scored("private_text", score, ["private_train"], counts, tags=Tag.CONTROL))
     return Pipeline([*(priced.opening() if form.priced else [_drawn_samples()]), *controls])
 
 
@@ -100,7 +100,7 @@ def _scored(
     texts: list[str],
     counts: str,
     place: str,
-    tags: str | None = None,
+    tags: Tag | None = None,
 ) -> Node:
     """Train the on-device model on some texts and count what it gets right in held-out text."""
     inputs = ["on_device", "private_test_sample", *SETTINGS, *texts]
@@ -114,13 +114,13 @@ def _comparison(algorithm: str, counts: dict[str, str]) -> Node:
         f"{algorithm}_accuracy",
         name="compare_accuracies",
         namespace=f"evaluation.{algorithm}",
-        tags=HELD_OUT,
+        tags=Tag.HELD_OUT,
     )
 
 
 def _distances(algorithm: str) -> list[Node]:
     embeddings = [f"{algorithm}_round_embeddings", f"{algorithm}_synthetic_embeddings", "public_embeddings"]
-    held_out_node = partial(node, namespace=f"evaluation.{algorithm}", tags=HELD_OUT)
+    held_out_node = partial(node, namespace=f"evaluation.{algorithm}", tags=Tag.HELD_OUT)
     return [
         held_out_node(
             distances.measure_distances,

@@ -12,7 +12,7 @@ from kedro.pipeline import Node, node
 from fedtext.evaluation.tested import FEATURES, accuracy_release
 from fedtext.pipelines.evaluation.nodes import conditions, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
-from fedtext.pipelines.evaluation.tags import BUDGET, HELD_OUT, RELEASE
+from fedtext.privacy.tags import Tag
 
 GUESS, EVALUATION, PRIVACY = "evaluation_guess", "params:evaluation", "params:privacy"
 TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}
@@ -50,7 +50,7 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
             [*held, _open(algorithm), EVALUATION],
             [released, charged],
             name="release_test_features",
-            tags=RELEASE,
+            tags=Tag.RELEASE,
         ),
         *_accuracies(algorithm, counts, {**TEXTS, **judged}, charged),
         place(
@@ -58,7 +58,7 @@ def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> 
             [released, charged, *embeddings, f"{algorithm}_rounds", EVALUATION],
             f"{algorithm}_distances",
             name="measure_released_distances",
-            tags=HELD_OUT,
+            tags=Tag.HELD_OUT,
         ),
         place(
             nodes.draw_public_maps,
@@ -87,7 +87,7 @@ def _opened(algorithm: str, *planned: str) -> Node:
         _open(algorithm),
         name="open_evaluation_ledger",
         namespace=f"evaluation.{algorithm}",
-        tags=BUDGET,
+        tags=Tag.BUDGET,
     )
 
 
@@ -101,7 +101,7 @@ def _accuracies(algorithm: str, counts: dict[str, str], made_from: dict[str, str
             {**asked, "guess": GUESS, "ledger": ledger, "evaluation": EVALUATION, **counts},
             [sums, charged],
             name="release_accuracy",
-            tags=RELEASE,
+            tags=Tag.RELEASE,
         ),
         place(
             nodes.compare_released_accuracies,
@@ -115,7 +115,7 @@ def _accuracies(algorithm: str, counts: dict[str, str], made_from: dict[str, str
             },
             f"{algorithm}_accuracy",
             name="compare_released_accuracies",
-            tags=HELD_OUT,
+            tags=Tag.HELD_OUT,
         ),
         place(
             nodes.report_evaluation_privacy,

@@ -4,6 +4,7 @@ from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.pe.nodes import rounds as nodes
 from fedtext.pipelines.pe.setup import CHUNKING, EVOLUTION, NAME
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.unrolling import unroll
 
 
@@ -62,7 +63,7 @@ def _judgement(voted: str) -> list[Node]:
             [*private, "candidates", voted, "state_before", EVOLUTION],
             ["scores", "ledger"],
             name="count_votes",
-            tags="release",
+            tags=Tag.RELEASE,
         ),
         node(
             nodes.select_survivors,

@@ -5,6 +5,7 @@ from functools import partial
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.pe.nodes import setup as nodes
+from fedtext.privacy.tags import Tag
 
 NAME = "pe"
 EVOLUTION, PRIVACY, CHUNKING = "params:pe", "params:privacy", "params:chunking"
@@ -20,7 +21,7 @@ def setup_pipeline(form: str) -> Pipeline:
                 ["population", EVOLUTION, PRIVACY],
                 f"{NAME}.ledger_open",
                 name="open_evolution_ledger",
-                tags="budget",  # the runner puts what this needs first: a refusal precedes long work
+                tags=Tag.BUDGET,
             ),
             _start(form),
             evolution_node(nodes.start_evolution, None, f"{NAME}.state", name="start_evolution"),

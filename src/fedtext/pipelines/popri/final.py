@@ -6,6 +6,7 @@ from fedtext.pipelines.popri.nodes import final as nodes
 from fedtext.pipelines.popri.nodes.sampling import embed_candidates
 from fedtext.pipelines.popri.rounds import candidate_embeddings, last_ledger, last_state
 from fedtext.pipelines.popri.setup import NAME, POPRI, popri_node
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.unrolling import round_dataset
 
 
@@ -38,7 +39,7 @@ def _unaccounted_choice(rounds: int, single: bool) -> list[Node]:
             ["private_validation_embeddings", last_ledger(rounds, single), *candidate_embeddings(rounds, single, True)],
             ["popri_checkpoint", "popri.ledger_final"],
             name="choose_checkpoint_unaccounted",
-            tags="release",
+            tags=Tag.RELEASE,
         ),
     ]
 

@@ -5,6 +5,7 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.pipelines.popri.nodes import rounds as nodes
 from fedtext.pipelines.popri.nodes.sampling import embed_candidates
 from fedtext.pipelines.popri.setup import NAME, POPRI
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.unrolling import round_dataset, unroll
 
 SHARED = ("public_samples", "popri_prompt_pool", "generator", "encoder", "popri_released_mean")
@@ -91,7 +92,7 @@ def _score_candidates() -> Node:
         [*private, "candidates", "candidate_embeddings", "state_before", POPRI],
         ["scores", "ledger"],
         name="score_candidates",
-        tags="release",
+        tags=Tag.RELEASE,
     )
 
 

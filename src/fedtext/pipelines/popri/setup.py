@@ -5,6 +5,7 @@ from functools import partial
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.popri.nodes import setup as nodes
+from fedtext.privacy.tags import Tag
 
 NAME = "popri"
 POPRI, PRIVACY = "params:popri", "params:privacy"
@@ -23,7 +24,7 @@ def _start() -> list[Node]:
             ["population", POPRI, PRIVACY],
             "popri.ledger_open",
             name="open_popri_ledger",
-            tags="budget",  # the runner puts what this needs first: an impossible budget is refused before long work
+            tags=Tag.BUDGET,
         ),
         popri_node(nodes.start_adapter, ["generator", POPRI], "popri.adapter", name="start_adapter"),
         popri_node(nodes.start_state, None, "popri.state", name="start_state"),
@@ -38,7 +39,7 @@ def _single_release() -> list[Node]:
             ["private_embeddings", "private_enrolment", "private_noise_key", "popri.ledger_open", POPRI],
             ["popri_released_mean", "popri.ledger"],
             name="release_mean_features",
-            tags="release",
+            tags=Tag.RELEASE,
         ),
         popri_node(
             nodes.match_public_samples,

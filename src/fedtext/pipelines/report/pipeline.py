@@ -6,11 +6,12 @@ from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.evaluation.form import active_form
 from fedtext.pipelines.report import nodes
+from fedtext.privacy.tags import Tag
 
 
 def text_pipeline(algorithm: str) -> Pipeline:
     """The report of an algorithm that made text."""
-    report_node = partial(node, namespace=f"report.{algorithm}", tags="report")
+    report_node = partial(node, namespace=f"report.{algorithm}", tags=Tag.REPORT)
     figures = [f"{algorithm}_{name}_figure" for name in ("accuracy", "privacy", "rounds")]
     held_out = ["rounds_map", "sets_map", *([] if active_form().priced else ["tokens"])]
     maps = [f"{algorithm}_{name}_figure" for name in held_out]
@@ -41,7 +42,7 @@ def text_pipeline(algorithm: str) -> Pipeline:
 
 def model_pipeline(algorithm: str) -> Pipeline:
     """The report of an algorithm that made a model."""
-    report_node = partial(node, namespace=f"report.{algorithm}", tags="report")
+    report_node = partial(node, namespace=f"report.{algorithm}", tags=Tag.REPORT)
     figures = [f"{algorithm}_{name}_figure" for name in ("accuracy", "privacy")]
     return _shared(algorithm) + Pipeline(
         [
@@ -73,7 +74,7 @@ def _price(algorithm: str) -> list[str]:
 
 def _shared(algorithm: str) -> Pipeline:
     """Figures that every report has."""
-    report_node = partial(node, namespace=f"report.{algorithm}", tags="report")
+    report_node = partial(node, namespace=f"report.{algorithm}", tags=Tag.REPORT)
     return Pipeline(
         [
             report_node(

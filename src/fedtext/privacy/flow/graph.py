@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from fedtext.privacy.tags import Tag
+
 CLASSES = ("private", "released", "public")
-RELEASE, HELD_OUT, REPORT, COUNT = "release", "held_out_evaluation", "report", "public_count"
-CONTROL, SPLIT = "unprotected_control", "splits_clients"
-ROLES = (RELEASE, HELD_OUT, REPORT, CONTROL, COUNT)
+ROLES = (Tag.RELEASE, Tag.HELD_OUT, Tag.REPORT, Tag.CONTROL, Tag.COUNT)  # a node has one at most
 HELD_OUT_NAMES = ("private_test", "private_validation")
 
 
