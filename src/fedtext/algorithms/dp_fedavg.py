@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.communication import Cost
+from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.secure_sum import digest, private_sum
@@ -112,7 +112,7 @@ def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledg
     }
 
 
-def communication(params: DpFedavg, privacy: Privacy, population: int, *, dim: int) -> Cost:
+def communication(params: DpFedavg, privacy: Privacy, population: int, *, dim: int) -> Exchange:
     """What one client exchanges when it is asked: all weights down, its update up (the row of Table 2)."""
     asked = plan.expected_exchanges(privacy, population, params.rounds)
-    return Cost(method="DP-FedAvg (this run)", down_floats=dim, up_floats=dim, exchanges=asked)
+    return Exchange(down_floats=dim, up_floats=dim, exchanges=asked)

@@ -117,7 +117,7 @@ def measured_costs(runs: Sequence[Run], seconds: Sequence[Mapping[str, Any]]) ->
             if run.entry == name
         ]
         means = {key: _mean([getattr(row, key) for row in own]) for key in ("client_seconds", "server_seconds")}
-        rows.append(own[0].model_copy(update={"method": f"{name} (this run)", **means}))
+        rows.append(own[0].model_copy(update={"method": name, **means}))
     return cost_rows(rows)
 
 

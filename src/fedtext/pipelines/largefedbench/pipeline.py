@@ -22,7 +22,9 @@ def build_pipeline() -> Pipeline:
     """
     return Pipeline(
         [
-            node(nodes.build_largefedbench, "params:largefedbench", "largefedbench_snapshot", name="build_largefedbench"),
+            node(
+                nodes.build_largefedbench, "params:largefedbench", "largefedbench_snapshot", name="build_largefedbench"
+            ),
             node(
                 nodes.describe_largefedbench,
                 "largefedbench_snapshot",

@@ -69,7 +69,7 @@ def is_private(name: str, classes: Mapping[str, str]) -> bool:
 
 def is_ledger(name: str) -> bool:
     """Whether the name is a ledger's."""
-    return last_part(name).startswith("ledger")
+    return last_part(name).startswith("ledger") or last_part(name).endswith("_ledger")
 
 
 def bare(name: str) -> str:

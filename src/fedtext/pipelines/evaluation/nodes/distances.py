@@ -20,18 +20,22 @@ def embed_test_samples(private_test_sample: pd.DataFrame, encoder: Encoder) -> n
 
 def measure_distances(
     private_test_embeddings: np.ndarray,
-    round_embeddings: dict[str, np.ndarray],
     synthetic_embeddings: np.ndarray,
     public_embeddings: np.ndarray,
-    rounds: dict[str, Any],
     evaluation: Evaluation,
+    round_embeddings: dict[str, np.ndarray] | None = None,
+    rounds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Distances of every round's candidates, the synthetic and the public texts to held-out text, at one size."""
+    """Distances of every round's candidates, the synthetic and the public texts to held-out text, at one size.
+
+    An algorithm without rounds gives neither their embeddings nor their record.
+    """
+    round_embeddings, scores = round_embeddings or {}, rounds["released_scores"] if rounds else []
     sets = {"synthetic": synthetic_embeddings, "public_control": public_embeddings}
     smallest = min(len(rows) for rows in (*round_embeddings.values(), *sets.values()))
     held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
     compared = [
-        {"adapter": t, "released_score": rounds["released_scores"][t], **held_out.compare(rows)}
+        {"adapter": t, "released_score": scores[t], **held_out.compare(rows)}
         for t, rows in ((int(name.removeprefix("round_")) - 1, rows) for name, rows in round_embeddings.items())
     ]
     return {
@@ -43,22 +47,25 @@ def measure_distances(
     }
 
 
-def draw_embedding_maps(
+def draw_rounds_map(
+    private_test_embeddings: np.ndarray, private_test_sample: pd.DataFrame, round_embeddings: dict[str, np.ndarray]
+) -> Figure:
+    """POPri's Figure 4: candidates over the rounds; held-out text only as areas of at least 20 clients."""
+    clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
+    rounds, plane = shown_rounds(round_embeddings), fit_pca(private_test_embeddings)
+    return pca_panels("Candidates over the rounds", rounds, private_test_embeddings, clients, plane)
+
+
+def draw_sets_map(
     private_test_embeddings: np.ndarray,
     private_test_sample: pd.DataFrame,
-    round_embeddings: dict[str, np.ndarray],
     synthetic_embeddings: np.ndarray,
     public_embeddings: np.ndarray,
-) -> tuple[Figure, Figure]:
-    """POPri's Figures 4 (rounds) and 2 (final set); held-out text only as areas of at least 20 clients."""
+) -> Figure:
+    """POPri's Figure 2: the final set; held-out text only as areas of at least 20 clients."""
     clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
-    rounds = shown_rounds(round_embeddings)
-    sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
-    plane = fit_pca(private_test_embeddings)
-    return (
-        pca_panels("Candidates over the rounds", rounds, private_test_embeddings, clients, plane),
-        pca_panels("Synthetic and public texts", sets, private_test_embeddings, clients, plane),
-    )
+    sets, plane = {"synthetic": synthetic_embeddings, "public": public_embeddings}, fit_pca(private_test_embeddings)
+    return pca_panels("Synthetic and public texts", sets, private_test_embeddings, clients, plane)
 
 
 def draw_client_tokens(private_test: pd.DataFrame) -> Figure:

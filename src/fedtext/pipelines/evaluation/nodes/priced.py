@@ -111,36 +111,35 @@ def compare_released_accuracies(
 def measure_released_distances(
     total: np.ndarray,
     ledger: Ledger,
-    round_embeddings: dict[str, np.ndarray],
     synthetic_embeddings: np.ndarray,
     public_embeddings: np.ndarray,
-    rounds: dict[str, Any],
     evaluation: Evaluation,
+    round_embeddings: dict[str, np.ndarray] | None = None,
+    rounds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """As `measure_distances`, of the released mean features: no FID, and what noise leaves in every distance."""
     phi = _feature_map(public_embeddings, evaluation)
     released = distances.ReleasedMean.of(phi, total, summed_stddev(ledger))
-    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in round_embeddings.items()}
+    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in (round_embeddings or {}).items()}
+    scores = rounds["released_scores"] if rounds else []
     compared, sets, floor = distances.measured(released, public_embeddings, candidates, synthetic_embeddings)
     return {
-        "rounds": [
-            {"adapter": t, "released_score": rounds["released_scores"][t], **row} for t, row in compared.items()
-        ],
+        "rounds": [{"adapter": t, "released_score": scores[t], **row} for t, row in compared.items()],
         "sets": sets,
         "floor": floor,
     }
 
 
-def draw_public_maps(
-    round_embeddings: dict[str, np.ndarray], synthetic_embeddings: np.ndarray, public_embeddings: np.ndarray
-) -> tuple[Figure, Figure]:
-    """The maps of `draw_embedding_maps` on the plane of the public texts, without held-out text."""
+def draw_public_rounds_map(round_embeddings: dict[str, np.ndarray], public_embeddings: np.ndarray) -> Figure:
+    """The map of `draw_rounds_map` on the plane of the public texts, without held-out text."""
+    rounds, plane = shown_rounds(round_embeddings), fit_pca(public_embeddings)
+    return pca_panels("Candidates over the rounds", rounds, None, None, plane)
+
+
+def draw_public_sets_map(synthetic_embeddings: np.ndarray, public_embeddings: np.ndarray) -> Figure:
+    """The map of `draw_sets_map` on the plane of the public texts, without held-out text."""
     sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
-    plane = fit_pca(public_embeddings)
-    return (
-        pca_panels("Candidates over the rounds", shown_rounds(round_embeddings), None, None, plane),
-        pca_panels("Synthetic and public texts", sets, None, None, plane),
-    )
+    return pca_panels("Synthetic and public texts", sets, None, None, fit_pca(public_embeddings))
 
 
 def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]) -> dict[str, Any]:
