@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from made_up import clients_of, unit_rows
 
-from fedtext.algorithms.pe import noised_histogram
-from fedtext.algorithms.popri import release_private_mean, score_by_ballots
+from fedtext.algorithms.pe.histogram import noised_histogram
+from fedtext.algorithms.popri.ballots import score_by_ballots
+from fedtext.algorithms.popri.release import release_private_mean
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import unit_codes
 from fedtext.params.pe import Pe

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.algorithms import popri as algorithm
+from fedtext.algorithms.popri import steps
 from fedtext.federation.population import Population
 from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.privacy.ledger import BudgetExceeded
@@ -121,7 +121,7 @@ def test_an_overdrawn_plan_is_refused(run_popri: Run) -> None:
 
 
 def test_no_pairs_leave_the_adapter_as_it_is(run_popri: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    choose = algorithm.preference_pairs
-    monkeypatch.setattr(algorithm, "preference_pairs", lambda *a: choose(*a).iloc[:0])
+    choose = steps.preference_pairs
+    monkeypatch.setattr(steps, "preference_pairs", lambda *a: choose(*a).iloc[:0])
     made = run_popri()
     assert made["popri.round_03.adapter"] == "adapter"

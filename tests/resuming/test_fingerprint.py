@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from fedtext.resuming.fingerprint import (
     narrowed,
     stat_key,
 )
-from fedtext.resuming.source_digest import SourceTree
 
 
 class Point(BaseModel):
@@ -130,42 +128,3 @@ def test_all_libraries_count_but_not_the_tools_for_development(tmp_path: Path, m
     assert digest(made_up_tool="2.0") == before
     assert digest(made_up_lib="2.0") != before
     assert digest(made_up_l6_v2="0.2.0") != before
-
-
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = tmp_path / "lib_under_test"
-    files = {
-        "__init__.py": "",
-        "a.py": "from lib_under_test.sub import b\n",
-        "sub/__init__.py": "",
-        "sub/b.py": "def f():\n    from . import c\n    import lib_under_test.d\n",
-        "sub/c.py": "from ..e import thing\n",
-        "d.py": "",
-        "e.py": "thing = 1\n",
-        "unrelated.py": "import lib_under_test.a\n",
-    }
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    return root
-
-
-def test_a_module_depends_on_all_it_imports_and_nothing_else(package: Path) -> None:
-    found = SourceTree("lib_under_test").closure(["lib_under_test.a.some_function"])
-    short = {name.removeprefix("lib_under_test").lstrip(".") for name in found}
-    assert short == {"", "a", "sub", "sub.b", "sub.c", "d", "e"}
-
-
-@pytest.mark.parametrize(("changed", "same"), [("e.py", False), ("sub/__init__.py", False), ("unrelated.py", True)])
-def test_the_digest_changes_with_what_is_imported(package: Path, changed: str, same: bool) -> None:
-    before = SourceTree("lib_under_test").digest(["lib_under_test.a"])
-    (package / changed).write_text((package / changed).read_text() + "# changed\n")
-    assert (SourceTree("lib_under_test").digest(["lib_under_test.a"]) == before) is same
-
-
-def test_a_package_must_be_importable() -> None:
-    assert "no_such_package" not in sys.modules
-    with pytest.raises(ValueError, match="no_such_package"):
-        SourceTree("no_such_package")

@@ -75,4 +75,4 @@ def forget() -> None:
     for name in [name for name in sys.modules if name == "toy" or name.startswith("toy.")]:
         del sys.modules[name]
     source_digest.source_tree.cache_clear()
-    source_digest._imported_names.cache_clear()
+    source_digest.statements.cache_clear()

@@ -136,17 +136,26 @@ def test_changed_data_rebuild_all_that_read_them(toy: ToyProject, caplog: pytest
     assert toy.files()["02_released/mean.safetensors"] != first["02_released/mean.safetensors"]
 
 
-def test_changed_code_rebuilds_what_imports_it(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+def test_changed_code_rebuilds_what_stands_on_it(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
     toy.run()
     before = toy.files()
     ran(caplog)
     source = toy.path / "src/toy/nodes.py"
-    source.write_text(source.read_text() + "\n# a remark\n")
+    written = source.read_text()
+    source.write_text(written + "\n# a remark\n")
+    forget()
+    toy.run()
+    assert ran(caplog) == [], "a remark changes no result"
+    edited = written.replace("    units = unit_codes(", "    unused = 0\n    units = unit_codes(")
+    edited = edited.replace("return new_noise_key(noise_seed)", "key = new_noise_key(noise_seed)\n    return key")
+    assert edited.count("\n") == written.count("\n") + 2
+    source.write_text(edited)
     forget()
     toy.run()
     again = ran(caplog)
-    assert "release_mean" in again
+    assert again[0] == "release_mean"
     assert "create_key" not in again, "a secret key must survive a change of code"
+    assert "start" not in again, "another function of the same file"
     assert toy.files() == before
 
 

@@ -35,7 +35,7 @@ def price_together(
         return _unpriced("private data were read without a mechanism in at least one of them", different)
     if kinds - {(declaration.delta, declaration.adjacency, declaration.unit)}:
         return _unpriced("they declare different deltas, adjacencies or units", different)
-    releases = [_release(entry) for report in different.values() for entry in report["releases"]]
+    releases = [release_of(entry) for report in different.values() for entry in report["releases"]]
     population = max((report["population"] for report in different.values()), default=1)
     ledger = Ledger(declaration=declaration, population=population, releases=tuple(releases))
     epsilon = ledger.spent()
@@ -44,8 +44,9 @@ def price_together(
     return {"epsilon": epsilon, "reason": None, "runs": len(different)}
 
 
-def _release(entry: Mapping[str, Any]) -> Release:
-    return Release.model_validate({name: entry[name] for name in Release.model_fields})
+def release_of(entry: Mapping[str, Any]) -> Release:
+    """The release that an entry of a privacy report is of; a field that the report leaves out has its default."""
+    return Release.model_validate({name: entry[name] for name in Release.model_fields if name in entry})
 
 
 def _unpriced(reason: str, different: Mapping[Any, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Resumption:
 
     def parts(self, node: Node, read: Collection[str] | None = None) -> dict[str, str]:
         """Digests of all that the node's outputs depend on, by name; of parameters the fields in `read`, or all."""
-        parts = {"wiring": text_digest(_function_name(node), canonical([node._inputs, node._outputs, _bound(node)]))}
+        parts = {"wiring": text_digest(function_name(node), canonical([node._inputs, node._outputs, _bound(node)]))}
         parts["code"] = self._code_digest(node)
         parts["libraries"] = fingerprint.library_digest("fedtext")
         if Tag.READS_PACKAGES in node.tags:
@@ -176,7 +176,7 @@ class Resumption:
         return text_digest(canonical(value), *map(self._digests.of, fingerprint.local_paths(value, name)))
 
     def _code_digest(self, node: Node) -> str:
-        modules = [_function_name(node)]
+        modules = [function_name(node)]
         for name in self._saved([*node.inputs, *node.outputs]):
             modules += [value for value in settings(self._dataset(name)).values() if "." in value]
         trees = [source_tree(package) for package in sorted({self._package, "fedtext"})]
@@ -198,7 +198,8 @@ def _function(node: Node) -> Callable[..., Any]:
     return unwrapped
 
 
-def _function_name(node: Node) -> str:
+def function_name(node: Node) -> str:
+    """Dotted name of the function behind a node, without decorators and fixed arguments."""
     function = _function(node)
     return f"{function.__module__}.{function.__qualname__}"
 

@@ -20,12 +20,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fedtext.resuming.fingerprint import text_digest
 from fedtext.system.atomic import write_text
+from fedtext.system.errors import FedtextError
 
 STORE = ".fedtext"
 LONGEST_NAME = 180
 
 
-class DataRootBusyError(RuntimeError):
+class DataRootBusyError(FedtextError):
     """Another run writes to the same data root."""
 
 

@@ -1,20 +1,41 @@
-"""Code versions as fine as imports: a node depends on its own module and on all that it imports, directly or not.
+"""Code versions as fine as names: a node depends on its function, on what that names, and on all that these import.
 
-Editing the figures does not undo days of training; editing the accountant redoes everything that imports it. Imports
-are read from the source, wherever in a file they stand, so modules must be imported by name (no `importlib` with a
-computed name), or be named as a string in a catalog entry.
+In the module where a function stands, what the function does not reach is left out: a node that draws a figure makes no
+other node of its file depend on figures. A module that is imported counts whole, with all that it imports. Comments,
+docstrings and layout do not count. Imports are read from the source, wherever in a file they stand, so modules must be
+imported by name (no `importlib` with a computed name), or be named as a string in a catalog entry.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from fedtext.resuming.fingerprint import text_digest
+
+SIMPLE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A statement at the top of a module, or one name of an import there.
+
+    Attributes:
+        code: What it says, without comments, docstrings and layout.
+        binds: Names that it gives the module; None for what counts whatever is asked for, such as a bare call.
+        uses: Names that it mentions.
+        imports: Dotted names that it imports: `from a import b` gives `a.b`, a module or something in `a`.
+    """
+
+    code: str
+    binds: frozenset[str] | None
+    uses: frozenset[str]
+    imports: tuple[str, ...]
 
 
 class SourceTree:
@@ -31,26 +52,37 @@ class SourceTree:
         self.package = package
         root = Path(next(iter(spec.submodule_search_locations)))
         self._files = {_module_name(package, path.relative_to(root)): path for path in sorted(root.rglob("*.py"))}
-        self._digests: dict[str, str] = {}
         self._answers: dict[frozenset[str], str] = {}
 
-    def digest(self, modules: Iterable[str]) -> str:
-        """Digest of the named modules of this package and everything of it that they import; others are left out."""
-        asked = frozenset(modules)
+    def digest(self, names: Iterable[str]) -> str:
+        """Digest of the named modules, functions and classes and all they depend on here; others are left out."""
+        asked = frozenset(names)
         if asked not in self._answers:
-            found = sorted(self.closure(asked))
-            self._answers[asked] = text_digest(*(f"{name}\x1e{self._file_digest(name)}" for name in found))
+            found = self._reached(asked)
+            self._answers[asked] = text_digest(
+                *(f"{module}\x1e{_code(self._statements(module), found[module])}" for module in sorted(found))
+            )
         return self._answers[asked]
 
-    def closure(self, modules: Iterable[str]) -> set[str]:
-        """The named modules, the packages they live in, and all that these import, inside this package."""
-        found: set[str] = set()
-        waiting = [name for module in modules for name in self._with_parents(module)]
+    def closure(self, names: Iterable[str]) -> set[str]:
+        """Modules that what is named lives in or imports, directly or not, and the packages around them."""
+        return set(self._reached(names))
+
+    def _reached(self, names: Iterable[str]) -> dict[str, set[Statement]]:
+        """What counts of each module."""
+        found: dict[str, set[Statement]] = {}
+        waiting: list[tuple[str, str | None]] = []
+        for name in names:
+            modules = list(self._with_parents(name))
+            waiting += [(package, None) for package in modules[:-1]]
+            waiting += [(home, _top(name, home)) for home in modules[-1:]]
         while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                waiting.extend(parent for target in self._imports(name) for parent in self._with_parents(target))
+            module, top = waiting.pop()
+            seen = found.setdefault(module, set())
+            new = _reached_from(top, self._statements(module)) - seen
+            seen |= new
+            targets = {target for statement in new for target in statement.imports}
+            waiting += [(name, None) for target in targets for name in self._with_parents(target)]
         return found
 
     def _with_parents(self, dotted: str) -> Iterator[str]:
@@ -58,13 +90,8 @@ class SourceTree:
         parts = dotted.split(".")
         return (name for end in range(1, len(parts) + 1) if (name := ".".join(parts[:end])) in self._files)
 
-    def _file_digest(self, name: str) -> str:
-        if name not in self._digests:
-            self._digests[name] = hashlib.sha256(self._files[name].read_bytes()).hexdigest()
-        return self._digests[name]
-
-    def _imports(self, name: str) -> list[str]:
-        return _imported_names(self._files[name], name)
+    def _statements(self, module: str) -> tuple[Statement, ...]:
+        return statements(self._files[module], module)
 
 
 @cache
@@ -73,21 +100,69 @@ def source_tree(package: str) -> SourceTree:
     return SourceTree(package)
 
 
+@cache
+def statements(path: Path, module: str) -> tuple[Statement, ...]:
+    """The module's top-level statements in order, imports name by name; read once a process."""
+    tree = ast.parse(path.read_bytes(), filename=str(path))
+    home = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    for part in ast.walk(tree):
+        if isinstance(part, DOCUMENTED) and ast.get_docstring(part, clean=False) is not None:
+            del part.body[0]
+    return tuple(found for statement in tree.body for found in _parts(statement, home))
+
+
+def _parts(statement: ast.stmt, home: list[str]) -> Iterator[Statement]:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        for alias, target in zip(statement.names, _targets(statement, home), strict=True):
+            bound = alias.asname or alias.name.partition(".")[0]
+            binds = None if bound == "*" else frozenset({bound})
+            yield Statement(f"{bound} = {target}", binds, frozenset(), (target,))
+        return
+    inside = list(ast.walk(statement))
+    imports = [part for part in inside if isinstance(part, ast.Import | ast.ImportFrom)]
+    yield Statement(
+        code=ast.dump(statement),
+        binds=_bound(statement) if isinstance(statement, SIMPLE) else None,
+        uses=frozenset(part.id for part in inside if isinstance(part, ast.Name)),
+        imports=tuple(target for part in imports for target in _targets(part, home)),
+    )
+
+
+def _bound(statement: ast.stmt) -> frozenset[str] | None:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return frozenset({statement.name})
+    names = {part.id for part in ast.walk(statement) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return frozenset(names) or None  # an attribute of something else is set
+
+
+def _targets(statement: ast.Import | ast.ImportFrom, home: list[str]) -> list[str]:
+    if isinstance(statement, ast.Import):
+        return [alias.name for alias in statement.names]
+    base = home[: len(home) - statement.level + 1] if statement.level else []
+    origin = ".".join([*base, *([statement.module] if statement.module else [])])
+    return [f"{origin}.{alias.name}" for alias in statement.names]
+
+
+def _reached_from(top: str | None, whole: tuple[Statement, ...]) -> set[Statement]:
+    """All statements, or those that the name `top`, if the module has it, stands on."""
+    if top is None or not any(statement.binds and top in statement.binds for statement in whole):
+        return set(whole)
+    wanted, reached = {top}, set[Statement]()
+    while new := {s for s in whole if s not in reached and (s.binds is None or s.binds & wanted)}:
+        reached |= new
+        wanted.update(*(statement.uses for statement in new))
+    return reached
+
+
+def _code(whole: tuple[Statement, ...], reached: set[Statement]) -> str:
+    return text_digest(*(statement.code for statement in whole if statement in reached))
+
+
+def _top(name: str, home: str) -> str | None:
+    """`a.b.C.f` in the module `a.b`: `C`."""
+    return name.removeprefix(home).lstrip(".").partition(".")[0] or None
+
+
 def _module_name(package: str, relative: Path) -> str:
     parts = relative.with_suffix("").parts
     return ".".join((package, *(parts[:-1] if parts[-1] == "__init__" else parts)))
-
-
-@cache
-def _imported_names(path: Path, name: str) -> list[str]:
-    """Dotted names that the file imports: `from a import b` gives `a.b`, which may be a module or something in `a`."""
-    home = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    names: list[str] = []
-    for statement in ast.walk(ast.parse(path.read_bytes(), filename=str(path))):
-        if isinstance(statement, ast.Import):
-            names += [alias.name for alias in statement.names]
-        elif isinstance(statement, ast.ImportFrom):
-            base = home[: len(home) - statement.level + 1] if statement.level else []
-            origin = ".".join([*base, *([statement.module] if statement.module else [])])
-            names += [f"{origin}.{alias.name}" for alias in statement.names]
-    return names

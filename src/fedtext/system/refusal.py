@@ -1,7 +1,7 @@
 """How a run is refused: one message, no traceback, exit code 1.
 
-What fedtext itself raises says what is wrong and what helps, so a user needs no traceback; an error that comes out of a
-library is not ours to shorten. A disk that fills up is the exception: it shows in whatever library was writing.
+A FedtextError says what is wrong and what helps, so a user needs no traceback; an error that comes out of a library is
+not ours to shorten. A disk that fills up is the exception: it shows in whatever library was writing.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ import errno
 import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import click
 from pydantic import BaseModel, ValidationError
 
+from fedtext.system.errors import FedtextError
+
 PACKAGE = Path(__file__).parents[1]
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 
 
-class RunRefusedError(click.ClickException, RuntimeError):
+class RunRefusedError(click.ClickException, FedtextError, RuntimeError):
     """A run that must not start; the command line prints the message alone."""
 
     def __init__(self, summary: str, reasons: Sequence[str] = ()) -> None:
@@ -35,7 +36,7 @@ def explanation(error: BaseException, data_root: Path) -> str | None:
             f"the disk of data_root {data_root} is full; what was finished before is kept, whole. Free some space and "
             "run the same command again, or choose --params data_root=DIR"
         )
-    return next((str(link) for link in chain if _is_raised_here(link.__traceback__)), None)
+    return next((str(link) for link in chain if isinstance(link, FedtextError) or _is_raised_here(link)), None)
 
 
 def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -> list[str]:
@@ -88,9 +89,9 @@ def _disk_is_full(error: BaseException) -> bool:
     return number in {errno.ENOSPC, errno.EDQUOT} or "No space left on device" in said or "disk is full" in said
 
 
-def _is_raised_here(trace: TracebackType | None) -> bool:
+def _is_raised_here(error: BaseException) -> bool:
     """Whether the error began at a `raise` of this package."""
-    if trace is None:
+    if (trace := error.__traceback__) is None:
         return False
     while trace.tb_next is not None:
         trace = trace.tb_next

@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.algorithms.pe import (
-    communication,
-    multiplier,
-    noised_histogram,
-    planned_ledger,
-)
+from fedtext.algorithms.pe.budget import multiplier, planned_ledger
+from fedtext.algorithms.pe.cost import communication
+from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.algorithms.pe import noised_histogram
+from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.federation import secure_sum
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.secure_sum import digest

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.algorithms.pe import next_state, select_survivors
-from fedtext.algorithms.pe.selection import weights
+from fedtext.algorithms.pe.selection import next_state, select_survivors, weights
 from tests.algorithms.pe.examples import evolution, table
 
 START = {"round": 0, "stopped": False, "released_scores": []}

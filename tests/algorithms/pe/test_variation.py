@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.algorithms.pe import (
+from fedtext.algorithms.pe import variation as module
+from fedtext.algorithms.pe.expansion import seed_prompts
+from fedtext.algorithms.pe.start import public_texts
+from fedtext.algorithms.pe.variation import (
+    adapted_lengths,
     lookahead_mean,
     next_population,
-    public_texts,
-    seed_prompts,
+    variation_prompts,
     variations,
 )
-from fedtext.algorithms.pe import variation as module
-from fedtext.algorithms.pe.variation import adapted_lengths, variation_prompts
 from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from tests.algorithms.pe.examples import evolution, table

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.algorithms.popri import ballots, score_by_ballots
+from fedtext.algorithms.popri import ballots
+from fedtext.algorithms.popri.ballots import score_by_ballots
 from fedtext.federation import secure_sum
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.secure_sum import digest

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fedtext.algorithms.popri import multiplier, planned_ledger
+from fedtext.algorithms.popri.budget import multiplier, planned_ledger
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.algorithms.popri import chosen_adapter, next_state
-from fedtext.algorithms.popri.checkpoint import released_score, stopped_early
+from fedtext.algorithms.popri.checkpoint import chosen_adapter, next_state, released_score, stopped_early
 from tests.algorithms.popri.examples import BALLOTS, candidates, popri, unit_rows
 
 START = {"round": 0, "stopped": False, "released_scores": []}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fedtext.algorithms.popri import communication
+from fedtext.algorithms.popri.cost import communication
 from fedtext.evaluation.cost import PUBLISHED
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy

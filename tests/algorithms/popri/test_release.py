@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.algorithms.popri import feature_map, release, release_private_mean
+from fedtext.algorithms.popri import release
+from fedtext.algorithms.popri.features import feature_map
+from fedtext.algorithms.popri.release import release_private_mean
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.params.popri import Popri
 from fedtext.privacy.noise import new_noise_key

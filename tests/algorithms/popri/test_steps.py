@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.algorithms.popri import (
+from fedtext.algorithms.popri.features import feature_map, label_index
+from fedtext.algorithms.popri.steps import (
     draw_prompts,
-    feature_map,
     final_selection,
-    label_index,
     matched_pool,
     preference_pairs,
     score_by_release,

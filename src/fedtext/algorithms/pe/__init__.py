@@ -19,26 +19,3 @@ Sensitivity: a unit's ballot is its histogram of votes, clipped in L2 to `clip_n
 unit moves the sum by at most `clip_norm`. A record's ballot is one vote, of norm 1. What differs from the papers and
 their code, and why, stands in docs/papers.md.
 """
-
-from fedtext.algorithms.pe.budget import multiplier, planned_ledger
-from fedtext.algorithms.pe.cost import communication
-from fedtext.algorithms.pe.expansion import seed_prompts
-from fedtext.algorithms.pe.histogram import noised_histogram
-from fedtext.algorithms.pe.selection import next_state, select_survivors
-from fedtext.algorithms.pe.start import public_texts, random_texts
-from fedtext.algorithms.pe.variation import lookahead_mean, next_population, variations
-
-__all__ = [
-    "communication",
-    "lookahead_mean",
-    "multiplier",
-    "next_population",
-    "next_state",
-    "noised_histogram",
-    "planned_ledger",
-    "public_texts",
-    "random_texts",
-    "seed_prompts",
-    "select_survivors",
-    "variations",
-]

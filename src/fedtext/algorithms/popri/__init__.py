@@ -15,35 +15,3 @@ What differs from the paper, and why, stands in docs/papers.md: the clip is enfo
 (Algorithms 2 and 3 add it to an unclipped mean), scores are centred per prompt before clipping, and one release of the
 clients' mean features can serve all rounds (`witness_*`, `mean_embedding`).
 """
-
-from fedtext.algorithms.popri.ballots import score_by_ballots
-from fedtext.algorithms.popri.budget import CLIP_NORM, multiplier, planned_ledger
-from fedtext.algorithms.popri.checkpoint import chosen_adapter, next_state
-from fedtext.algorithms.popri.cost import communication
-from fedtext.algorithms.popri.features import feature_map, label_index
-from fedtext.algorithms.popri.release import release_private_mean
-from fedtext.algorithms.popri.steps import (
-    draw_prompts,
-    final_selection,
-    matched_pool,
-    preference_pairs,
-    score_by_release,
-)
-
-__all__ = [
-    "CLIP_NORM",
-    "chosen_adapter",
-    "communication",
-    "draw_prompts",
-    "feature_map",
-    "final_selection",
-    "label_index",
-    "matched_pool",
-    "multiplier",
-    "next_state",
-    "planned_ledger",
-    "preference_pairs",
-    "release_private_mean",
-    "score_by_ballots",
-    "score_by_release",
-]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fedtext.system.errors import FedtextError
 
-class IngestError(RuntimeError):
+
+class IngestError(FedtextError, RuntimeError):
     """Base of everything a pull raises on purpose; messages never hold a credential."""
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from fedtext.params.compare import Entry
 from fedtext.privacy.history import HISTORY_ROOT, release_history
-from fedtext.privacy.ledger import Release
+from fedtext.privacy.together import release_of
 from fedtext.resuming.records import Store
 from fedtext.system.atomic import PARTIAL, REPLACED, partial_path, write_text
 from fedtext.system.refusal import RunRefusedError
@@ -120,11 +120,11 @@ def run(child: Child) -> None:
 
 def release_receipts(child: Child, privacy_report: Mapping[str, Any]) -> list[str]:
     """Receipts of what the run's releases gave, as its data root remembers them: the newest of each."""
-    charged = [{name: entry[name] for name in Release.model_fields} for entry in privacy_report["releases"]]
+    charged = [release_of(entry) for entry in privacy_report["releases"]]
     newest = {
         (entry.release, entry.round): entry.receipt
         for entry in release_history(child.data_root)
-        if entry.release is not None and entry.release.model_dump() in charged
+        if entry.release is not None and entry.release in charged
     }
     return sorted(newest.values())
 

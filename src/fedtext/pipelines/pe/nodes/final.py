@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms import pe as algorithm
+from fedtext.algorithms.pe.cost import communication
+from fedtext.algorithms.pe.expansion import seed_prompts
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
@@ -19,7 +20,7 @@ from fedtext.seeding import derived_seed
 
 def draw_seed_prompts(public_samples: pd.DataFrame, evolution: Pe, *survivors: pd.DataFrame) -> pd.DataFrame:
     """Few-shot prompts of the expansion: three survivors each, of any round."""
-    return algorithm.seed_prompts(public_samples, survivors, evolution)
+    return seed_prompts(public_samples, survivors, evolution)
 
 
 def expand_seeds(generator: LanguageModel, prompts: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
@@ -65,4 +66,4 @@ def count_votes_exchanged(
 ) -> Exchange:
     """What one client exchanges, for the row of Table 2."""
     width = candidate_embeddings.shape[1]
-    return algorithm.communication(evolution, privacy, population.training, embedding_dim=width)
+    return communication(evolution, privacy, population.training, embedding_dim=width)

@@ -5,7 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms import pe as algorithm
+from fedtext.algorithms.pe import selection
+from fedtext.algorithms.pe.budget import multiplier
+from fedtext.algorithms.pe.histogram import noised_histogram
+from fedtext.algorithms.pe.variation import lookahead_mean, next_population, variations
 from fedtext.embedding.blanks import encode_written
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
@@ -31,8 +34,8 @@ def vary_survivors(
     if state["round"] == 0:
         return survivors[["text", "label"]]
     stage = f"round {state['round'] + 1}"
-    varied = algorithm.variations(model, survivors, evolution.variations, stage, evolution, chunking)
-    return algorithm.next_population(survivors, varied, evolution)
+    varied = variations(model, survivors, evolution.variations, stage, evolution, chunking)
+    return next_population(survivors, varied, evolution)
 
 
 def embed_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
@@ -49,13 +52,13 @@ def look_ahead(
 ) -> pd.DataFrame:
     """What each candidate may become: `lookahead` variations of it, which are embedded and then thrown away."""
     stage = f"lookahead {state['round'] + 1}"
-    return algorithm.variations(model, candidates, evolution.lookahead, stage, evolution, chunking)
+    return variations(model, candidates, evolution.lookahead, stage, evolution, chunking)
 
 
 def embed_lookahead(candidate_embeddings: np.ndarray, lookahead: pd.DataFrame, encoder: Encoder) -> np.ndarray:
     """What is voted on: the mean direction of every candidate's variations."""
     varied = encode_written(encoder, lookahead["text"].tolist(), label="lookahead")
-    return algorithm.lookahead_mean(candidate_embeddings, varied, lookahead["parent"].to_numpy())
+    return lookahead_mean(candidate_embeddings, varied, lookahead["parent"].to_numpy())
 
 
 def count_votes(
@@ -72,9 +75,9 @@ def count_votes(
     samples = PrivateSamples.of(
         private_embeddings, evolution.labels, ledger.declaration.unit, private_enrolment["unit"]
     )
-    noise = algorithm.multiplier(evolution, ledger.declaration, ledger.population)
+    noise = multiplier(evolution, ledger.declaration, ledger.population)
     labels = class_index(label_codes(candidates["label"].tolist()), evolution.labels)
-    return algorithm.noised_histogram(
+    return noised_histogram(
         samples, voted_embeddings, labels, evolution, ledger, private_noise_key, noise, state["round"] + 1
     )
 
@@ -84,7 +87,7 @@ def select_survivors(
 ) -> pd.DataFrame:
     """Who survives, by the noised histogram alone."""
     noise_stddev = summed_stddev(ledger)
-    return algorithm.select_survivors(candidates, histogram, noise_stddev, evolution, state["round"] + 1)
+    return selection.select_survivors(candidates, histogram, noise_stddev, evolution, state["round"] + 1)
 
 
 def close_evolution_round(
@@ -97,4 +100,4 @@ def close_evolution_round(
 ) -> State:
     """The state handed to the next round."""
     noise_stddev = summed_stddev(ledger)
-    return algorithm.next_state(state, candidates, histogram, noise_stddev, survivors, evolution)
+    return selection.next_state(state, candidates, histogram, noise_stddev, survivors, evolution)

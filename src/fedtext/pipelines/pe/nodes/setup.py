@@ -4,7 +4,8 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.algorithms import pe as algorithm
+from fedtext.algorithms.pe.budget import planned_ledger
+from fedtext.algorithms.pe.start import public_texts, random_texts
 from fedtext.federation.population import Population
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
@@ -15,19 +16,19 @@ from fedtext.privacy.ledger import Ledger
 
 def open_evolution_ledger(population: Population, evolution: Pe, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that one histogram a round fits the declared budget."""
-    return algorithm.planned_ledger(population.training, evolution, privacy)
+    return planned_ledger(population.training, evolution, privacy)
 
 
 def draw_public_texts(public_samples: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
     """PrE-Text's first candidates: public texts."""
-    return algorithm.public_texts(public_samples, evolution)
+    return public_texts(public_samples, evolution)
 
 
 def write_random_texts(
     generator: LanguageModel, public_samples: pd.DataFrame, evolution: Pe, chunking: Chunking
 ) -> pd.DataFrame:
     """Aug-PE's first candidates: texts of the random API."""
-    return algorithm.random_texts(generator, public_samples, evolution, chunking)
+    return random_texts(generator, public_samples, evolution, chunking)
 
 
 def start_evolution() -> dict[str, Any]:

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms import popri as algorithm
+from fedtext.algorithms.popri.checkpoint import chosen_adapter
+from fedtext.algorithms.popri.cost import communication
+from fedtext.algorithms.popri.steps import draw_prompts, final_selection
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import written
 from fedtext.evaluation.distribution import frechet_distance
@@ -27,7 +29,7 @@ def choose_checkpoint(state: dict[str, Any], popri: Popri) -> dict[str, int]:
     """Which adapter makes the final set, by released scores (adapter 0 is the untrained one)."""
     scored = state["released_scores"]
     known = scored if len(scored) > popri.rounds else [*scored, None]
-    return {"adapter": algorithm.chosen_adapter(known, popri)}
+    return {"adapter": chosen_adapter(known, popri)}
 
 
 def embed_validation_samples(private_validation: pd.DataFrame, encoder: Encoder) -> np.ndarray:
@@ -53,7 +55,7 @@ def choose_checkpoint_unaccounted(
 def draw_final_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, popri: Popri) -> pd.DataFrame:
     """Prompts of the final set: as many as the oversampled set needs, at `final_responses` each."""
     count = prompts_for(popri.synthetic_texts, popri.final_responses, popri.oversample)
-    return algorithm.draw_prompts(public_samples, prompt_pool, popri, "final", count)
+    return draw_prompts(public_samples, prompt_pool, popri, "final", count)
 
 
 def generate_final_texts(
@@ -78,7 +80,7 @@ def select_synthetic(
     released_mean: np.ndarray | None = None,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """The synthetic data set and its embeddings: what matches the release best, or all, never an empty text."""
-    kept = algorithm.final_selection(final_texts, final_embeddings, released_mean, popri)
+    kept = final_selection(final_texts, final_embeddings, released_mean, popri)
     table = final_texts.iloc[kept].assign(round=checkpoint["adapter"])
     return table[list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
 
@@ -102,4 +104,4 @@ def count_communication(
 ) -> Exchange:
     """What one client exchanges, for the row of Table 2."""
     width = final_embeddings.shape[1]
-    return algorithm.communication(popri, privacy, population.training, embedding_dim=width)
+    return communication(popri, privacy, population.training, embedding_dim=width)

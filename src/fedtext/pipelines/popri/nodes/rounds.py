@@ -6,7 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms import popri as algorithm
+from fedtext.algorithms.popri import steps
+from fedtext.algorithms.popri.ballots import score_by_ballots
+from fedtext.algorithms.popri.budget import multiplier
+from fedtext.algorithms.popri.checkpoint import next_state
+from fedtext.algorithms.popri.features import label_index
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
@@ -25,7 +29,7 @@ State = dict[str, Any]
 def draw_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, state: State, popri: Popri) -> pd.DataFrame:
     """Algorithm 1 line 10: this round's prompts; none once the run has stopped early."""
     count = 0 if state["stopped"] else popri.prompts
-    return algorithm.draw_prompts(public_samples, prompt_pool, popri, f"round {state['round'] + 1}", count)
+    return steps.draw_prompts(public_samples, prompt_pool, popri, f"round {state['round'] + 1}", count)
 
 
 def generate_candidates(
@@ -49,9 +53,9 @@ def score_candidates(
     if candidates.empty:
         return np.zeros(0), ledger
     samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
-    noise = algorithm.multiplier(popri, ledger.declaration, ledger.population)
-    labels = algorithm.label_index(candidates["label"].tolist(), popri)
-    return algorithm.score_by_ballots(
+    noise = multiplier(popri, ledger.declaration, ledger.population)
+    labels = label_index(candidates["label"].tolist(), popri)
+    return score_by_ballots(
         samples, candidate_embeddings, labels, popri, ledger, private_noise_key, noise, state["round"] + 1
     )
 
@@ -60,15 +64,15 @@ def score_by_release(
     candidates: pd.DataFrame, candidate_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
 ) -> np.ndarray:
     """Scores by post-processing of the one release: no private data, no price."""
-    labels = algorithm.label_index(candidates["label"].tolist(), popri)
-    return algorithm.score_by_release(candidate_embeddings, labels, released_mean, popri)
+    labels = label_index(candidates["label"].tolist(), popri)
+    return steps.score_by_release(candidate_embeddings, labels, released_mean, popri)
 
 
 def choose_preference_pairs(
     prompts: pd.DataFrame, candidates: pd.DataFrame, scores: np.ndarray, popri: Popri
 ) -> pd.DataFrame:
     """Algorithm 1 lines 21-26."""
-    return algorithm.preference_pairs(prompts, candidates, scores, popri)
+    return steps.preference_pairs(prompts, candidates, scores, popri)
 
 
 def train_policy(
@@ -99,4 +103,4 @@ def close_round(
     released_mean: np.ndarray | None = None,
 ) -> State:
     """The state handed to the next round: from released values only, so it may steer."""
-    return algorithm.next_state(state, candidates, candidate_embeddings, scores, released_mean, pairs, popri)
+    return next_state(state, candidates, candidate_embeddings, scores, released_mean, pairs, popri)

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms import popri as algorithm
+from fedtext.algorithms.popri.budget import multiplier, planned_ledger
+from fedtext.algorithms.popri.release import release_private_mean
+from fedtext.algorithms.popri.steps import matched_pool
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.language_model import LanguageModel
@@ -20,7 +22,7 @@ from fedtext.training.lora import TrainedAdapter
 
 def open_popri_ledger(population: Population, popri: Popri, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
-    return algorithm.planned_ledger(population.training, popri, privacy)
+    return planned_ledger(population.training, popri, privacy)
 
 
 def release_mean_features(
@@ -32,8 +34,8 @@ def release_mean_features(
 ) -> tuple[np.ndarray, Ledger]:
     """The one release of `witness_*` and `mean_embedding` scoring: noised mean features per class."""
     samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
-    noise = algorithm.multiplier(popri, ledger.declaration, ledger.population)
-    return algorithm.release_private_mean(samples, popri, ledger, private_noise_key, noise)
+    noise = multiplier(popri, ledger.declaration, ledger.population)
+    return release_private_mean(samples, popri, ledger, private_noise_key, noise)
 
 
 def match_public_samples(public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri) -> np.ndarray:
@@ -41,7 +43,7 @@ def match_public_samples(public_embeddings: np.ndarray, released_mean: np.ndarra
     if popri.prompt_pool == "random":
         return np.arange(len(public_embeddings))
     size = max(len(public_embeddings) // 4, popri.pool_minimum)
-    return algorithm.matched_pool(public_embeddings, released_mean, popri, size)
+    return matched_pool(public_embeddings, released_mean, popri, size)
 
 
 def match_public_control(
@@ -49,7 +51,7 @@ def match_public_control(
 ) -> pd.DataFrame:
     """A control at the same price: the public samples that match the release best, as many as synthetic texts."""
     size = min(popri.synthetic_texts, len(public_samples))
-    return public_samples.iloc[algorithm.matched_pool(public_embeddings, released_mean, popri, size)]
+    return public_samples.iloc[matched_pool(public_embeddings, released_mean, popri, size)]
 
 
 def all_public_samples(public_samples: pd.DataFrame) -> np.ndarray:
