@@ -9,7 +9,7 @@ import numpy as np
 from fedtext.evaluation.conditions import compare_conditions
 from fedtext.evaluation.distribution import Bias, HeldOut, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.next_token import NextTokenCounts
-from fedtext.federation.communication import Cost
+from fedtext.federation.communication import Cost, Exchange
 from fedtext.reporting.scorecard import Distribution, Protection, scorecard
 from fedtext.reporting.terms import Terms
 
@@ -69,7 +69,7 @@ def protection(**changes: Any) -> Protection:
 
 
 def card(**changes: Any) -> dict[str, Any]:
-    cost = Cost(method="POPri, witness_rff (this run)", down_floats=0, up_floats=1024, exchanges=1)
+    cost = Cost.of("POPri", Exchange(variant="witness_rff", down_floats=0, up_floats=1024, exchanges=1))
     given = {
         "algorithm": "POPri",
         "corpus": "docstrings",
