@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from audits.page import BEFORE, FAULTY, SOUND
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 from tests.contracts.test_pipelines import registered
 
@@ -116,6 +117,42 @@ def test_commands_name_what_exists(page: Path) -> None:
     assert {command: faults(command) for command in commands(page) if faults(command)} == {}
 
 
+def strange(line: str) -> list[str]:
+    """What another command of a page names that is not there: a make target, a script, one of its options."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    words = shlex.split(line, comments=True)
+    if words[:1] == ["make"]:
+        return [word for word in words[1:] if word not in targets]
+    if words[:1] == ["python"] and len(words) > 1 and words[1].startswith("benchmarks/"):
+        script = ROOT / words[1]
+        if not script.exists():
+            return [words[1]]
+        text = script.read_text("utf-8")
+        return [word for word in words[2:] if word.startswith("--") and f'"{word}"' not in text]
+    return []
+
+
+@every_page
+def test_scripts_and_targets_exist(page: Path) -> None:
+    lines_of_code = [line.strip() for line in [*lines(page, fenced=True), *in_code(page)]]
+    said = [line for line in lines_of_code if line.startswith(("make ", "python benchmarks/"))]
+    assert {line: strange(line) for line in said if strange(line)} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("make tea", ["tea"]),
+        ("make test  # all of it", []),
+        ("python benchmarks/no_such.py", ["benchmarks/no_such.py"]),
+        ("python benchmarks/recovery.py --seed 5", ["--seed"]),
+        ("python benchmarks/recovery.py --seeds 5", []),
+    ],
+)
+def test_a_script_that_is_not_there_is_seen(line: str, missing: list[str]) -> None:
+    assert strange(line) == missing
+
+
 @every_page
 def test_paths_exist(page: Path) -> None:
     named = {text for text in in_code(page) if PATH.fullmatch(text)}
@@ -127,9 +164,9 @@ def defined(name: str) -> bool:
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         place = PACKAGE.joinpath(*parts[:end])
-        files = [place.with_suffix(".py")] if place.with_suffix(".py").exists() else list(place.glob("*.py"))
-        if files:
-            text = "\n".join(file.read_text("utf-8") for file in files)
+        file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        if file.exists():
+            text = file.read_text("utf-8")
             return all(re.search(rf"\b(def|class) {part}\b|^\s*{part}\b.*[:=]", text, re.M) for part in parts[end:])
     return False
 
@@ -189,3 +226,8 @@ def test_environments_are_told_apart() -> None:
     assert all(
         yaml.safe_load(path.read_text("utf-8")) is not None for path in (ROOT / "conf" / "base").glob("par*.yml")
     )
+
+
+def test_the_audits_page_has_the_words_that_its_program_writes() -> None:
+    page = (ROOT / "docs" / "audits.md").read_text("utf-8")
+    assert all(part in page for part in (SOUND, FAULTY, BEFORE))

@@ -6,6 +6,7 @@ from typing import Any
 
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.parties import Party
 from fedtext.privacy.spending import Spent
 
 DELTA, POPULATION = 1e-5, 1000
@@ -24,9 +25,21 @@ def spent(made: Release | None, receipt: str = "a", **changes: Any) -> Spent:
     return Spent.model_validate({**fields, **changes})
 
 
-def ledger(*, part: str = "train", planned: tuple[Release, ...] = (), **declared: Any) -> Ledger:
-    """An empty one."""
+def party(name: str, kind: str = "silo", population: int = 500, budget: float = 1.0) -> Party:
+    """One of two that hold all units."""
+    return Party(name=name, kind=kind, population=population, epsilon=budget)
+
+
+def ledger(
+    *,
+    part: str = "train",
+    planned: tuple[Release, ...] = (),
+    releases: tuple[Release, ...] = (),
+    parties: tuple[Party, ...] = (),
+    **declared: Any,
+) -> Ledger:
+    """An empty one, unless `releases` are given."""
     declaration = Privacy.model_validate({"epsilon": 1.0, "delta": DELTA, **declared})
-    return Ledger.model_validate(
-        {"declaration": declaration, "population": POPULATION, "part": part, "planned": planned}
-    )
+    held = sum(one.population for one in parties) or POPULATION
+    fields = {"declaration": declaration, "population": held, "part": part, "parties": parties}
+    return Ledger.model_validate({**fields, "planned": planned, "releases": releases})

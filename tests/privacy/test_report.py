@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 
 import pytest
 
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.assumptions import assumptions
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.report import _shown, final_report, privacy_report, render_markdown
-from tests.privacy.histories import release, spent
+from fedtext.privacy.report import final_report, privacy_report, render_markdown, reported_releases
+from fedtext.privacy.wording import shown
+from tests.privacy.histories import ledger as small_ledger
+from tests.privacy.histories import party, release, spent
 
 
 def ledger(rounds: int = 3, mechanism: str = "exact discrete Gaussian, grid step 2^-13", **changed: object) -> Ledger:
@@ -41,7 +42,7 @@ def test_the_first_sentence_says_what_was_protected_and_how_strongly() -> None:
     run = ledger()
     text = first_sentence(render_markdown(privacy_report(run)))
     assert text.startswith("Protected is every single client among 3,312")
-    assert f"epsilon = {_shown(run.epsilon())} and delta = 3e-06 (zero_out)" in text
+    assert f"epsilon = {shown(run.epsilon())} and delta = 3e-06 (zero_out)" in text
 
 
 def test_the_dictionary_has_every_release_with_its_price() -> None:
@@ -154,15 +155,6 @@ def test_a_run_without_releases_says_so() -> None:
     assert "None: no private data were released." in text
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.91948, "0.9195"), (0.919401, "0.9195"), (1.0, "1"), (0.99999, "1"), (12.3401, "12.35"), (0.0, "0.0")],
-)
-def test_epsilon_is_rounded_up_never_down(value, shown) -> None:
-    assert _shown(value) == shown
-    assert _shown(math.inf) == "inf"
-
-
 def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None:
     run = ledger(rounds=2)
     own = [spent(one, f"{one.round}", delta=3e-6) for one in run.releases]
@@ -170,7 +162,7 @@ def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None
     assert alone["data_set"]["epsilon"] == pytest.approx(alone["epsilon"])
     assert (alone["data_set"]["releases"], alone["data_set"]["budget"], alone["data_set"]["public"]) == (2, 1.0, False)
     together = (
-        f"All that was ever released of this data set, 2 answers, costs epsilon = {_shown(run.epsilon())} together"
+        f"All that was ever released of this data set, 2 answers, costs epsilon = {shown(run.epsilon())} together"
     )
     assert f"{together}; epsilon 1 are allowed." in text
     assert "- 'popri.scores' x 2:" in text
@@ -178,7 +170,7 @@ def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None
     more, text = final_report(run, [before, *own])
     assert more["epsilon"] == alone["epsilon"], "a run's own price is its own"
     assert more["data_set"]["epsilon"] == pytest.approx(ledger(rounds=3).epsilon())
-    assert f"3 answers, costs epsilon = {_shown(ledger(rounds=3).epsilon())} together" in text
+    assert f"3 answers, costs epsilon = {shown(ledger(rounds=3).epsilon())} together" in text
     assert f"- 'other.votes' x 1: {ledger(rounds=1).epsilon():.4g}" in text
     assert "evaluation" in text
 
@@ -237,3 +229,77 @@ def test_rounds_that_one_entry_pays_for_are_answers_of_one_release() -> None:
     assert (paid_once["releases"], paid_once["epsilon"]) == (3, pytest.approx(whole.epsilon()))
     apart = [spent(single.releases[0].model_copy(update={"round": t}), f"{t}", delta=1e-6) for t in (1, 2, 3)]
     assert privacy_report(single, history=apart)["data_set"]["epsilon"] > 1.5 * single.epsilon()
+
+
+SILOS = (
+    *(party(f"strong {i}", "strong silo", 400 + i, 8.0) for i in range(4)),
+    *(party(f"weak {i}", "weak silo", 90, 4.0) for i in range(6)),
+)
+STRONG = tuple(one.name for one in SILOS[:4])
+
+
+def federation(*more: Release) -> Ledger:
+    """Four strong silos train, ten count."""
+    made = (release(1.0, name="train", parties=STRONG), release(20.0, name="profile"), *more)
+    return small_ledger(parties=SILOS, releases=made, epsilon=8.0)
+
+
+def test_the_report_has_a_row_a_kind_of_party_and_none_a_party() -> None:
+    run = federation()
+    history = [spent(one, one.name, partition=run.partition, budget=8.0, allowed=8.0) for one in run.releases]
+    report = privacy_report(run, history=history)
+    strong, weak = report["parties"]
+    assert (strong["kind"], strong["parties"], strong["population"], strong["budget"]) == (
+        "strong silo", 4, [400, 403], 8.0,
+    )  # fmt: skip
+    assert (weak["kind"], weak["parties"], weak["population"], weak["releases"]) == (
+        "weak silo", 6, [90, 90], ["profile"],
+    )  # fmt: skip
+    assert strong["epsilon"] == strong["epsilon_data_set"] == run.spent(party="strong 0") == report["epsilon"]
+    assert weak["epsilon"] == weak["epsilon_data_set"] == run.spent(party="weak 5") < 0.3
+    assert [entry["paid_by"] for entry in report["releases"]] == [
+        {"strong silo": 4},
+        {"strong silo": 4, "weak silo": 6},
+    ]
+    text = render_markdown(report)
+    assert "among 2,146 of 10 parties, with everything it holds, at epsilon" in first_sentence(text)
+    assert "the price of the party that spent most" in first_sentence(text)
+    assert f"| strong silo x 4 | 400 to 403 | 8 | {shown(strong['epsilon'])} |" in text
+    assert f"| weak silo x 6 | 90 | 4 | {shown(weak['epsilon'])} | {shown(weak['epsilon'])} | profile |" in text
+    assert "| strong silo x 4, weak silo x 6 |" in text
+    assert "weak 3" not in text
+    assert any("held by one party" in line for line in report["assumptions"])
+    json.dumps(report, allow_nan=False)
+
+
+def test_parties_of_a_kind_that_did_not_do_the_same_have_rows_of_their_own() -> None:
+    rows = privacy_report(federation(release(30.0, name="votes", parties=("weak 0", "weak 1"))))["parties"]
+    assert [(row["kind"], row["parties"], row["releases"]) for row in rows] == [
+        ("strong silo", 4, ["train", "profile"]),
+        ("weak silo", 2, ["profile", "votes"]),
+        ("weak silo", 4, ["profile"]),
+    ]
+
+
+def test_a_read_without_a_mechanism_leaves_no_party_protected() -> None:
+    report = privacy_report(federation().unaccounted_read("checkpoint", "best on private text"))
+    assert {row["epsilon"] for row in report["parties"]} == {"infinity"}
+
+
+def test_the_published_epsilon_is_the_worst_party_s_too() -> None:
+    made = (release(1.0, parties=("strong 0",)), release(1.0, parties=("strong 1",)))
+    apart = small_ledger(parties=SILOS, releases=made, epsilon=8.0, calibration="published", noise_multiplier=1.0)
+    alone = small_ledger(releases=(release(1.0),), epsilon=8.0, calibration="published", noise_multiplier=1.0)
+    assert privacy_report(apart)["published"]["epsilon"] == privacy_report(alone)["published"]["epsilon"]
+
+
+def test_a_run_that_tells_no_parties_apart_says_nothing_of_them() -> None:
+    report = privacy_report(ledger())
+    assert not {"parties", "partition"} & report.keys()
+    assert not {"parties", "paid_by"} & report["releases"][0].keys()
+    assert "## Parties" not in render_markdown(report)
+
+
+def test_a_report_gives_its_releases_back() -> None:
+    run = federation()
+    assert reported_releases(json.loads(json.dumps(privacy_report(run)))) == list(run.releases)

@@ -14,11 +14,12 @@ from fedtext.privacy.spending import (
     Spent,
     TotalExceeded,
     not_yet_made,
+    party_totals,
     refuse_overdraft,
     spent_on,
     total_epsilon,
 )
-from tests.privacy.histories import DELTA, ledger, release, spent
+from tests.privacy.histories import DELTA, ledger, party, release, spent
 
 
 def exact(rounds: int = 1, multiplier: float = 4.0, **changes: Any) -> float:
@@ -175,3 +176,71 @@ def test_json_keeps_every_entry() -> None:
         assert Spent.model_validate_json(entry.model_dump_json()) == entry
     with pytest.raises(ValidationError):
         Spent.model_validate({**spent(release()).model_dump(), "further": 1})
+
+
+TWO = ledger(parties=(party("a"), party("b")))
+
+
+def by(*names: str, receipt: str = "a", multiplier: float = 4.0, round: int = 0, **changes: Any) -> Spent:
+    """What some parties of `TWO` released."""
+    made = release(multiplier, parties=names, round=round)
+    return spent(made, receipt, **{"partition": TWO.partition, **changes})
+
+
+def test_a_party_s_total_is_of_its_own_releases_over_all_runs_and_the_data_set_s_is_the_worst() -> None:
+    entries = [by("a"), by("a", round=1, receipt="b"), by("b", multiplier=3.0), spent(release(8.0), "c")]
+    totals = party_totals(entries, TWO, "s")
+    both = [(2 / 16 + 1 / 64) ** -0.5, (1 / 9 + 1 / 64) ** -0.5]
+    assert totals == {name: pytest.approx(exact(multiplier=own)) for name, own in zip("ab", both, strict=True)}
+    assert total(*entries, of=TWO) == max(totals.values()) == totals["a"]
+    assert party_totals(entries, TWO, "s", [release(1.0, parties=("b",), round=9)])["a"] == totals["a"]
+
+
+def test_a_later_run_that_tells_no_parties_apart_adds_to_each() -> None:
+    entries = [by("a"), by("b", multiplier=3.0), spent(release(8.0), "c")]
+    worst = exact(multiplier=(1 / 9 + 1 / 64) ** -0.5)
+    assert total(*entries) == pytest.approx(worst) == total(*entries, of=TWO)
+    sequence = exact(multiplier=(1 / 16 + 1 / 9 + 1 / 64) ** -0.5)
+    assert sequence > 1.2 * worst, "the price in sequence could be told from it"
+
+
+@pytest.mark.parametrize("changed", [{"split": "other"}, {"partition": "another"}])
+def test_parties_of_another_split_or_partition_may_be_anybody(changed: dict[str, str]) -> None:
+    """Other silos, or the same names dealt anew, can hold the same people: their releases count for every party."""
+    entries = [by("a"), by("b", multiplier=3.0, **changed)]
+    both = exact(multiplier=(1 / 16 + 1 / 9) ** -0.5)
+    assert party_totals(entries, TWO, "s") == {"a": pytest.approx(both), "b": pytest.approx(exact(multiplier=3.0))}
+
+
+def test_an_overdraft_names_the_party_and_what_it_paid_for() -> None:
+    entries, asked = [by("a"), by("b", multiplier=40.0)], [release(4.0, parties=("a",), round=1)]
+    with pytest.raises(TotalExceeded, match=r"may cost party 'a' \(silo\) epsilon 1; 0\.9\d+ is spent") as refused:
+        refuse_overdraft(entries, TWO, "s", asked, allowed=1.0)
+    assert (refused.value.party, refused.value.total) == ("a", pytest.approx(exact(rounds=2)))
+    assert "('sum' x 1: 0.9" in str(refused.value)
+    refuse_overdraft(entries, TWO, "s", [release(4.0, parties=("b",), round=1)], allowed=1.0)
+    with pytest.raises(TotalExceeded, match=r"party 'b' \(silo\) epsilon 0\.5;"):
+        refuse_overdraft(entries, TWO, "s", [release(4.0, parties=("b",), round=1)], allowed=1.0, each={"b": 0.5})
+
+
+def test_who_spent_too_much_does_not_stop_others() -> None:
+    entries = [by("a", multiplier=1.0)]
+    refuse_overdraft(entries, TWO, "s", [release(5.0, parties=("b",), round=1)], allowed=1.0)
+    with pytest.raises(TotalExceeded, match="party 'a'"):
+        refuse_overdraft(entries, TWO, "s", [release(5.0, round=1)], allowed=1.0)
+    with pytest.raises(TotalExceeded, match="a read without a mechanism would make it inf"):
+        refuse_overdraft([], TWO, "s", [], allowed=1.0, unaccounted=True)
+
+
+def test_a_plan_of_one_party_is_not_made_by_another() -> None:
+    plan = (release(parties=("a",)), release(parties=("b",)))
+    run = ledger(parties=TWO.parties, planned=plan)
+    assert not_yet_made([by("a")], run, "s") == [plan[1]]
+
+
+def test_an_entry_without_parties_is_written_as_it_always_was() -> None:
+    line = spent(release()).model_dump_json()
+    assert "part" in line
+    assert "parties" not in line
+    assert "partition" not in line
+    assert Spent.model_validate_json(by("a").model_dump_json()) == by("a")

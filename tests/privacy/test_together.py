@@ -11,6 +11,7 @@ from fedtext.privacy.gaussian import gaussian_epsilon
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import privacy_report
 from fedtext.privacy.together import price_together
+from tests.privacy.histories import ledger, party, release
 
 DECLARED = Privacy(epsilon=1.0, delta=1e-5)
 
@@ -43,3 +44,20 @@ def test_no_price_without_a_mechanism_or_a_common_declaration() -> None:
     other = price_together([report(), report(delta=1e-6)], [["a"], ["b"]], DECLARED)
     assert other["epsilon"] is None
     assert "different deltas" in other["reason"]
+
+
+def of_silos(*by: tuple[str, ...] | None, names: str = "ab") -> dict[str, Any]:
+    parties = tuple(party(name, budget=100.0) for name in names)
+    made = tuple(release(4.0, name="scores", round=t, parties=own) for t, own in enumerate(by))
+    return privacy_report(ledger(parties=parties, releases=made, epsilon=100.0))
+
+
+def test_releases_of_other_parties_are_parallel_if_both_runs_divide_the_units_alike() -> None:
+    def both(*reports: dict[str, Any]) -> float:
+        return price_together(reports, [["a"], ["b"]], DECLARED)["epsilon"]
+
+    one, two = gaussian_epsilon(1 / 4, 1e-5), gaussian_epsilon(2**0.5 / 4, 1e-5)
+    assert both(of_silos(("a",)), of_silos(("b",))) == pytest.approx(one, rel=1e-6)
+    assert both(of_silos(("a",)), of_silos(("a", "b"))) == pytest.approx(two, rel=1e-6)
+    assert both(of_silos(("a",)), of_silos(("b",), names="bc")) == pytest.approx(two, rel=1e-6)
+    assert both(of_silos(("a",)), report()) == pytest.approx(two, rel=1e-6)

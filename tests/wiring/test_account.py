@@ -20,6 +20,7 @@ from fedtext.privacy.gate import current, standing
 from fedtext.privacy.history import HISTORY_ROOT, History, release_history
 from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.noise import new_noise_key
+from fedtext.privacy.parties import Party
 from fedtext.privacy.plan import planned_ledger, planned_multiplier
 from fedtext.privacy.spending import TotalExceeded, total_epsilon
 from fedtext.system.refusal import RunRefusedError
@@ -248,3 +249,49 @@ def test_what_the_ledger_does_not_hold_as_planned_is_refused_before_the_gate(tmp
     with pytest.raises(ValueError, match=r"'sum' of round 1 .* is not what the ledger was opened for"):
         release(account(tmp_path), other, untouched())
     assert release_history(tmp_path) == ()
+
+
+SILOS = (Party(name="a", kind="strong silo", population=100, epsilon=1.0),
+         Party(name="b", kind="weak silo", population=100, epsilon=0.25))  # fmt: skip
+
+
+def of_silos(multiplier: float, *by: str, round: int = 1) -> Ledger:
+    made = Release(
+        name="sum", round=round, mechanism="Gaussian", sensitivity=1.0, noise_stddev=multiplier, parties=by or None
+    )
+    return open_ledger(Privacy(epsilon=1.0, delta=1e-4, noise_seed=1), CLIENTS, [made], parties=SILOS)
+
+
+def pass_through(of: Account, ledger: Ledger, receipt: str = "r") -> None:
+    """As a door does it."""
+    gate, made = of.gate("node", releases=True), (ledger.planned or ())[0]
+    gate.admit(made, ledger)
+    gate.confirm(made, made.round, receipt)
+
+
+def test_each_party_has_its_own_budget_over_all_runs(tmp_path: Path) -> None:
+    pass_through(account(tmp_path), of_silos(4.0, "a"))
+    pass_through(account(tmp_path), of_silos(13.0, "b"))
+    with pytest.raises(TotalExceeded, match=r"may cost party 'a' \(strong silo\) epsilon 1; "):
+        pass_through(account(tmp_path), of_silos(4.0, "a", round=2))
+    with pytest.raises(TotalExceeded, match=r"may cost party 'b' \(weak silo\) epsilon 0\.25; "):
+        account(tmp_path).refuse_plan(of_silos(13.0, "b", round=2))
+    pass_through(account(tmp_path), of_silos(60.0, "b", round=2))
+    with pytest.raises(TotalExceeded, match=r"'b' \(weak silo\)"):
+        account(tmp_path).refuse_plan(of_silos(13.0, round=3))  # a joint one: the poorer of the two refuses
+    entries = release_history(tmp_path)
+    assert [entry.release.parties for entry in entries if entry.release] == [("a",), ("b",), ("b",)]
+    assert {entry.partition for entry in entries} == {of_silos(60.0).partition}
+
+
+def test_a_declared_total_is_every_party_s(tmp_path: Path) -> None:
+    for round in (1, 2, 3):
+        pass_through(account(tmp_path, total=1.0), of_silos(13.0, "b", round=round))
+
+
+def test_another_sum_of_one_party_is_a_second_release_of_that_party(tmp_path: Path) -> None:
+    pass_through(account(tmp_path), of_silos(4.5, "a"))
+    with pytest.raises(RunRefusedError, match="of other data"):
+        pass_through(account(tmp_path), of_silos(4.5, "a"), receipt="other")
+    pass_through(account(tmp_path), of_silos(60.0, "b"))
+    pass_through(account(tmp_path), of_silos(60.0, "b"), receipt="other")

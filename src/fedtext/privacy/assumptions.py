@@ -24,6 +24,10 @@ _CORRELATED = (
     "Whoever adds up messages keeps sums of earlier rounds, or shares of them, until the weighted sum they belong to "
     "is complete; nobody sees one without its noise. No unit takes part more often, or in closer rounds, than priced."
 )
+_PARTIES = (
+    "Every {unit} is held by one party, and by which one is public. A party sees what it holds; epsilon is about what "
+    "leaves it. Each party pays for the releases that it took part in, and for no other."
+)
 _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, so nothing real is protected."
 
 
@@ -38,6 +42,8 @@ def assumptions(ledger: Ledger) -> list[str]:
         found.append(_SECRET_DRAW)
     if any("correlated across" in release.mechanism for release in ledger.releases):
         found.append(_CORRELATED)
+    if ledger.parties:
+        found.append(_PARTIES.format(unit=declaration.unit))
     if declaration.adjacency == "add_remove":
         count = f"{ledger.population} {declaration.unit}s"
         found.append(f"That there are {count} is taken as public, which add_remove does not protect.")

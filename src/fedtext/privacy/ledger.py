@@ -8,34 +8,46 @@ Whose noise is priced depends on the declared aggregation. Under `secure` and `t
 Under `local` every client adds all of the noise itself and the server sees each client's noised message with its
 sender: the other messages say nothing about a client, so `noise_stddev` is that of ONE message, the sum (with
 sqrt(n) times as much) is post-processing, and a draw of participants that the server watches amplifies nothing.
+
+A ledger may know several parties (fedtext.privacy.parties), each with a budget of its own: a release costs the parties
+that took part, and the run's epsilon is that of the party that spent most. Without parties everybody pays for all.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy, Sampling
+from fedtext.privacy.parties import Party, bills, different_bills, partition, refuse_misdealt
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
+from fedtext.privacy.reads import EvaluationOnly, Unaccounted
 
 Part = Literal["train", "test"]
-_PRICED = ("sampling", "rate", "unit", "steps", "rounds", "non_negative")
+_PRICED = ("sampling", "rate", "unit", "steps", "rounds", "non_negative", "parties")
 _ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
 class BudgetExceeded(ValueError):  # noqa: N818 - it is the outcome of a check, and reads as one where it is raised
-    """A release would overdraw the declared budget. `budget`, `spent`, `asked` (alone) and `total` are epsilons."""
+    """A release would overdraw the declared budget. `budget`, `spent`, `asked` (alone) and `total` are epsilons.
 
-    def __init__(self, name: str, round: int, *, budget: float, spent: float, asked: float, total: float) -> None:
+    `party` is the name of the party whose budget it is; None where the ledger knows no parties.
+    """
+
+    def __init__(
+        self, name: str, round: int, *, budget: float, spent: float, asked: float, total: float, party: Party | None
+    ) -> None:
         self.budget, self.spent, self.asked, self.total = budget, spent, asked, total
+        self.party = party and party.name
+        whose = f" of {party}" if party else ""
         super().__init__(
-            f"the privacy budget is epsilon {budget:.6g}; {spent:.6g} is spent; '{name}' of round {round} asks for "
-            f"{asked:.6g}, which makes {total:.6g}. Add noise, release less often, or declare a larger epsilon"
+            f"the privacy budget{whose} is epsilon {budget:.6g}; {spent:.6g} is spent; '{name}' of round {round} asks "
+            f"for {asked:.6g}, which makes {total:.6g}. Add noise, release less often, or declare a larger epsilon"
         )
 
 
@@ -47,6 +59,7 @@ class Release(Parameters):
     such vectors are never more than a right angle apart), which the ledger counts. `noise_stddev`, in the same unit, is
     the noise that may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share
     an entry, and one entry may pay for `rounds` rounds whose releases are one mechanism: that changes no price.
+    `parties` names those that took part and pay; None: all.
     """
 
     name: str
@@ -60,6 +73,12 @@ class Release(Parameters):
     steps: int = Field(1, ge=1)
     rounds: int = Field(1, ge=1)
     non_negative: bool = Field(False, exclude_if=operator.not_)
+    parties: tuple[str, ...] | None = Field(None, min_length=1, exclude_if=operator.not_)
+
+    @field_validator("parties")
+    @classmethod
+    def _in_no_order(cls, parties: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if parties is None else tuple(sorted(set(parties)))
 
     @model_validator(mode="after")
     def _full_means_all(self) -> Release:
@@ -90,24 +109,19 @@ class Release(Parameters):
         return SampledGaussian(sampling, 1.0 if watched else self.rate, shift, self.steps, self.non_negative)
 
     def as_noisy_as(self, other: Release) -> bool:
-        """Whether both cost the same: equal noise, draw, unit, sign, number of steps and rounds, up to rounding."""
+        """Whether both cost the same parties the same: noise (up to rounding), draw, unit, sign, steps and rounds."""
         return math.isclose(self.noise_multiplier, other.noise_multiplier, rel_tol=_ROUNDING) and all(
             getattr(self, field) == getattr(other, field) for field in _PRICED
         )
 
+    def costs(self, party: str | None) -> bool:
+        """Whether a party pays for it."""
+        return self.parties is None or party in self.parties
 
-class Unaccounted(Parameters):
-    """A read of private data without a mechanism, whose result the outputs depend on."""
-
-    name: str
-    reason: str
-
-
-class EvaluationOnly(Parameters):
-    """A read of held-out private data that feeds nothing back."""
-
-    name: str
-    reason: str
+    def repeats(self, other: Release) -> bool:
+        """Whether both have one name and round, and a party took part in both."""
+        shared = None in (self.parties, other.parties) or set(self.parties or ()) & set(other.parties or ())
+        return bool(shared) and (self.name, self.round) == (other.name, other.round)
 
 
 class Ledger(Parameters):
@@ -117,35 +131,43 @@ class Ledger(Parameters):
     for (None: it was not opened by a plan): nothing else can be charged, so a release must be of a planned name and
     round, at the planned noise.
     `planned_unaccounted`: it also means to read private data without a mechanism.
+
+    `parties` are all holders of the units, each with its own budget, none above the declared epsilon; empty: the
+    ledger does not tell them apart. The declared delta is everybody's.
     """
 
     declaration: Privacy
     population: int = Field(ge=1)
     part: Part = "train"
+    parties: tuple[Party, ...] = Field((), exclude_if=operator.not_)
     planned: tuple[Release, ...] | None = None
     planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
     unaccounted: tuple[Unaccounted, ...] = ()
     evaluation_only: tuple[EvaluationOnly, ...] = ()
 
+    @model_validator(mode="after")
+    def _parties_hold_all_units(self) -> Ledger:
+        refuse_misdealt(self.parties, self.population, self.declaration.epsilon)
+        return self
+
     def charge(self, release: Release) -> Ledger:
         """The ledger with one more release. Call it before the first private value is read.
 
         Raises:
-            BudgetExceeded: the release would overdraw the budget.
-            ValueError: the release protects another unit than was declared, is in the ledger already, or is not what
-                the ledger was opened for.
+            BudgetExceeded: the release would overdraw the budget, or that of a party that takes part.
+            ValueError: the release protects another unit than was declared, names a party that the ledger does not
+                know, is in the ledger already, or is not what the ledger was opened for.
         """
         self._refuse_misfit(release)
         if self.planned is not None:
             self._refuse_unplanned(release, self.planned)
         charged = self.model_copy(update={"releases": (*self.releases, release)})
-        budget, total = self.declaration.epsilon, charged.spent()
-        if total > budget * (1 + _ROUNDING):
-            asked = self.model_copy(update={"releases": (release,)}).spent()
-            raise BudgetExceeded(
-                release.name, release.round, budget=budget, spent=self.spent(), asked=asked, total=total
-            )
+        for party, budget, total in charged.overdrawn():
+            if release.costs(name := party.name if party else None):
+                asked = self.model_copy(update={"releases": (release,)}).spent(party=name)
+                sums = {"budget": budget, "spent": self.spent(party=name), "asked": asked, "total": total}
+                raise BudgetExceeded(release.name, release.round, party=party, **sums)
         return charged
 
     def unaccounted_read(self, name: str, reason: str) -> Ledger:
@@ -160,23 +182,46 @@ class Ledger(Parameters):
     def epsilon(self, adjacency: Adjacency | None = None) -> float:
         """Epsilon at the declared delta of everything that was read, under the declared or another adjacency.
 
+        With parties it is the epsilon of the party that spent most, which holds for every unit.
+
         Raises:
             ValueError: the releases cannot be priced under this adjacency.
         """
         return math.inf if self.unaccounted else self.spent(adjacency)
 
-    def spent(self, adjacency: Adjacency | None = None) -> float:
-        """Epsilon at the declared delta of the releases alone."""
-        return composed_epsilon(
-            (release.as_sampled(watched=self.declaration.aggregation == "local") for release in self.releases),
-            delta=self.declaration.delta,
-            adjacency=adjacency or self.declaration.adjacency,
-        )
+    def spent(self, adjacency: Adjacency | None = None, *, party: str | None = None) -> float:
+        """Epsilon at the declared delta of the releases alone: of those of `party`, or of the party that spent most."""
+        payers = [release.parties for release in self.releases]
+        paid = different_bills(payers) if party is None else {bills(payers, [party])[party]}
+        return max(self._price([self.releases[at] for at in bill], adjacency) for bill in paid)
+
+    def overdrawn(self) -> Iterator[tuple[Party | None, float, float]]:
+        """Parties that spent more than their budget, with both; one of all with the same bill. None: no parties."""
+        known = bills([release.parties for release in self.releases], [party.name for party in self.parties])
+        alike: dict[object, Party] = {}
+        for party in self.parties:
+            alike.setdefault((known[party.name], party.epsilon), party)
+        for payer in alike.values() or (None,):
+            budget, total = (payer or self.declaration).epsilon, self.spent(party=payer.name if payer else None)
+            if total > budget * (1 + _ROUNDING):
+                yield payer, budget, total
+
+    @property
+    def partition(self) -> str:
+        """Equal for two ledgers whose parties divide the units alike; empty without parties."""
+        return partition(self.parties)
 
     @property
     def most_units(self) -> int:
         """How many units may turn out to be enrolled."""
         return most_units(self.declaration, self.population)
+
+    def _price(self, releases: Sequence[Release], adjacency: Adjacency | None) -> float:
+        return composed_epsilon(
+            (release.as_sampled(watched=self.declaration.aggregation == "local") for release in releases),
+            delta=self.declaration.delta,
+            adjacency=adjacency or self.declaration.adjacency,
+        )
 
     def _refuse_misfit(self, release: Release) -> None:
         if release.unit != self.declaration.unit:
@@ -184,7 +229,12 @@ class Ledger(Parameters):
                 f"'{release.name}' protects a {release.unit}, the declared unit is a {self.declaration.unit}: "
                 "bound and noise the contribution of the declared unit"
             )
-        if any((entry.name, entry.round) == (release.name, release.round) for entry in self.releases):
+        if strangers := set(release.parties or ()) - {party.name for party in self.parties}:
+            raise ValueError(
+                f"'{release.name}' names the party '{min(strangers)}', which the ledger does not know: open it with "
+                "every party (open_ledger), or let all take part"
+            )
+        if any(release.repeats(entry) for entry in self.releases):
             raise ValueError(
                 f"'{release.name}' of round {release.round} is in the ledger already: a repeated node must start "
                 "from the ledger it was given first, and another release needs another name"
@@ -204,27 +254,47 @@ def most_units(declaration: Privacy, population: int) -> int:
     return max(population, declaration.population or 0)
 
 
-def open_ledger(declaration: Privacy, population: int, planned: Sequence[Release], *, part: Part = "train") -> Ledger:
-    """An empty ledger, after checking that the declaration means something and that the plan keeps its budget.
+def open_ledger(
+    declaration: Privacy,
+    population: int,
+    planned: Sequence[Release],
+    *,
+    part: Part = "train",
+    parties: Sequence[Party] = (),
+) -> Ledger:
+    """An empty ledger, after checking that the declaration means something and that the plan keeps its budgets.
+
+    Args:
+        declaration: The run's.
+        population: The public number of units; with parties the sum of theirs.
+        planned: All that may be released.
+        part: Whose data.
+        parties: All holders of the units, if they are told apart.
 
     Raises:
-        BudgetExceeded: the planned releases together overdraw the budget.
-        ValueError: no unit, a delta of 1 / population or more (which allows to publish one unit outright), or a plan
-            that cannot be priced under the declared adjacency.
+        BudgetExceeded: the planned releases together overdraw the budget, or a party's.
+        ValueError: no unit, a delta of 1 / population of any party or more (which allows to publish one unit outright),
+            parties that do not hold all units, or a plan that cannot be priced under the declared adjacency.
     """
     if population < 1:
         raise ValueError(f"population is {population}: there is nobody to protect; check the private data")
-    if declaration.delta >= 1 / population:
-        raise ValueError(
-            f"delta is {declaration.delta} for {population} {declaration.unit}s: it must be below 1 / {population} = "
-            f"{1 / population:.3g}, better far below"
-        )
-    ledger = Ledger(declaration=declaration.of_a_run(), population=population, part=part)
+    for party in parties or (None,):
+        _refuse_large_delta(declaration, population, party)
+    ledger = Ledger(declaration=declaration.of_a_run(), population=population, part=part, parties=tuple(parties))
     everything = ledger.model_copy(update={"releases": tuple(planned)})
-    if everything.spent() > declaration.epsilon * (1 + _ROUNDING):
+    if any(True for _ in everything.overdrawn()):
         charged = ledger
         for release in planned:  # one after another, to name the one that is too much
             charged = charged.charge(release)
     for release in planned:
         ledger._refuse_misfit(release)
     return ledger.model_copy(update={"planned": tuple(planned)})
+
+
+def _refuse_large_delta(declaration: Privacy, population: int, party: Party | None) -> None:
+    held, whose = (party.population, f" of {party}") if party else (population, "")
+    if declaration.delta >= 1 / held:
+        raise ValueError(
+            f"delta is {declaration.delta} for {held} {declaration.unit}s{whose}: it must be below 1 / {held} = "
+            f"{1 / held:.3g}, better far below"
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.accountant import Accountant, epsilon
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.report import table
+from fedtext.privacy.wording import table
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fedtext.privacy.accountant import epsilon
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.factorisation import prefix_sums, tree
-from fedtext.privacy.report import table
+from fedtext.privacy.wording import table
 
 DELTA = 3e-6
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from fedtext.params.privacy import Adjacency, Privacy
 from fedtext.privacy.assumptions import SIMULATED, assumptions
-from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.parties import different_bills
+from fedtext.privacy.party_report import party_lines, party_rows, who_paid
 from fedtext.privacy.privacy_loss import SampledGaussian
 from fedtext.privacy.published_accountants import rdp_epsilon
 from fedtext.privacy.spending import Spent, spent_on, total_epsilon
+from fedtext.privacy.wording import number, shown, table
 
 EVALUATION = {
     "evaluation": "accuracy and distances are measured on the test clients' text, of which nothing else is made; what "
@@ -56,15 +58,17 @@ def privacy_report(
     """
     declaration = ledger.declaration
     simulated = declaration.noise_seed is not None
+    told_apart = {"partition": ledger.partition, "parties": party_rows(ledger, history)} if ledger.parties else {}
     return {
         "statement": _statement(ledger) + (f" This is a {SIMULATED}." if simulated else ""),
-        "epsilon": _number(ledger.epsilon()),
+        "epsilon": number(ledger.epsilon()),
         "delta": declaration.delta,
         "budget": declaration.epsilon,
         "unit": declaration.unit,
         "adjacency": declaration.adjacency,
         "neighbours": f"one of the {NEIGHBOURS[declaration.adjacency].format(unit=declaration.unit)}",
         "population": ledger.population,
+        **told_apart,
         "epsilon_by_adjacency": {adjacency: _epsilon_under(ledger, adjacency) for adjacency in get_args(Adjacency)},
         "releases": _releases(ledger),
         "unaccounted": [entry.model_dump() for entry in ledger.unaccounted],
@@ -78,7 +82,8 @@ def privacy_report(
 
 def render_markdown(report: dict[str, Any]) -> str:
     """The report as Markdown, the verdict first."""
-    lines = ["# Privacy report", "", report["statement"], "", *_facts(report), "", "## Releases", ""]
+    lines = ["# Privacy report", "", report["statement"], "", *_facts(report), *party_lines(report)]
+    lines += ["", "## Releases", ""]
     if report["releases"]:
         head = [
             "release",
@@ -89,6 +94,7 @@ def render_markdown(report: dict[str, Any]) -> str:
             "multiplier",
             "epsilon alone",
             "cumulative",
+            *(["parties"] if "parties" in report else []),
         ]
         rows = [
             [
@@ -96,7 +102,8 @@ def render_markdown(report: dict[str, Any]) -> str:
                 str(r["round"]),
                 r["sampling"] if r["sampling"] == "full" else f"{r['sampling']} {r['rate']:.4g}",
                 *(f"{r[key]:.6g}" for key in ("sensitivity", "noise_stddev", "noise_multiplier")),
-                *(_shown(r[key]) for key in ("epsilon_alone", "epsilon_cumulative")),
+                *(shown(r[key]) for key in ("epsilon_alone", "epsilon_cumulative")),
+                *([", ".join(f"{kind} x {n:,}" for kind, n in r["paid_by"].items())] if "paid_by" in r else []),
             ]
             for r in report["releases"]
         ]
@@ -118,9 +125,10 @@ def render_markdown(report: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a Markdown table."""
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+def reported_releases(report: Mapping[str, Any]) -> list[Release]:
+    """The releases that a report lists, without their prices."""
+    fields = Release.model_fields
+    return [Release.model_validate({key: entry[key] for key in entry if key in fields}) for entry in report["releases"]]
 
 
 def _statement(ledger: Ledger) -> str:
@@ -129,19 +137,21 @@ def _statement(ledger: Ledger) -> str:
         names = ", ".join(f"'{entry.name}'" for entry in ledger.unaccounted)
         return (
             f"No {declaration.unit} is protected: epsilon is infinite, because private data were read without a "
-            f"mechanism by {names}; the accounted releases alone would be epsilon = {_shown(ledger.spent())} at "
+            f"mechanism by {names}; the accounted releases alone would be epsilon = {shown(ledger.spent())} at "
             f"delta = {declaration.delta:.4g}."
         )
     span = "the one span of text that it is (a longer document is several records)"
     whole = "everything it holds" if declaration.unit == "client" else span
+    held = f" of {len(ledger.parties):,} parties" if ledger.parties else ""
+    worst = ", the price of the party that spent most" if ledger.parties else ""
     return (
-        f"Protected is every single {declaration.unit} among {ledger.population:,}, with {whole}, at epsilon = "
-        f"{_shown(ledger.epsilon())} and delta = {declaration.delta:.4g} ({declaration.adjacency})."
+        f"Protected is every single {declaration.unit} among {ledger.population:,}{held}, with {whole}, at epsilon = "
+        f"{shown(ledger.epsilon())} and delta = {declaration.delta:.4g} ({declaration.adjacency}){worst}."
     )
 
 
 def _facts(report: dict[str, Any]) -> list[str]:
-    by_adjacency = ", ".join(f"{name} {_shown(value)}" for name, value in report["epsilon_by_adjacency"].items())
+    by_adjacency = ", ".join(f"{name} {shown(value)}" for name, value in report["epsilon_by_adjacency"].items())
     return [
         f"- Neighbouring data: {report['neighbours']}.",
         f"- Epsilon at delta = {report['delta']:.4g}: {by_adjacency}.",
@@ -155,8 +165,9 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
     for count, release in enumerate(ledger.releases, start=1):
         alone = ledger.model_copy(update={"releases": (release,)})
         so_far = ledger.model_copy(update={"releases": ledger.releases[:count]})
-        price = {"epsilon_alone": _number(alone.spent()), "epsilon_cumulative": _number(so_far.spent())}
-        entries.append({**release.model_dump(), "noise_multiplier": release.noise_multiplier, **price})
+        price = {"epsilon_alone": number(alone.spent()), "epsilon_cumulative": number(so_far.spent())}
+        paid = {"paid_by": who_paid(release, ledger)} if ledger.parties else {}
+        entries.append({**release.model_dump(), "noise_multiplier": release.noise_multiplier, **price, **paid})
     return entries
 
 
@@ -169,19 +180,19 @@ def _data_set(ledger: Ledger, history: Sequence[Spent]) -> dict[str, Any]:
     answers = f"{len(own)} {'answer' if len(own) == 1 else 'answers'}"
     bound = "the corpus is public, and nothing is refused" if allowed is None else f"epsilon {allowed:.6g} are allowed"
     return {
-        "epsilon": _number(epsilon),
+        "epsilon": number(epsilon),
         "budget": allowed,
         "releases": len(own),
         "public": allowed is None,
         "statement": f"All that was ever released of this data set, {answers}, costs epsilon = "
-        f"{_shown(_number(epsilon))} together; {bound}.",
+        f"{shown(number(epsilon))} together{', for the party that spent most' if ledger.parties else ''}; {bound}.",
         "spent_on": spent_on(history, ledger, split),
     }
 
 
 def _epsilon_under(ledger: Ledger, adjacency: Adjacency) -> float | str:
     try:
-        return _number(ledger.epsilon(adjacency))
+        return number(ledger.epsilon(adjacency))
     except ValueError as reason:
         return f"not available: {reason}"
 
@@ -194,25 +205,14 @@ def _as_published(declaration: Privacy) -> bool:
 def _published(ledger: Ledger) -> dict[str, Any]:
     """The epsilon a paper would print for these releases, beside the exact one."""
     kinds = [SampledGaussian("poisson", r.rate, 1 / r.noise_multiplier, r.steps) for r in ledger.releases]
-    claimed = rdp_epsilon(kinds, ledger.declaration.delta) if kinds else 0.0
+    paid = [[kinds[at] for at in bill] for bill in different_bills([r.parties for r in ledger.releases])]
+    claimed = max(rdp_epsilon(own, ledger.declaration.delta) if own else 0.0 for own in paid)
     return {
         "epsilon": claimed,
-        "exact": _number(ledger.spent()),
+        "exact": number(ledger.spent()),
         "statement": (
             "The noise is calibrated as published: Opacus' RDP accountant, Poisson sampling, add/remove, gives "
-            f"epsilon = {_shown(claimed)}; what was done is {ledger.declaration.adjacency} with "
-            f"{ledger.declaration.sampling} sampling, and costs epsilon = {_shown(_number(ledger.spent()))}."
+            f"epsilon = {shown(claimed)}; what was done is {ledger.declaration.adjacency} with "
+            f"{ledger.declaration.sampling} sampling, and costs epsilon = {shown(number(ledger.spent()))}."
         ),
     }
-
-
-def _number(epsilon: float) -> float | str:
-    return "infinity" if math.isinf(epsilon) else epsilon
-
-
-def _shown(epsilon: float | str) -> str:
-    """Four digits, rounded up: a report must not understate."""
-    if isinstance(epsilon, str) or epsilon == 0 or math.isinf(epsilon):
-        return str(epsilon)
-    unit = 10.0 ** (math.floor(math.log10(epsilon)) - 3)
-    return f"{math.ceil(epsilon / unit * (1 - 1e-9)) * unit:.4g}"

@@ -2,23 +2,30 @@
 
 A run's ledger prices the run. People, though, are protected by the sum of what was ever made of their text: four runs
 of epsilon 1 are not epsilon 1. So every answered query is kept with the data (fedtext.privacy.history) and priced here.
+
+Where several parties hold the data (fedtext.privacy.parties), each has a total of its own: of all releases, over all
+runs, that it took part in. The data set's total is that of the party that spent most.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from pydantic import Field
 
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Part, Release
+from fedtext.privacy.parties import Party, Payers, bills
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 
 _ROUNDING = 1e-9
+NO_LIMITS: Mapping[str, float] = MappingProxyType({})
 
 
 class Spent(Parameters):
@@ -28,6 +35,7 @@ class Spent(Parameters):
     has an entry for each. `receipt` is the same for the same noised sum. `part` are the clients it was made of, and
     `split` says how clients were told apart: under another split they may be other people. `budget` is what the run
     had declared, `allowed` what all of them together might spend; None on a public corpus, where nothing is refused.
+    `partition` says how the run's parties divided the units (`Ledger.partition`); empty: it did not tell them apart.
     """
 
     node: str
@@ -41,6 +49,7 @@ class Spent(Parameters):
     delta: float
     budget: float
     allowed: float | None
+    partition: str = Field("", exclude_if=operator.not_)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -49,32 +58,54 @@ class Spent(Parameters):
 
 
 class TotalExceeded(BudgetExceeded):
-    """A run would overdraw what all releases of the data set together may cost."""
+    """A run would overdraw what all releases of the data set together may cost, or what they may cost one party."""
 
-    def __init__(self, *, allowed: float, spent: float, total: float, asked: str, on: str) -> None:
+    def __init__(
+        self, *, allowed: float, spent: float, total: float, asked: str, on: str, party: Party | None = None
+    ) -> None:
         self.budget, self.spent, self.asked, self.total = allowed, spent, total - spent, total
+        self.party = party.name if party else None
+        whom = f" {party}" if party else ""
         ValueError.__init__(
             self,
-            f"all releases of this data set together may cost epsilon {allowed:.6g}; {spent:.6g} is spent ({on}); "
-            f"{asked} would make it {total:.6g}. Nothing was read. Use what is there, or raise privacy.total_epsilon "
-            "if the people behind the data agree to it",
+            f"all releases of this data set together may cost{whom} epsilon {allowed:.6g}; {spent:.6g} is spent "
+            f"({on}); {asked} would make it {total:.6g}. Nothing was read. Use what is there, or raise "
+            "privacy.total_epsilon if the people behind the data agree to it",
         )
 
 
 def total_epsilon(history: Sequence[Spent], ledger: Ledger, split: str, planned: Sequence[Release] = ()) -> float:
-    """Epsilon of all that was released of the ledger's clients, and of `planned` with it.
+    """Epsilon of all that was released of the ledger's clients, and of `planned` with it: that of the worst party.
 
     At the smallest delta that any of the runs declared, under the ledger's adjacency. `split` is how clients are told
     apart now: entries of the other part count where it was another, for then they may be of the same people. What was
     released under single records bounds the loss of no client, who holds any number of them.
     """
-    mine, unit = [entry for entry in history if _is_of(entry, ledger, split)], ledger.declaration.unit
-    if any(entry.release is None or (entry.release.unit, unit) == ("record", "client") for entry in mine):
-        return math.inf
-    made = [_for_unit(release, ledger.declaration) for release in _distinct(mine)]
-    kinds = [*made, *(release.as_sampled() for release in planned)]
+    return max(party_totals(history, ledger, split, planned).values())
+
+
+def party_totals(
+    history: Sequence[Spent], ledger: Ledger, split: str, planned: Sequence[Release] = ()
+) -> dict[str | None, float]:
+    """`total_epsilon` of each party that the ledger or its like in the history knows; of None where there is none.
+
+    A party's name stands for the same units wherever split and partition are the same. Entries of another split or
+    partition may be of anybody's units, so they count for every party.
+    """
+    mine = [entry for entry in history if _is_of(entry, ledger, split)]
+    payers = [*_payers(mine, ledger, split), *(release.parties for release in planned)]
+    paid = bills(payers, [party.name for party in ledger.parties])
     delta = min([ledger.declaration.delta, *(entry.delta for entry in mine)])
-    return composed_epsilon(kinds, delta=delta, adjacency=ledger.declaration.adjacency)
+
+    def price(bill: tuple[int, ...]) -> float:
+        made = [mine[at] for at in bill if at < len(mine)]
+        asked = [planned[at - len(mine)] for at in bill if at >= len(mine)]
+        return _price(made, asked, ledger, delta)
+
+    if not paid:
+        return {None: price(tuple(range(len(mine) + len(planned))))}
+    prices = {bill: price(bill) for bill in set(paid.values())}
+    return {name: prices[bill] for name, bill in paid.items()}
 
 
 def refuse_overdraft(
@@ -84,25 +115,50 @@ def refuse_overdraft(
     planned: Sequence[Release],
     *,
     allowed: float,
+    each: Mapping[str, float] = NO_LIMITS,
     unaccounted: bool = False,
 ) -> None:
     """Raise if `planned` new releases (or a read without a mechanism) cost more than is left.
 
+    Args:
+        history: What was released before.
+        ledger: Of the clients that would pay.
+        split: How clients are told apart now.
+        planned: What would be released.
+        allowed: What everything together may cost.
+        each: What it may cost single parties, by name, where that is less.
+        unaccounted: Whether private data would be read without a mechanism.
+
     Raises:
-        TotalExceeded: naming what is spent, on what, and the remedy.
+        TotalExceeded: naming what is spent, on what, by which party, and the remedy.
     """
     if not planned and not unaccounted:
         return
-    total = math.inf if unaccounted else total_epsilon(history, ledger, split, planned)
-    if total > allowed * (1 + _ROUNDING):
+    totals = {
+        name: math.inf if unaccounted else total
+        for name, total in party_totals(history, ledger, split, planned).items()
+        if unaccounted or any(release.costs(name) for release in planned)
+    }
+    for name, limit in overdrawn(totals, allowed, each):
         asked = ", ".join(dict.fromkeys(f"'{release.name}'" for release in planned)) or "a read without a mechanism"
         raise TotalExceeded(
-            allowed=allowed,
-            spent=total_epsilon(history, ledger, split),
-            total=total,
+            allowed=limit,
+            spent=party_totals(history, ledger, split).get(name, 0.0),
+            total=totals[name],
             asked=asked,
-            on=", ".join(spent_on(history, ledger, split)) or "nothing",
+            on=", ".join(spent_on(history, ledger, split, party=name)) or "nothing",
+            party=next((party for party in ledger.parties if party.name == name), None),
         )
+
+
+def overdrawn(
+    totals: Mapping[str | None, float], allowed: float, each: Mapping[str, float] = NO_LIMITS
+) -> Iterator[tuple[str | None, float]]:
+    """Parties whose total is more than is allowed, or more than is allowed them, with that limit."""
+    for name, total in totals.items():
+        limit = min(allowed, each.get(name, math.inf)) if name is not None else allowed
+        if total > limit * (1 + _ROUNDING):
+            yield name, limit
 
 
 def not_yet_made(history: Sequence[Spent], ledger: Ledger, split: str) -> list[Release]:
@@ -115,9 +171,12 @@ def not_yet_made(history: Sequence[Spent], ledger: Ledger, split: str) -> list[R
     ]
 
 
-def spent_on(history: Sequence[Spent], ledger: Ledger, split: str) -> list[str]:
-    """In words, what the ledger's clients have paid for: each release's name, how many, and what they cost alone."""
+def spent_on(history: Sequence[Spent], ledger: Ledger, split: str, party: str | None = None) -> list[str]:
+    """In words, what the ledger's clients, or a party's, paid for: each name, how many, and what they cost alone."""
     mine = [entry for entry in history if _is_of(entry, ledger, split)]
+    if party is not None:
+        payers = _payers(mine, ledger, split)
+        mine = [entry for entry, named in zip(mine, payers, strict=True) if named is None or party in named]
     words = []
     for name in dict.fromkeys(entry.release.name if entry.release else entry.reason for entry in mine):
         own = [entry for entry in mine if (entry.release.name if entry.release else entry.reason) == name]
@@ -129,6 +188,27 @@ def spent_on(history: Sequence[Spent], ledger: Ledger, split: str) -> list[str]:
 def _is_of(entry: Spent, ledger: Ledger, split: str) -> bool:
     """Whether the entry may be of people that the ledger protects."""
     return entry.part == ledger.part or entry.split != split
+
+
+def _payers(mine: Sequence[Spent], ledger: Ledger, split: str) -> list[Payers]:
+    """The parties that paid for each entry; None, all, where it may be of anybody's units."""
+    partition = ledger.partition or next((entry.partition for entry in reversed(mine) if entry.partition), "")
+    return [
+        entry.release.parties if entry.release and (entry.split, entry.partition) == (split, partition) else None
+        for entry in mine
+    ]
+
+
+def _price(made: Sequence[Spent], planned: Sequence[Release], ledger: Ledger, delta: float) -> float:
+    """Epsilon of what was made and of what is planned, for units that all of it is of."""
+    unit = ledger.declaration.unit
+    if any(entry.release is None or (entry.release.unit, unit) == ("record", "client") for entry in made):
+        return math.inf
+    kinds = [
+        *(_for_unit(release, ledger.declaration) for release in _distinct(made)),
+        *(release.as_sampled() for release in planned),
+    ]
+    return composed_epsilon(kinds, delta=delta, adjacency=ledger.declaration.adjacency)
 
 
 def _for_unit(release: Release, declaration: Privacy) -> SampledGaussian:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.report import reported_releases
 
 
 def price_together(
@@ -35,18 +36,15 @@ def price_together(
         return _unpriced("private data were read without a mechanism in at least one of them", different)
     if kinds - {(declaration.delta, declaration.adjacency, declaration.unit)}:
         return _unpriced("they declare different deltas, adjacencies or units", different)
-    releases = [release_of(entry) for report in different.values() for entry in report["releases"]]
+    releases = [release for report in different.values() for release in reported_releases(report)]
+    if len({report.get("partition") for report in different.values()}) > 1:  # one's parties may share units with others
+        releases = [release.model_copy(update={"parties": None}) for release in releases]
     population = max((report["population"] for report in different.values()), default=1)
     ledger = Ledger(declaration=declaration, population=population, releases=tuple(releases))
     epsilon = ledger.spent()
     if math.isinf(epsilon):
         return _unpriced("their accountant finds none", different)
     return {"epsilon": epsilon, "reason": None, "runs": len(different)}
-
-
-def release_of(entry: Mapping[str, Any]) -> Release:
-    """The release that an entry of a privacy report is of; a field that the report leaves out has its default."""
-    return Release.model_validate({name: entry[name] for name in Release.model_fields if name in entry})
 
 
 def _unpriced(reason: str, different: Mapping[Any, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.spending import Spent, not_yet_made, refuse_overdraft, total_epsilon
+from fedtext.privacy.spending import Spent, not_yet_made, overdrawn, party_totals, refuse_overdraft, total_epsilon
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard.watch import suspended
 
@@ -40,6 +40,10 @@ class Account:
         first = next((entry for entry in self.history.entries() if entry.part == ledger.part), None)
         return first.budget if first else ledger.declaration.epsilon
 
+    def allowed_each(self, ledger: Ledger) -> dict[str, float]:
+        """What they may cost single parties: no more than each party's own budget, unless a total is declared."""
+        return {} if self.total is not None else {party.name: party.epsilon for party in ledger.parties}
+
     def refuse_plan(self, ledger: Ledger) -> None:
         """Raise TotalExceeded if what the ledger was opened for cannot be paid, before any long work."""
         entries = self.history.entries()
@@ -53,7 +57,8 @@ class Account:
     def _refuse(self, ledger: Ledger, planned: list[Release], unaccounted: bool = False) -> None:
         if (allowed := self.allowed(ledger)) is not None:
             entries = self.history.entries()
-            refuse_overdraft(entries, ledger, self.split, planned, allowed=allowed, unaccounted=unaccounted)
+            each = self.allowed_each(ledger)
+            refuse_overdraft(entries, ledger, self.split, planned, allowed=allowed, each=each, unaccounted=unaccounted)
 
 
 @dataclass
@@ -116,8 +121,10 @@ class NodeGate:
         allowed = self.account.allowed(self._ledger)
         if allowed is None:
             return
-        entries = (*self._entries(), entry)
-        if total_epsilon(entries, self._ledger, self.account.split) > allowed * (1 + 1e-9):
+        each = self.account.allowed_each(self._ledger)
+        totals = party_totals((*self._entries(), entry), self._ledger, self.account.split)
+        totals = {name: total for name, total in totals.items() if release.costs(name)}
+        if any(True for _ in overdrawn(totals, allowed, each)):
             raise RunRefusedError(
                 f"'{release.name}' was released before, of other data: to release it again would pass epsilon "
                 f"{allowed:.6g}, which all releases of this data set may cost together. Nothing was released. Put the "
@@ -144,4 +151,5 @@ class NodeGate:
             delta=declared.delta,
             budget=declared.epsilon,
             allowed=None if allowed is None or math.isinf(allowed) else allowed,
+            partition=ledger.partition,
         )

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from fedtext.params.compare import Entry
 from fedtext.privacy.history import HISTORY_ROOT, release_history
-from fedtext.privacy.together import release_of
+from fedtext.privacy.report import reported_releases
 from fedtext.resuming.records import Store
 from fedtext.system.atomic import PARTIAL, REPLACED, partial_path, write_text
 from fedtext.system.refusal import RunRefusedError
@@ -131,7 +131,7 @@ def run(child: Child) -> None:
 
 def release_receipts(child: Child, privacy_report: Mapping[str, Any]) -> list[str]:
     """Receipts of what the run's releases gave, as its data root remembers them: the newest of each."""
-    charged = [release_of(entry) for entry in privacy_report["releases"]]
+    charged = reported_releases(privacy_report)
     newest = {
         (entry.release, entry.round): entry.receipt
         for entry in release_history(child.data_root)
