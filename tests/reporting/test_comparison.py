@@ -196,7 +196,7 @@ def test_costs_carry_measured_seconds_above_the_published_rows() -> None:
     assert rows[0]["client_seconds"] == pytest.approx(2.0)
     assert rows[0]["server_seconds"] == pytest.approx(10.0)
     assert len(rows) == 4
-    assert table2_csv(rows).splitlines()[0].startswith("method,down_floats,up_floats")
+    assert table2_csv(rows).splitlines()[0].startswith("method,algorithm,down_floats,up_floats")
 
 
 def comparison() -> dict[str, Any]:
@@ -272,7 +272,7 @@ def test_the_comparison_is_json_and_the_page_is_whole() -> None:
 
     found = json.loads(json.dumps(comparison()))
     drawn = {"a": figures.accuracy_by_entry(found), "b": figures.scoring(found)}
-    html = render_page(found, measured_costs([], []), drawn)
+    html = render_page(found, measured_costs([]), drawn)
     assert html.count("<section") == 6
     assert "Left out" not in html
     assert "left out: no entry that varies this" in html
