@@ -6,10 +6,17 @@ INSTALLED := $(VENV)/.installed
 # A worker a core, one thread each; a file's tests stay together, since they share what they have run.
 PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
-.PHONY: run test lint viz mlflow nightly audit clean
+# Rooms whose tests need no model and no run.
+QUICK := $(addprefix tests/,params system resuming corpora voting privacy reporting)
+
+.PHONY: run check test lint viz mlflow nightly audit clean
 
 run: $(INSTALLED)
 	$(BIN)/kedro run
+
+# The inner loop, under a minute; `make test` before handing in.
+check: $(INSTALLED) lint
+	$(PYTEST) -m "not slow and not network and not gpu" $(QUICK)
 
 test: $(INSTALLED) lint
 	$(PYTEST) -m "not slow and not network and not gpu"

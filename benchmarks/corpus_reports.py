@@ -21,8 +21,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fedtext.evaluation.conditions import CONDITIONS, CONTROLS, PUBLIC
-from fedtext.reporting.wording import count, percent, points, share
+from fedtext.evaluation.measures.distances import FID, MEAN_GAP
+from fedtext.evaluation.measures.known import in_document
+from fedtext.params.conditions import CONDITIONS, CONTROLS, EPS0, PRIVATE
+from fedtext.reporting.wording import change, count, share
 
 ROOT = Path(__file__).parents[1]
 KEDRO = Path(sys.executable).with_name("kedro")
@@ -105,28 +107,32 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 def accuracy_table(accuracy: Mapping[str, Any]) -> str:
     """Every condition with what it gains over the public model, and what the synthetic texts gain over it."""
     conditions, judged = accuracy["conditions"], accuracy["judged"]
+    measure, *_ = in_document(accuracy)
+    references = {one.name for one in (EPS0, *CONTROLS)}
     rows = []
     for name in [name for name in CONDITIONS if name in conditions]:
-        against = accuracy["gains"].get(name, {}).get(PUBLIC)
-        ours = accuracy["gains"][judged].get(name) if name in (PUBLIC, *CONTROLS) else None
-        row = [CONDITIONS[name], count(conditions[name]["texts"]), percent(conditions[name]["top_1"])]
-        rows.append([*row, points(against) if against else "–", points(ours) if ours else "–",
-                     share(accuracy["gap_closed"].get(name)) if name != "private" else "100%"])  # fmt: skip
-    head = ["on-device model trained on", "texts", "top-1", "points over the public model"]
+        against = accuracy["gains"].get(name, {}).get(EPS0.name)
+        ours = accuracy["gains"][judged].get(name) if name in references else None
+        row = [CONDITIONS[name].title, count(conditions[name]["texts"]), measure.shown(conditions[name][measure.name])]
+        rows.append([*row, change(measure, against) if against else "–", change(measure, ours) if ours else "–",
+                     share(accuracy["gap_closed"].get(name)) if name != PRIVATE.name else "100%"])  # fmt: skip
+    head = ["on-device model trained on", "texts", measure.column, f"{measure.unit.step} over the public model"]
     return table([*head, "synthetic texts ahead by", "gap closed"], rows)
 
 
 def distance_table(distribution: Mapping[str, Any]) -> str:
     """FID of the sets and of each round's candidates, and the floor of held-out text against itself."""
-    rows = [[CONDITIONS.get(n, n), f"{s['fid']:.3f}", f"{s['mean_gap']:.3f}", "–"] for n, s in
-            distribution["sets"].items()]  # fmt: skip
+    shown = (FID, MEAN_GAP)
+    rows = [[CONDITIONS[name].title, *[each.shown(found[each.name]) for each in shown], "–"]
+            for name, found in distribution["sets"].items()]  # fmt: skip
     for entry in distribution["rounds"]:
         name = f"candidates after {entry['adapter']} rounds of training"
         score = entry["released_score"]
-        rows.append([name, f"{entry['fid']:.3f}", f"{entry['mean_gap']:.3f}", "–" if score is None else f"{score:.4f}"])
+        cells = [each.shown(entry[each.name]) for each in shown]
+        rows.append([name, *cells, "–" if score is None else f"{score:.4f}"])
     bias = distribution["bias"]
-    rows.append([f"held-out text against itself (2 × {bias['size']})", f"{bias['mean']:.3f}", "–", "–"])
-    return table(["set", "FID", "squared mean gap", "released score"], rows)
+    rows.append([f"held-out text against itself (2 × {bias['size']})", FID.shown(bias["mean"]), "–", "–"])
+    return table(["set", *[each.column for each in shown], "released score"], rows)
 
 
 def section(job: Job, root: Path, line: list[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from fedtext.corpora.public import public_records
-from fedtext.evaluation.next_token import fine_tune_and_score
+from fedtext.evaluation.next_token import fine_tune_and_count
 from fedtext.evaluation.published_metric import doubly_tokenised, fine_tune_and_score_as_published
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus
@@ -62,7 +62,8 @@ def accuracies(on_device: LanguageModel, train: list[str], held_out: list[str]) 
     params, recipe = Evaluation(training=TRAINING, texts=len(train)), {"length": LENGTH, "seed": 0, "label": "metric"}
     found = {}
     for when, texts in (("before", []), ("after", train)):
-        found[f"correct_{when}"] = fine_tune_and_score(on_device, texts, held_out, params, **recipe)["top_1"]
+        counts, _ = fine_tune_and_count(on_device, texts, held_out, params, **recipe)
+        found[f"correct_{when}"] = counts.summary()["top_1"]
         published = fine_tune_and_score_as_published(on_device, texts, held_out, params, **recipe)
         found[f"published_{when}"] = published["published_top_1"]
     return found

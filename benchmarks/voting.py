@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 from made_up import DIM, clients_of, unit_rows
 
-from fedtext.voting.ballots import summed_histogram
+from fedtext.privacy.clipping import clip_factors
+from fedtext.voting import ballots
 
 SAMPLES, CANDIDATES = 60_000, 1024
 SAMPLES_PER_CLIENT = 6.6  # bioRxiv, POPri Table 4
@@ -40,6 +41,13 @@ def faiss_histogram(samples: np.ndarray, index: np.ndarray, clients: int, candid
     votes = csr_array((ones, (index, nearest[:, 0])), shape=(clients, len(candidates)))
     norms = np.sqrt(votes.multiply(votes).sum(axis=1))
     return np.asarray((1 / np.maximum(norms, 1)) @ votes)
+
+
+def summed_histogram(samples: np.ndarray, index: np.ndarray, clients: int, candidates: np.ndarray) -> np.ndarray:
+    """Sum over clients of their clipped nearest-candidate histograms, before noise, from our votes."""
+    votes = ballots._votes(samples, index, clients, candidates)
+    norms = np.sqrt(votes.multiply(votes).sum(axis=1))
+    return np.asarray(clip_factors(norms, 1.0) @ votes)
 
 
 def seconds(work: object, *arguments: object) -> tuple[np.ndarray, np.ndarray]:

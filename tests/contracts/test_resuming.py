@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
 
 import pytest
 from kedro.pipeline.node import Node
 
+import fedtext
 from fedtext.privacy.tags import Tag
+from fedtext.resuming import source_digest
 from fedtext.resuming.decision import function_name
-from fedtext.resuming.source_digest import source_tree
+from fedtext.resuming.source_digest import SourceTree, source_tree, statements
 from tests.contracts.test_pipelines import every_node, jobs
 
+SOURCE = Path(str(fedtext.__file__)).parent
 TELLS_OF_IT = re.compile(r"fedtext\.(reporting\b.*|.*\b(cost|wording|figures\w*|tables|report|html|card)\b.*)")
 
 
@@ -34,6 +41,37 @@ def test_no_release_depends_on_how_it_is_told() -> None:
     assert len(releases) >= 5
     for node in releases:
         assert not strangers(node), f"{node.name} depends on {strangers(node)}"
+
+
+def edited(package: Path, file: str) -> set[str]:
+    """Nodes whose code is another after a line of `file` was added to a copy of the package."""
+    nodes = {node.name: function_name(node) for node in every_node()}
+    before = {name: SourceTree("fedtext").digest([function]) for name, function in nodes.items()}
+    (package / file).write_text((package / file).read_text("utf-8") + "\nADDED = 1\n", "utf-8")
+    statements.cache_clear()
+    after = {name: SourceTree("fedtext").digest([function]) for name, function in nodes.items()}
+    return {name for name in nodes if before[name] != after[name]}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    copy = tmp_path / "fedtext"
+    for path in SOURCE.rglob("*.py"):
+        (copy / path.relative_to(SOURCE)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy / path.relative_to(SOURCE))
+    spec = ModuleSpec("fedtext", None)
+    spec.submodule_search_locations = [str(copy)]
+    monkeypatch.setattr(source_digest, "find_spec", lambda _: spec)
+    yield copy
+    statements.cache_clear()
+
+
+def test_another_cost_row_makes_nothing_again_but_itself(package: Path) -> None:
+    assert edited(package, "algorithms/popri/cost.py") == {"popri.count_communication"}
+
+
+def test_another_figure_makes_no_samples_again(package: Path) -> None:
+    assert edited(package, "reporting/figures_partition.py") == {"draw_partition"}
 
 
 @pytest.mark.parametrize("name", ["popri.count_communication", "draw_partition"])

@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from fedtext.evaluation.conditions import compare_conditions
 from fedtext.evaluation.distribution import Bias, HeldOut, fit_pca, median_distance_to_medoid
+from fedtext.evaluation.measures.distances import DISTANCES, compared
+from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
+from fedtext.evaluation.measures.of_texts import of_sets
 from fedtext.evaluation.next_token import NextTokenCounts
+from fedtext.evaluation.paired import compare_scored
 from fedtext.federation.communication import Cost, Exchange
+from fedtext.params.evaluation import Evaluation
 from fedtext.reporting.scorecard import Distribution, Protection, scorecard
 from fedtext.reporting.terms import Terms
 
@@ -25,18 +29,21 @@ TEXTS = {"eps0": 0, "private": 8123}
 
 
 def accuracy(published: bool = False, **levels: float) -> dict[str, Any]:
-    """A result of `score_conditions` in which condition i is right about `levels[i]` of the time."""
-    counts = {}
+    """The document of conditions of which the i-th is right about `levels[i]` of the time."""
+    more = {f"published_top_{k}": np.asarray(0.6) for k in (1, 3, 5)} if published else {}
+    scored = {}
     for i, (name, level) in enumerate({**LEVELS, **levels}.items()):
         right = np.random.default_rng(i).binomial(50, level, size=500)
         ranks = np.minimum(np.stack([right, right * 2, right * 3], axis=1), 50)
-        counts[name] = NextTokenCounts((1, 3, 5), ranks, np.full(500, 50), np.full(500, 200.0))
-    more = {f"published_top_{k}": 0.6 for k in (1, 3, 5)} if published else {}
-    table = {
-        name: {**c.summary(), "texts": TEXTS.get(name, 2500), "training_loss": 4.0, "seconds": 9.0, **more}
-        for name, c in counts.items()
-    }
-    return {"conditions": table, **compare_conditions(counts)}
+        counts = NextTokenCounts((1, 3, 5), ranks, np.full(500, 50), np.full(500, 200.0))
+        scored[name] = {**counts.arrays(), "texts": np.asarray(TEXTS.get(name, 2500)), **more}
+    return compare_scored(scored, ranks_of(scored["eps0"]), beside=[CROSS_ENTROPY])
+
+
+def texts_alone() -> dict[str, Any]:
+    """Of twenty texts of each set, of which the synthetic ones say each thing twice."""
+    said = {"synthetic": [f"text {i // 2}" for i in range(20)], "public_control": [f"text {i}" for i in range(20)]}
+    return of_sets(Evaluation(measures="repeated_texts"), said)
 
 
 def cloud(texts: int, seed: int) -> np.ndarray:
@@ -52,10 +59,13 @@ PCA = fit_pca(HELD_OUT)
 
 def distribution() -> Distribution:
     reference = HeldOut.of(HELD_OUT, smallest_set=300)
-    rounds = [{"adapter": t, "released_score": -0.1 + 0.01 * t, **reference.compare(cloud(300, t))} for t in range(3)]
+    rounds = [
+        {"adapter": t, "released_score": -0.1 + 0.01 * t, **compared(reference, cloud(300, t), DISTANCES)}
+        for t in range(3)
+    ]
     return Distribution(
         rounds=tuple(rounds),
-        sets={name: reference.compare(cloud(400, 7)) for name in ("synthetic", "public_control")},
+        sets={name: compared(reference, cloud(400, 7), DISTANCES) for name in ("synthetic", "public_control")},
         bias=Bias(*reference.floor()),
         held_out_texts=len(HELD_OUT),
         held_out_distance=median_distance_to_medoid(HELD_OUT),
@@ -79,5 +89,6 @@ def card(**changes: Any) -> dict[str, Any]:
         "costs": [cost.model_copy(update={"client_seconds": 0.003, "server_seconds": 31.0})],
         "synthetic_texts": 2500,
         "terms": Terms(),
+        "texts": texts_alone(),
     }
     return scorecard(**{**given, **changes})

@@ -134,15 +134,14 @@ def test_one_size_makes_sets_of_any_size_comparable():
     held_out = HeldOut.of(unit(rng, 600, 64), smallest_set=200)
     assert held_out.size == 200
     text = unit(rng, 4000, 64, shift=4.0)
-    small, large = held_out.compare(text[:300]), held_out.compare(text)
-    assert small["fid"] == pytest.approx(large["fid"], rel=0.05)
+    small, large = held_out.frechet(text[:300]), held_out.frechet(text)
+    assert small == pytest.approx(large, rel=0.05)
     assert frechet_distance(text, held_out.embeddings) < 0.9 * frechet_distance(text[:300], held_out.embeddings)
     floor = held_out.floor()
     assert floor.size == 200
-    assert held_out.compare(unit(rng, 500, 64))["fid"] == pytest.approx(floor.mean, rel=0.05)
-    assert large["fid"] > floor.mean + 5 * floor.stddev
-    assert set(large) == {"fid", "mean_gap", "mmd_squared", "median_distance", "texts"}
-    assert large == held_out.compare(text)
+    assert held_out.frechet(unit(rng, 500, 64)) == pytest.approx(floor.mean, rel=0.05)
+    assert large > floor.mean + 5 * floor.stddev
+    assert large == held_out.frechet(text)
 
 
 def test_reports_with_many_texts_share_one_size():
@@ -154,7 +153,7 @@ def test_size_is_bounded_by_half_of_the_held_out_texts():
     held_out = HeldOut.of(unit(np.random.default_rng(0), 101, 4), smallest_set=1000)
     assert held_out.size == 50
     with pytest.raises(ValueError, match="smallest_set to 49"):
-        held_out.compare(np.zeros((49, 4)))
+        held_out.frechet(np.zeros((49, 4)))
 
 
 def test_pca_finds_the_plane_and_repeats_its_signs():

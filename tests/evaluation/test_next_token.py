@@ -6,10 +6,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.next_token import (
     PADDING,
     count_next_tokens,
-    fine_tune_and_score,
+    fine_tune_and_count,
     next_token_accuracy,
     padded,
     token_rows,
@@ -113,11 +114,12 @@ def test_the_interval_counts_clients_not_tokens():
     doubled = count_next_tokens(Successor(2), rows * 2, top=(1,))
     clients = np.tile(np.arange(40), 2)
 
-    def width(summary):
-        return summary["high"] - summary["low"]
+    def width(counts, clients=None):
+        ratio = ACCURACY.ratio(counts.arrays(), clients)
+        return ratio.high - ratio.low
 
-    assert width(doubled.summary(clients)) == pytest.approx(width(counts.summary()))
-    assert width(doubled.summary()) < 0.75 * width(counts.summary())
+    assert width(doubled, clients) == pytest.approx(width(counts))
+    assert width(doubled) < 0.75 * width(counts)
 
 
 def test_logits_that_are_no_numbers_are_not_called_right(llama):
@@ -133,8 +135,11 @@ def test_fine_tuning_learns_and_no_texts_leave_the_model_untouched(llama):
     rng = np.random.default_rng(3)
     train, held_out = ([sentence(rng, 10) for _ in range(n)] for n in (120, 40))
     trained, again, untouched = (
-        fine_tune_and_score(llama, texts, held_out, params, length=LENGTH, seed=5, label="test")
-        for texts in (train, train, [])
+        counts.summary() | facts
+        for counts, facts in (
+            fine_tune_and_count(llama, texts, held_out, params, length=LENGTH, seed=5, label="test")
+            for texts in (train, train, [])
+        )
     )
     assert trained["top_1"] > untouched["top_1"] + 0.05
     assert trained["cross_entropy"] < untouched["cross_entropy"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fedtext.evaluation import priced_accuracy as priced
+from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.priced_accuracy import ReleasedCounts, accuracy_blocks, compare_released, joint_clip_norm
 from fedtext.evaluation.tested import accuracy_release, evaluation_ledger, noised_sum
 from fedtext.federation.mechanism import summed_stddev
@@ -129,18 +130,18 @@ def test_without_noise_and_clip_the_counts_come_out_again() -> None:
 
 
 def test_the_share_of_the_gap_is_there_only_with_a_control_on_the_private_text() -> None:
-    assert compare_released(released(clients(300), 1), {})["gap_closed"] == {}
+    assert compare_released(released(clients(300), 1), {}, ACCURACY)["gap_closed"] == {}
     told = released(clients(2000, private=0.22), 1, clip_norm=40.0)
-    closed = compare_released(told, {})["gap_closed"]["synthetic"]
+    closed = compare_released(told, {}, ACCURACY)["gap_closed"]["synthetic"]
     assert closed["low"] < 4 / 12 < closed["high"]
     assert closed["high"] - closed["low"] < 0.3
-    none = compare_released(released(clients(300, private=0.05), 1), {})["gap_closed"]["synthetic"]
+    none = compare_released(released(clients(300, private=0.05), 1), {}, ACCURACY)["gap_closed"]["synthetic"]
     assert none["share"] is None
     assert "no gap" in none["reason"]
 
 
 def test_the_report_reads_it_as_it_reads_exact_counts() -> None:
-    found = compare_released(released(clients(1500), 2, clip_norm=20.0), {"synthetic": 60, "eps0": 0})
+    found = compare_released(released(clients(1500), 2, clip_norm=20.0), {"synthetic": 60, "eps0": 0}, ACCURACY)
     assert list(found["conditions"]) == list(NAMES)
     assert found["judged"] == "synthetic"
     assert found["conditions"]["public_control"]["texts"] is None
@@ -149,7 +150,9 @@ def test_the_report_reads_it_as_it_reads_exact_counts() -> None:
 
 def test_tokens_lost_in_the_noise_claim_nothing() -> None:
     empty: dict[str, Any] = {"guess": GUESS, "noise": 60.0, "clip_norm": CLIP}
-    found = compare_released(ReleasedCounts.of(np.array([-80.0, 50, 90, -70, 10, 10, 10]), NAMES, **empty), {})
+    found = compare_released(
+        ReleasedCounts.of(np.array([-80.0, 50, 90, -70, 10, 10, 10]), NAMES, **empty), {}, ACCURACY
+    )
     assert not any(gain["measurable"] for gain in found["gains"]["synthetic"].values())
     assert all(0 <= level["low"] <= level["top_1"] <= level["high"] <= 1 for level in found["conditions"].values())
 

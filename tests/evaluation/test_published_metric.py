@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedtext.evaluation.next_token import fine_tune_and_score, next_token_accuracy, token_rows
+from fedtext.evaluation.next_token import fine_tune_and_count, next_token_accuracy, token_rows
 from fedtext.evaluation.published_metric import (
     doubly_tokenised,
     fine_tune_and_score_as_published,
@@ -47,7 +47,8 @@ def test_filler_inflates_accuracy(llama):
     params = Evaluation(training=CausalTraining(epochs=4, batch_size=16, learning_rate=1e-2))
     recipe = {"length": LENGTH - 1, "seed": 0, "label": "test"}
     train, held_out = _texts(100, seed=1), _texts(20, seed=2)
-    correct = fine_tune_and_score(llama, train, held_out, params, **recipe)["top_1"]
+    counts, _ = fine_tune_and_count(llama, train, held_out, params, **recipe)
+    correct = counts.summary()["top_1"]
     published = fine_tune_and_score_as_published(llama, train, held_out, params, **recipe)["published_top_1"]
     assert published > 1.5 * correct
 

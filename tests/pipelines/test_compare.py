@@ -212,6 +212,14 @@ def test_an_algorithm_that_is_not_there_is_refused_before_any_run() -> None:
     assert checking(["nobody"])(compare, Claims())
 
 
+@pytest.mark.parametrize("own", [{"measures": "top_1 fud"}, {"judged": {"a": {"measures": "fud"}}}])
+def test_a_measure_that_is_not_there_is_refused_before_any_run(own: dict[str, Any]) -> None:
+    compare = Compare.model_validate({"algorithms": "a", "seeds": "1", "entries": {"a": {"algorithm": "popri"}}})
+    own.get("judged", {}).get("a", {}).update(says="x", better="a", worse="eps0")
+    with pytest.raises(RunRefusedError, match="no measure is called 'fud'"):
+        checking(["popri"])(compare, Claims.model_validate(own))
+
+
 def result(entry: str, seed: int, level: float) -> dict[str, Any]:
     """What a run's node hands over, of a made-up run."""
     found = card()
@@ -248,7 +256,7 @@ def test_tables_figures_and_page_come_out_of_what_the_runs_handed_over(tmp_path:
         dataset.save(figure)
         loaded.append(dataset.load())
     page = nodes.write_page(comparison, costs, *loaded)
-    assert comparison["claims"]["rank"]["accuracy"]["verdict"] == "not reproduced"
+    assert comparison["claims"]["rank"]["measured"]["top_1"]["verdict"] == "not reproduced"
     assert "all runs of seed 1" in text
     assert "4 different sets of releases" in text
     assert table1.count("\n") == 1 + 2 + 5

@@ -14,6 +14,7 @@ from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.generation import Sampler
 from fedtext.params.training import CausalTraining
 from fedtext.pipelines.evaluation.nodes import conditions as nodes
+from fedtext.pipelines.evaluation.nodes.comparison import compare_accuracies
 
 ON_DEVICE = LanguageModel("bundled:on_device")
 SETTINGS = (
@@ -46,7 +47,7 @@ def accuracy() -> dict:
         "public_control": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE),
         "private": nodes.score_private_text(ON_DEVICE, TEST, *SETTINGS, PRIVATE),
     }
-    return nodes.compare_accuracies(TEST, **counts)
+    return compare_accuracies(TEST, **counts)
 
 
 def test_better_texts_give_a_better_model_and_a_share_of_the_gap(accuracy: dict) -> None:
@@ -63,7 +64,7 @@ def test_better_texts_give_a_better_model_and_a_share_of_the_gap(accuracy: dict)
 def test_the_upper_bound_trains_on_as_many_private_samples_as_asked(most: int | None, expected: int) -> None:
     brief = SETTINGS[1].model_copy(update={"private_texts": most, "training": CausalTraining(epochs=0.1, batch_size=8)})
     counts = nodes.score_private_text(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)
-    found = nodes.compare_accuracies(TEST, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS), private=counts)
+    found = compare_accuracies(TEST, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS), private=counts)
     assert found["conditions"]["private"]["texts"] == expected
 
 
@@ -78,7 +79,7 @@ def test_the_published_metric_is_added_under_its_own_name_and_changes_nothing_el
     asked = evaluation.model_copy(update={"published_metric": True})
     counts = nodes.score_texts(ON_DEVICE, TEST, chunking, asked, NOISE)
     plain = nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE)
-    figures = nodes.compare_accuracies(TEST, synthetic=counts, public_control=plain)["conditions"]
+    figures = compare_accuracies(TEST, synthetic=counts, public_control=plain)["conditions"]
     assert {key for key in figures["synthetic"] if key not in figures["public_control"]} >= {"published_top_1"}
     assert figures["synthetic"]["published_top_1"] > figures["synthetic"]["top_1"]
     assert figures["synthetic"]["top_1"] == figures["public_control"]["top_1"]

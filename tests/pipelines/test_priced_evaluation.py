@@ -21,6 +21,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.training import CausalTraining
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
+from fedtext.system.refusal import RunRefusedError
 from tests.pipelines.conftest import ON_DEVICE, HashEncoder, Kept, configure, made_up
 
 TABLE = {"source": "table", "path": "mine.csv"}
@@ -67,6 +68,12 @@ def test_the_control_on_private_text_is_an_explicit_choice() -> None:
     graph = job(TABLE, private_control=True)["popri"]
     reader = next(node for node in graph.nodes if node.name == "evaluation.popri.release_accuracy")
     assert CONTROL in reader.inputs
+
+
+@pytest.mark.parametrize(("names", "said"), [("fid fud", "no measure is called 'fud'"), ("top_1", "taken in any case")])
+def test_a_measure_of_sets_that_is_not_there_is_refused_before_any_work(names: str, said: str) -> None:
+    with pytest.raises(RunRefusedError, match=f"evaluation.measures: .*{said}"):
+        job({}, measures=names)
 
 
 def table(count: int, clients: int, seed: int) -> pd.DataFrame:
@@ -137,7 +144,9 @@ def test_what_is_made_of_the_sums_is_what_the_report_reads(priced: dict[str, Any
     assert accuracy["gap_closed"] == {}
     assert [row["adapter"] for row in distances["rounds"]] == [0, 1]
     assert distances["sets"]["synthetic"]["fid"] is None
-    written = json.dumps([accuracy, distances], allow_nan=False)
+    alone = priced["popri_texts_alone"]["sets"]
+    assert list(alone) == ["public_control", "untuned_control", "synthetic"]
+    written = json.dumps([accuracy, distances, alone], allow_nan=False)
     assert not any(text in written for text in priced["private_test"]["text"])
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.privacy.accountant import epsilon as epsilon_of
-from fedtext.privacy.calibration import noise_multiplier, surviving_multiplier
+from fedtext.privacy.calibration import noise_multiplier
 
 
 @settings(max_examples=60, deadline=None)
@@ -66,11 +66,3 @@ def test_the_classical_formula_is_not_used() -> None:
         found = noise_multiplier(epsilon=epsilon, delta=1e-2, rounds=1)
         assert (classical > found) is wasteful
         assert (epsilon_of(noise_multiplier=classical, delta=1e-2, rounds=1) <= epsilon) is wasteful
-
-
-def test_missing_noise_shares_leave_less_noise() -> None:
-    left = surviving_multiplier(19.3, 0.9)
-    assert left == pytest.approx(19.3 * 0.9**0.5)
-    assert epsilon_of(noise_multiplier=left, delta=3e-6, rounds=20) == pytest.approx(0.974, abs=5e-4)
-    with pytest.raises(ValueError, match=r"honest_fraction is 0\.0"):
-        surviving_multiplier(19.3, 0.0)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fedtext.evaluation.intervals import Interval
+from fedtext.evaluation.measures.measure import SHARE
 from fedtext.params.compare import Claim, Claims, Compare
 from fedtext.reporting.comparison import (
     REFUTED,
@@ -25,6 +26,8 @@ from fedtext.reporting.comparison_text import (
     render_markdown,
     render_page,
     table1_csv,
+    table1_head,
+    table1_rows,
     table2_csv,
 )
 from tests.evaluation.examples import accuracy, card, protection
@@ -41,6 +44,7 @@ COMPARE = Compare.model_validate(
 )
 CLAIMS = Claims.model_validate(
     {
+        "measures": "top_1 fid",
         "judged": {
             "more": {"says": "POPri > PE", "better": "popri", "worse": "pe"},
             "wrong": {"says": "PE > POPri", "better": "pe", "worse": "popri"},
@@ -74,31 +78,32 @@ RUNS = [run(entry, seed) for seed in SEEDS for entry in LEVELS]
 
 def test_means_gains_and_gaps_are_those_of_the_seeds() -> None:
     entry = compare_runs(RUNS, CLAIMS)["entries"]["popri"]
-    assert entry["top_1"]["mean"] == pytest.approx(0.4 / 3)
+    assert entry["measures"]["top_1"]["mean"] == pytest.approx(0.4 / 3)
     assert entry["gain"]["mean"] == pytest.approx(0.4 / 3 - 0.09)
     assert entry["gap_closed"]["mean"] == pytest.approx((0.04 + 0.05 + 0.04) / 0.13 / 3)
-    assert entry["top_1"]["low"] < 0.13 < entry["top_1"]["high"]
-    assert entry["fid"]["mean"] == pytest.approx(0.31)
+    assert entry["measures"]["top_1"]["low"] < 0.13 < entry["measures"]["top_1"]["high"]
+    assert entry["measures"]["fid"]["mean"] == pytest.approx(0.31)
     assert [len(seed) for seed in entry["curves"]["fid"]] == [3, 3, 3]
 
 
 def test_a_model_has_no_distances_and_an_infinite_epsilon_stays_infinite() -> None:
     runs = [*RUNS[:-1], run("dp_fedavg", 3, protection=protection(unaccounted=("a reason",)))]
     entries = compare_runs(runs, CLAIMS)["entries"]
-    assert entries["dp_fedavg"]["fid"] is None
+    assert entries["dp_fedavg"]["measures"]["fid"] is None
     assert entries["dp_fedavg"]["curves"]["fid"] == []
     assert entries["popri"]["epsilon"] == pytest.approx(0.9987)
 
 
 def test_nothing_is_less_than_nothing() -> None:
-    assert interval({"mean": -0.0001, "low": -0.0002, "high": 0.001}, 100, 1) == "0.0 (0.0 to 0.1)"
+    assert interval({"mean": -0.0001, "low": -0.0002, "high": 0.001}, SHARE, 1) == "0.0 (0.0 to 0.1)"
 
 
 def test_claims_are_judged_by_paired_differences() -> None:
     claims = compare_runs(RUNS, CLAIMS)["claims"]
     assert "not_run" not in claims
     verdicts = {
-        name: (claim["accuracy"]["verdict"], claim["fid"] and claim["fid"]["verdict"]) for name, claim in claims.items()
+        name: tuple(claim["measured"].get(by, {}).get("verdict") for by in ("top_1", "fid"))
+        for name, claim in claims.items()
     }
     assert verdicts == {
         "more": (REPRODUCED, REPRODUCED),
@@ -109,9 +114,38 @@ def test_claims_are_judged_by_paired_differences() -> None:
         "model": (REPRODUCED, None),
         "control": (REFUTED, REFUTED),
     }
-    assert claims["public"]["fid"]["mean"] == pytest.approx(0.5 - 0.31)
-    assert claims["more"]["accuracy"]["mean"] == pytest.approx((0.01 + 0.018 + 0.011) / 3)
-    assert claims["alike"]["tolerance"] == pytest.approx(0.013)
+    assert claims["public"]["measured"]["fid"]["mean"] == pytest.approx(0.5 - 0.31)
+    assert claims["more"]["measured"]["top_1"]["mean"] == pytest.approx((0.01 + 0.018 + 0.011) / 3)
+    assert claims["alike"]["measured"]["top_1"]["tolerance"] == pytest.approx(0.013)
+
+
+def test_a_claim_is_judged_by_its_own_measures_each_in_its_own_direction() -> None:
+    said = {"says": "x", "better": "popri", "worse": "pe"}
+    own = {**said, "measures": "cross_entropy repeated_texts"}
+    claims = Claims.model_validate({"measures": "top_1", "judged": {"own": own, "common": said}})
+    runs = [one._replace(card=json.loads(json.dumps(one.card))) for one in RUNS]
+    for one in runs:
+        if one.entry == "popri":
+            one.card["accuracy"]["conditions"]["synthetic"]["cross_entropy"] = 3.0
+            one.card["texts"]["sets"]["synthetic"]["repeated_texts"] = 0.9
+    found = compare_runs(runs, claims)["claims"]
+    assert list(found["common"]["measured"]) == ["top_1"]
+    measured = found["own"]["measured"]
+    assert measured["cross_entropy"]["mean"] == pytest.approx(1.0), "4 nats less 3: lower is better"
+    assert measured["repeated_texts"]["mean"] == pytest.approx(0.5 - 0.9)
+    assert [each["verdict"] for each in measured.values()] == [REPRODUCED, REFUTED]
+
+
+def test_without_names_a_claim_is_judged_by_all_that_both_sides_have() -> None:
+    claims = CLAIMS.model_copy(update={"measures": ()})
+    found = compare_runs(RUNS, claims)
+    texts = {"fid", "mean_gap", "mmd_squared", "median_distance", "repeated_texts"}
+    both = {"top_1", "top_3", "top_5", "cross_entropy"}
+    assert set(found["claims"]["more"]["measured"]) == texts | both
+    assert set(found["claims"]["model"]["measured"]) == both, "a model has no texts"
+    assert set(found["claims"]["alike"]["measured"]) == both
+    assert found["measures"][0] == "top_1"
+    assert len(table1_rows(found)[0]) == len(table1_head(found)) == 5 + len(texts | both)
 
 
 def test_a_claim_s_row_says_where_accuracy_and_distance_disagree() -> None:
@@ -121,8 +155,8 @@ def test_a_claim_s_row_says_where_accuracy_and_distance_disagree() -> None:
             one.card["distribution"]["sets"]["synthetic"]["fid"] += 0.5
     rows = {row[0]: row[1:] for row in claim_rows(compare_runs(runs, CLAIMS))}
     measured, said = rows["POPri > PE"]
-    assert measured.startswith("popri against pe: 1.30 (")
-    assert "; FID lower by -0.457 (" in measured
+    assert measured.startswith("popri against pe: accuracy higher by 1.30 (")
+    assert " points; FID lower by -0.457 (" in measured
     assert said == f"accuracy: {REPRODUCED}; FID: {REFUTED}"
     measured, said = rows["DP-FL at the start"]
     assert measured.endswith("; alike within 1.30")
@@ -131,8 +165,8 @@ def test_a_claim_s_row_says_where_accuracy_and_distance_disagree() -> None:
 
 def test_one_seed_decides_nothing() -> None:
     claims = compare_runs([run(entry, 1) for entry in LEVELS], CLAIMS)["claims"]
-    assert {claim["accuracy"]["verdict"] for claim in claims.values()} == {UNDECIDED}
-    assert {claim["fid"]["verdict"] for claim in claims.values() if claim["fid"]} == {UNDECIDED}
+    verdicts = [(by, found["verdict"]) for claim in claims.values() for by, found in claim["measured"].items()]
+    assert set(verdicts) == {("top_1", UNDECIDED), ("fid", UNDECIDED)}
 
 
 @pytest.mark.parametrize(
@@ -166,16 +200,14 @@ def test_without_a_control_on_the_private_text_the_gap_is_unknown_and_nothing_is
             one.card["distribution"] |= {"bias": None, "sets": {}}
     found = compare_runs(runs, CLAIMS)
     assert found["entries"]["popri"]["gap_closed"] is None
-    assert found["entries"]["popri"]["fid"] is None
+    assert found["entries"]["popri"]["measures"]["fid"] is None
     assert found["fid_sizes"] == []
     assert "private" not in found["conditions"]
     for name in ("alike", "unlike"):
-        assert found["claims"][name]["tolerance"] is None
-        assert found["claims"][name]["accuracy"]["verdict"] == UNDECIDED
-    assert (
-        found["claims"]["more"]["accuracy"]["verdict"]
-        == compare_runs(RUNS, CLAIMS)["claims"]["more"]["accuracy"]["verdict"]
-    )
+        assert found["claims"][name]["measured"]["top_1"]["tolerance"] is None
+        assert found["claims"][name]["measured"]["top_1"]["verdict"] == UNDECIDED
+    known = compare_runs(RUNS, CLAIMS)["claims"]["more"]["measured"]["top_1"]["verdict"]
+    assert found["claims"]["more"]["measured"]["top_1"]["verdict"] == known
     assert any("there is no control on the private text itself" in row[1] for row in claim_rows(found))
     json.dumps(found, allow_nan=False)
 
@@ -209,11 +241,11 @@ def comparison() -> dict[str, Any]:
 def test_tables_say_what_was_measured() -> None:
     text = render_markdown(comparison())
     assert (
-        "| popri | synthetic text | 1.00 | 13.3 (11.9 to 14.8) | 4.3 (2.9 to 5.8) | 33 (22 to 44) | 0.310 (0.285 to 0.335) |"
+        "| popri | synthetic texts | 1.00 | 13.3 (11.9 to 14.8) | 4.3 (2.9 to 5.8) | 33 (22 to 44) | 0.310 (0.285 to 0.335) |"
         in text
     )
     assert "| dp_fedavg | private text, under DP |" in text
-    assert "| PE > POPri | pe against popri: -1.30" in text
+    assert "| PE > POPri | pe against popri: accuracy higher by -1.30" in text
     assert "costs ε = 2.00 at δ = 1e-05" in text
     lines = table1_csv(comparison()).splitlines()
     assert lines[0].startswith("entry,algorithm,made,epsilon,top_1,top_1_low,top_1_high,gain")
@@ -228,9 +260,9 @@ def test_fids_of_different_sizes_are_not_compared() -> None:
     other.card["distribution"]["bias"] = {**bias, "size": size + 1}
     mixed = compare_runs([*(r for r in RUNS if (r.entry, r.seed) != ("popri", 3)), other], CLAIMS)
     assert mixed["fid_sizes"] == [size, size + 1]
-    assert mixed["entries"]["popri"]["fid"] is None
-    assert all(found["fid"] is None for found in mixed["conditions"].values())
-    assert all(claim["fid"] is None for claim in mixed["claims"].values())
+    assert mixed["entries"]["popri"]["measures"]["fid"] is None
+    assert all(found["measures"]["fid"] is None for found in mixed["conditions"].values())
+    assert all("fid" not in claim["measured"] for claim in mixed["claims"].values())
     assert f"FIDs are of {size:,}, {size + 1:,} texts a side" in render_markdown({**mixed, "prices": []})
 
 

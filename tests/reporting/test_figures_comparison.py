@@ -17,7 +17,7 @@ def entry(algorithm: str, level: float, **params: Any) -> dict[str, Any]:
     interval = {"mean": level, "low": level - 0.01, "high": level + 0.03, "runs": 2}
     return {
         "algorithm": algorithm, "params": params, "made": "synthetic", "epsilon": 1.0, "units": 2400,
-        "top_1": interval, "curves": curves,
+        "measures": {"top_1": interval}, "curves": curves,
     }  # fmt: skip
 
 
@@ -27,9 +27,12 @@ def few(number: int) -> dict[str, Any]:
 
 def comparison(**entries: dict[str, Any]) -> dict[str, Any]:
     return {
+        "measures": ["top_1"],
         "entries": entries,
         "fid_sizes": [256],
-        "conditions": {name: {"top_1": {"mean": level}} for name, level in (("eps0", 0.09), ("private", 0.2))},
+        "conditions": {
+            name: {"measures": {"top_1": {"mean": level}}} for name, level in (("eps0", 0.09), ("private", 0.2))
+        },
     }
 
 
@@ -45,7 +48,7 @@ def test_accuracies_stand_between_the_public_model_and_the_private_text() -> Non
 @pytest.mark.parametrize("public", [0.08, 0.1])
 def test_names_of_levels_that_lie_close_together_stand_apart(public: float) -> None:
     found = comparison(popri=entry("popri", 0.13))
-    found["conditions"]["public_control"] = {"top_1": {"mean": public, "low": public, "high": public}}
+    found["conditions"]["public_control"] = {"measures": {"top_1": {"mean": public, "low": public, "high": public}}}
     names = sorted(figures.accuracy_by_entry(found).layout.annotations, key=lambda name: name.x)
     assert [name.xanchor for name in names] == ["right", "left", "right"]
     assert [name.x for name in names] == pytest.approx(sorted([9.0, 100 * public, 20.0]))

@@ -136,3 +136,13 @@ def test_the_first_lines_say_the_terms(terms: Terms, said: str, unsaid: str) -> 
     notes = " ".join(card(terms=terms)["notes"])
     assert said in notes
     assert unsaid not in notes
+
+
+def test_what_texts_are_like_has_its_own_table_and_stays_out_without_measures() -> None:
+    made = card()
+    assert made["texts"]["sets"]["synthetic"]["repeated_texts"] == 0.5
+    page = render_report(made, {}, [])
+    assert "repeated texts (lower is better)" in page
+    assert "50.0%" in page.partition("What the texts are like")[2]
+    for nothing in (None, {"measures": [], "sets": {}}):
+        assert "What the texts are like" not in render_report(card(texts=nothing), {}, [])

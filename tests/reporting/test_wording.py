@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from fedtext.evaluation.conditions import CONTROLS
+from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
+from fedtext.params.conditions import CONTROLS
 from fedtext.reporting.wording import (
     accuracy_sentence,
+    change,
     compact,
     epsilon_sentence,
-    percent,
-    points,
     protection_sentence,
     rounded,
     scientific,
@@ -23,8 +23,6 @@ from tests.evaluation.examples import accuracy, protection
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (percent(0.12345), "12.3%"),
-        (percent(None), "–"),
         (rounded(0.35612, 0.02), "0.36"),
         (rounded(0.35612, 0.002), "0.356"),
         (rounded(0.35612, 0.000001), "0.356"),
@@ -39,8 +37,9 @@ from tests.evaluation.examples import accuracy, protection
         (seconds(None), "–"),
         (size(8192), "8.2 kB"),
         (size(12), "12 B"),
-        (points({"estimate": 0.012, "low": 0.009, "high": 0.0151}), "+1.2 (0.9 to 1.5)"),
-        (points({"estimate": 0.012, "low": None, "high": None}), "+1.2 (interval unknown: one client)"),
+        (change(ACCURACY, {"estimate": 0.012, "low": 0.009, "high": 0.0151}), "+1.2 (0.9 to 1.5)"),
+        (change(ACCURACY, {"estimate": 0.012, "low": None, "high": None}), "+1.2 (interval unknown: one client)"),
+        (change(CROSS_ENTROPY, {"estimate": -0.0124, "low": -0.2, "high": 0.1}), "-0.012 (-0.200 to 0.100)"),
         (share(None), "–"),
         (share({"share": None, "low": None, "high": None, "reason": "none"}), "no gap"),
         (share({"share": 0.284, "low": 0.2, "high": 0.35, "reason": None}), "28% (20 to 35)"),
@@ -106,8 +105,8 @@ def test_no_claim_without_a_measured_gain(levels, said, unsaid):
 
 def test_missing_controls_are_said():
     found = accuracy()
-    for name in CONTROLS:
-        del found["conditions"][name]
+    for control in CONTROLS:
+        del found["conditions"][control.name]
     assert "no control was scored" in accuracy_sentence(found)
 
 
@@ -127,3 +126,17 @@ def test_gap_within_noise_is_not_called_a_share():
 )  # fmt: skip
 def test_second_sentence_says_what_the_data_set_has_cost_so_far(total, said):
     assert said in epsilon_sentence(protection(total=total).model_dump())
+
+
+def test_a_measure_of_which_less_is_better_is_told_the_other_way_round() -> None:
+    found = accuracy()
+    lead = {"measures": ["cross_entropy"], "judged": "synthetic"}
+    levels = {name: {"cross_entropy": 5.0 - i / 10} for i, name in enumerate(found["conditions"])}
+    controls = {name: {"estimate": -0.1, "low": -0.2, "high": -0.05, "measurable": True} for name in levels}
+    said = accuracy_sentence({**lead, "conditions": levels, "gains": {"synthetic": controls}, "gap_closed": {}})
+    assert "cross-entropy of the next token fell from 5.000 nats to" in said
+    assert "-0.100 nats, 95% interval -0.200 to -0.050" in said
+    assert "that is less than as many public texts (4.900 nats, no privacy cost)" in said
+    worse = {name: {"estimate": 0.1, "low": 0.05, "high": 0.2, "measurable": True} for name in levels}
+    said = accuracy_sentence({**lead, "conditions": levels, "gains": {"synthetic": worse}, "gap_closed": {}})
+    assert "became worse: its cross-entropy of the next token rose" in said

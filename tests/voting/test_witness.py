@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.voting.witness import median_bandwidth, random_features, witness_scores
+from fedtext.voting.witness import random_features, witness_scores
 from tests.voting.examples import unit
 
 
@@ -87,23 +87,3 @@ def test_broken_values_are_refused():
         witness_scores(phi, broken[1])
     with pytest.raises(ValueError, match="embeddings holds NaN"):
         random_features(broken, features=4, bandwidth=1.0, seed=0)
-
-
-def test_the_bandwidth_is_the_median_distance():
-    x = texts(50, dtype="float64")
-    distances = [np.linalg.norm(x[i] - x[j]) for i in range(50) for j in range(i)]
-    assert median_bandwidth(x) == pytest.approx(np.median(distances), rel=1e-9)
-
-
-def test_the_bandwidth_of_many_texts_is_taken_from_all_over_the_table():
-    near, far = np.tile(np.eye(1, 8), (3000, 1)), texts(3001, dim=8)
-    assert 1.0 < median_bandwidth(np.concatenate([near, far])) < 1.5
-    assert median_bandwidth(far) == pytest.approx(np.sqrt(2), rel=0.05)
-
-
-@pytest.mark.parametrize(
-    "same", [np.eye(1, 4), np.tile(unit(np.ones((1, 4))).astype(np.float32), (9, 1)), np.zeros((0, 4))]
-)
-def test_no_distance_no_bandwidth(same):
-    with pytest.raises(ValueError, match=r"median distance .* is zero"):
-        median_bandwidth(same)

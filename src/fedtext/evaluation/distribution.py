@@ -122,9 +122,11 @@ class HeldOut:
         """FID of held-out text against itself at this size."""
         return frechet_bias(self.embeddings, self.size, self.repeats, stream(self.seed, "fid floor"))
 
-    def compare(self, texts: Float[np.ndarray, "text dim"]) -> dict[str, float]:
-        """One row: `fid` at this size, `mean_gap` and `mmd_squared` (both unbiased) of all texts, `median_distance`,
-        `texts`.
+    def frechet(self, texts: Float[np.ndarray, "text dim"]) -> float:
+        """FID of `texts` at this size.
+
+        Raises:
+            ValueError: there are fewer texts than that.
         """
         if len(texts) < self.size:
             raise ValueError(f"{len(texts)} texts to compare at size {self.size}: set smallest_set to {len(texts)}")
@@ -133,13 +135,7 @@ class HeldOut:
             ours = stream(self.seed, "fid texts", repeat).permutation(len(texts))[: self.size]
             theirs = stream(self.seed, "fid held out", repeat).permutation(len(self.embeddings))[: self.size]
             draws.append(frechet_distance(texts[ours], self.embeddings[theirs]))
-        return {
-            "fid": float(np.mean(draws)),
-            "mean_gap": unbiased_mean_gap(texts, self.embeddings),
-            "mmd_squared": mmd_squared(texts, self.embeddings),
-            "median_distance": median_distance_to_medoid(texts),
-            "texts": len(texts),
-        }
+        return float(np.mean(draws))
 
 
 class Pca(NamedTuple):

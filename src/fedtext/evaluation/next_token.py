@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from fedtext.evaluation.ratios import clustered_ratio
 from fedtext.params.evaluation import Evaluation
 from fedtext.system.progress import progress
 from fedtext.training.causal_lm import refuse_long, train_causal_lm
@@ -34,6 +33,8 @@ PROGRESS_FROM = 50  # batches; fewer are done in seconds
 class NextTokenCounts:
     """What a model got right in each text: as private as the texts; `summary` is the aggregate.
 
+    The measures of `measures.next_token_accuracy` read it as `arrays`.
+
     `correct[i, j]` counts text i's tokens among the model's first `top[j]` guesses; `nats` is its summed cross-entropy.
     """
 
@@ -42,21 +43,19 @@ class NextTokenCounts:
     tokens: Int[np.ndarray, " text"]
     nats: Float[np.ndarray, " text"]
 
-    def summary(self, clusters: Int[np.ndarray, " text"] | None = None) -> dict[str, float]:
-        """Accuracies as fractions, `tokens`, `cross_entropy` (nats a token), `low` and `high` of the first accuracy.
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All of it by name."""
+        return {"top": np.asarray(self.top), "correct": self.correct, "tokens": self.tokens, "nats": self.nats}
 
-        The 95% interval treats `clusters` (the text's client; by default each text), not tokens, as what was sampled.
-        """
+    def summary(self) -> dict[str, float]:
+        """Accuracies as fractions, `tokens` and `cross_entropy` (nats a token)."""
         scored = int(self.tokens.sum())
         if scored == 0:
             raise ValueError("next-token accuracy: no token to score; every text is empty")
-        first = clustered_ratio(self.correct[:, 0], self.tokens, clusters)
         return {
             **{f"top_{k}": float(c / scored) for k, c in zip(self.top, self.correct.sum(axis=0), strict=True)},
             "tokens": scored,
             "cross_entropy": float(self.nats.sum() / scored),
-            "low": first.low,
-            "high": first.high,
         }
 
 
@@ -69,7 +68,7 @@ def next_token_accuracy(
     top: Sequence[int] = (1, 3, 5),
     batch_size: int = 32,
 ) -> dict[str, float]:
-    """Accuracy of `model` on `texts` by this module's rule: `top_1`, ..., `tokens`, `cross_entropy`, `low`, `high`.
+    """Accuracy of `model` on `texts` by this module's rule: `top_1`, ..., `tokens`, `cross_entropy`.
 
     Raises:
         ValueError: no text holds a token, or the tokenizer has neither a <bos> nor an <eos>.
@@ -179,23 +178,6 @@ def fine_tune(
     return model, {"texts": len(usable), "training_loss": loss, "seconds": time.perf_counter() - started}
 
 
-def fine_tune_and_score(
-    on_device: LanguageModel,
-    train_texts: Sequence[str],
-    eval_texts: Sequence[str],
-    params: Evaluation,
-    *,
-    length: int,
-    seed: int,
-    label: str,
-) -> dict[str, Any]:
-    """`next_token_accuracy` after training on `train_texts`, if any; with `texts`, `training_loss` and `seconds`."""
-    counts, facts = fine_tune_and_count(
-        on_device, train_texts, eval_texts, params, length=length, seed=seed, label=label
-    )
-    return {**counts.summary(), **facts}
-
-
 def fine_tune_and_count(
     on_device: LanguageModel,
     train_texts: Sequence[str],
@@ -206,7 +188,7 @@ def fine_tune_and_count(
     seed: int,
     label: str,
 ) -> tuple[NextTokenCounts, dict[str, Any]]:
-    """As `fine_tune_and_score`, with the counts of every text for paired comparisons (conditions.py)."""
+    """Counts of every evaluated text after training on `train_texts`, if any; `texts`, `training_loss`, `seconds`."""
     tokenizer = on_device.tokenizer()
     rows = token_rows(tokenizer, train_texts, length)
     if rows:

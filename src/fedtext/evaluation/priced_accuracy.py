@@ -36,8 +36,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Int64
 
-from fedtext.evaluation.conditions import CONDITIONS, CONTROLS, JUDGED, PRIVATE, PUBLIC
+from fedtext.evaluation.measures.measure import PerText
+from fedtext.evaluation.paired import between, in_order, judged_of, pairs
 from fedtext.federation.blocks import Block
+from fedtext.params.conditions import EPS0, PRIVATE
 from fedtext.privacy.clipping import clip_rows
 
 TOKENS, SQUARES = 1 / 20, 1 / 2  # scales of what a client says of its tokens, and of squares
@@ -56,10 +58,10 @@ def ordered(conditions: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ValueError: nothing is judged, or the public model was not scored.
     """
-    judged = next((name for name in JUDGED if name in conditions), None)
-    if judged is None or PUBLIC not in conditions:
-        raise ValueError(f"{', '.join(conditions)}: a priced accuracy compares what an algorithm made with {PUBLIC}")
-    return judged, *(name for name in CONDITIONS if name in conditions and name != judged)
+    judged = judged_of(conditions)
+    if judged is None or EPS0.name not in conditions:
+        raise ValueError(f"{', '.join(conditions)}: a priced accuracy compares what an algorithm made with {EPS0.name}")
+    return judged, *(name for name in in_order(conditions) if name != judged)
 
 
 def accuracy_blocks(
@@ -134,12 +136,12 @@ class ReleasedCounts:
 
     def share(self, name: str) -> dict[str, Any]:
         """Share of the gap from public model to private text that a condition closes; None, and why, if none."""
-        gap = self.gain(PRIVATE, PUBLIC)
+        gap = self.gain(PRIVATE.name, EPS0.name)
         if gap["low"] <= 0:
             reason = "no gap to close: what training on the private text itself changes is within noise, or a loss"
             return {"share": None, "low": None, "high": None, "reason": reason}
-        share = self.gain(name, PUBLIC)["estimate"] / gap["estimate"]
-        weights = {PUBLIC: 1.0 - share, PRIVATE: share}  # of gain - share * gap, whose spread is the share's
+        share = self.gain(name, EPS0.name)["estimate"] / gap["estimate"]
+        weights = {EPS0.name: 1.0 - share, PRIVATE.name: share}  # of gain - share * gap, whose spread is the share's
         if name != self.names[0]:
             weights[name] = weights.get(name, 0.0) - 1.0
         residual = self._interval(weights, 0.0)
@@ -160,22 +162,19 @@ class ReleasedCounts:
         return {"estimate": offset + ratio, "low": offset + ratio - half, "high": offset + ratio + half}
 
 
-def compare_released(released: ReleasedCounts, texts: Mapping[str, int | None]) -> dict[str, Any]:
-    """As `conditions.compare_scored`, of released sums; `texts` are the numbers of training texts that are public."""
-    names = [name for name in CONDITIONS if name in released.names]
-    references = [name for name in (PUBLIC, *CONTROLS) if name in names]
-    gains = {
-        name: {reference: released.gain(name, reference) for reference in references if reference != name}
-        for name in names
-        if name != PUBLIC
-    }
-    closed = {}
-    if PRIVATE in names:
-        closed = {name: released.share(name) for name in names if name not in (PUBLIC, PRIVATE)}
-    table = {name: _level(released.accuracy(name)) | {"texts": texts.get(name)} for name in names}
-    return {"conditions": table, "judged": released.names[0], "gains": gains, "gap_closed": closed}
+def compare_released(released: ReleasedCounts, texts: Mapping[str, int | None], measure: PerText) -> dict[str, Any]:
+    """As `paired.compare_scored`, of released sums of what `measure` counts.
+
+    `texts` are the numbers of training texts that are public.
+    """
+    names = in_order(released.names)
+    gains = {name: {one: released.gain(name, one) for one in others} for name, others in pairs(names).items()}
+    closed = {name: released.share(name) for name in between(names)} if PRIVATE.name in names else {}
+    table = {name: _level(released.accuracy(name), measure) | {"texts": texts.get(name)} for name in names}
+    compared = {"judged": released.names[0], "gains": gains, "gap_closed": closed}
+    return {"measures": [measure.name], "conditions": table, **compared}
 
 
-def _level(found: Mapping[str, float]) -> dict[str, float]:
+def _level(found: Mapping[str, float], measure: PerText) -> dict[str, float]:
     low, level, high = (min(max(found[end], 0.0), 1.0) for end in ("low", "estimate", "high"))
-    return {"top_1": level, "low": low, "high": high}
+    return {measure.name: level, "low": low, "high": high}

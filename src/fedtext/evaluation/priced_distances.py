@@ -32,7 +32,9 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from fedtext.evaluation.distribution import Pca, fit_pca, median_distance_to_medoid
+from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEAN_GAP, MEDIAN_DISTANCE, MMD, stddev_of
 from fedtext.federation.blocks import Block
+from fedtext.params.conditions import PUBLIC_CONTROL, SYNTHETIC
 from fedtext.seeding import stream
 from fedtext.voting.ballots import client_mean_blocks
 from fedtext.voting.witness import random_features
@@ -111,18 +113,20 @@ class ReleasedMean:
         return cls(phi, total / clients, noise / clients, noise / PRESENT / clients)
 
     def compare(self, texts: Float[np.ndarray, "text dim"]) -> Row:
-        """One row, as `HeldOut.compare` gives, with the deviation that noise leaves in each distance; no `fid`."""
+        """One row as `measures.distances.compared` gives, without FID: each distance, and its deviation by noise."""
         features = self.phi(texts)
         gap, gap_stddev = self._squared_distance(features, "linear", LINEAR)
         mmd, mmd_stddev = self._squared_distance(features, "kernel", KERNEL)
         return {
-            "fid": None,
-            "mean_gap": gap,
-            "mean_gap_stddev": gap_stddev,
-            "mmd_squared": mmd,
-            "mmd_squared_stddev": mmd_stddev,
-            "frechet_main_axes": _frechet(self._gaussian(self.mean, self.noise), self._gaussian(features.mean(axis=0))),
-            "median_distance": median_distance_to_medoid(texts),
+            FID.name: None,
+            MEAN_GAP.name: gap,
+            stddev_of(MEAN_GAP): gap_stddev,
+            MMD.name: mmd,
+            stddev_of(MMD): mmd_stddev,
+            FRECHET_MAIN_AXES.name: _frechet(
+                self._gaussian(self.mean, self.noise), self._gaussian(features.mean(axis=0))
+            ),
+            MEDIAN_DISTANCE.name: median_distance_to_medoid(texts),
             "texts": len(texts),
         }
 
@@ -166,7 +170,7 @@ def measured(
     synthetic: Float[np.ndarray, "synthetic dim"],
 ) -> tuple[dict[int, Row], dict[str, Row], Row]:
     """Rows of each round's candidates and of the sets, and the Frechet distance's floor."""
-    sets = {"synthetic": released.compare(synthetic), "public_control": released.compare(public)}
+    sets = {SYNTHETIC.name: released.compare(synthetic), PUBLIC_CONTROL.name: released.compare(public)}
     return {t: released.compare(rows) for t, rows in rounds.items()}, sets, released.floor(public)
 
 

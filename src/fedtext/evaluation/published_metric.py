@@ -38,7 +38,7 @@ def published_accuracy(
     """
     rows = doubly_tokenised(tokenizer, texts, length)
     summary = count_next_tokens(model, rows, top=top, batch_size=batch_size).summary()
-    return {f"{PREFIX}{key}": value for key, value in summary.items() if key not in ("low", "high")}
+    return {f"{PREFIX}{key}": value for key, value in summary.items()}
 
 
 def published_figures(scored: Mapping[str, Any]) -> dict[str, float]:
@@ -73,7 +73,7 @@ def fine_tune_and_score_as_published(
     seed: int,
     label: str,
 ) -> dict[str, float]:
-    """As `fine_tune_and_score`, with training and scoring both on doubly tokenised rows; no texts, no training."""
+    """As `fine_tune_and_count`, with training and scoring both on doubly tokenised rows; no texts, no training."""
     tokenizer = on_device.tokenizer()
     rows = doubly_tokenised(tokenizer, train_texts, length)
     if rows:

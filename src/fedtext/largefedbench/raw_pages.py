@@ -18,6 +18,8 @@ from typing import Any
 from lxml import etree
 from lxml import html as lxml_html
 
+from fedtext.system.errors import FedtextError
+
 BOM = b"\xef\xbb\xbf"
 MAX_BYTES = 256 * 2**20  # no page of these sources comes near it; a gzip bomb does
 MAX_NUL_SHARE = 0.25  # UTF-16 read as UTF-8 is half NULs; the US record pads some pages with a tenth
@@ -30,7 +32,7 @@ READING_FAULTS = (
 )  # fmt: skip
 
 
-class RawPageError(Exception):
+class RawPageError(FedtextError):
     """A raw page that cannot be read: its name under the raw directory, and why."""
 
     def __init__(self, name: str, reason: str) -> None:

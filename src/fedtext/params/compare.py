@@ -8,8 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, words
-
-CONDITIONS = ("eps0", "public_control", "untuned_control", "matched_control", "private")  # scored beside an entry
+from fedtext.params.conditions import BESIDE, CONDITIONS
 
 
 class Entry(Parameters):
@@ -22,40 +21,47 @@ class Entry(Parameters):
 class Claim(Parameters):
     """A sentence of the paper about two entries (or an entry and a condition such as `eps0`).
 
-    `more`: `better` exceeds `worse` in accuracy and, where both have texts, is below it in FID, each judged by itself.
-    `alike`: their accuracies differ by no more than `Claims.margin` of the gap between the public model and training on
-    the private text.
+    `more`: `better` is better than `worse` by each of `measures` that both sides have, each judged by itself and in its
+    own direction. `alike`: by what is measured on held-out texts they differ by no more than `Claims.margin` of the gap
+    between the public model and training on the private text. `measures`, names of the known measures, are by default
+    those of the comparison.
     """
 
     says: str
     better: str
     worse: str
     relation: Literal["more", "alike"] = "more"
+    measures: tuple[str, ...] = ()
+
+    _words = field_validator("measures", mode="before")(words)
 
     @property
     def entry(self) -> str:
         """The entry that the claim is about; a condition on the other side is the one scored beside it."""
-        return self.worse if self.better in CONDITIONS else self.better
+        return self.worse if self.better in BESIDE else self.better
 
     @model_validator(mode="after")
     def _can_be_judged(self) -> Self:
-        conditions = [side for side in (self.better, self.worse) if side in CONDITIONS]
+        conditions = [side for side in (self.better, self.worse) if side in BESIDE]
         if len(conditions) == 2:
             raise ValueError(f"the claim {self.says!r} is about two conditions: name an entry on one side")
         return self
 
 
 class Claims(Parameters):
-    """The claims to judge, by name."""
+    """The claims to judge, by name, and the `measures` that runs are compared by; by default all that they have."""
 
+    measures: tuple[str, ...] = ()
     margin: float = Field(0.1, gt=0, lt=1)
     judged: dict[str, Claim] = Field(default_factory=dict)
+
+    _words = field_validator("measures", mode="before")(words)
 
     def refuse_unknown(self, entries: Collection[str]) -> None:
         """Raises ValueError for a claim about what is neither an entry nor a condition."""
         for claim in self.judged.values():
             for side in (claim.better, claim.worse):
-                if side not in entries and side not in CONDITIONS:
+                if side not in entries and side not in BESIDE:
                     raise ValueError(f"the claim {claim.says!r} is about {side!r}, no entry of compare.entries")
 
 

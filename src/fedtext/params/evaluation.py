@@ -24,7 +24,8 @@ class Evaluation(Parameters):
     `texts` is the number of training texts of each condition (synthetic and controls alike). Epsilon = infinity uses
     the private training samples themselves, at most `private_texts` of them, one of every client before a second of
     any; None: all. `max_eval_samples` bounds the held-out samples; `top` are the ranks of top-k accuracy, 1 first:
-    reports lead with it.
+    reports lead with it. `measures` names what is taken of sets of texts: distances to held-out text, and properties of
+    the texts alone (`fedtext.evaluation.measures.known`).
 
     `priced`: whether figures of held-out text are noised releases that test clients pay for, at `epsilon` each (None:
     the run's). None: priced where the corpus is private. `private_control`: whether epsilon = infinity is trained and
@@ -38,6 +39,7 @@ class Evaluation(Parameters):
     private_texts: int | None = Field(None, ge=1)
     max_eval_samples: int = Field(2000, ge=10)
     top: tuple[PositiveInt, ...] = (1, 3, 5)
+    measures: tuple[str, ...] = ()
     published_metric: bool = False
     seed: int = 0
     priced: bool | None = None
@@ -47,7 +49,7 @@ class Evaluation(Parameters):
     random_features: int = Field(128, ge=2, multiple_of=2)
     main_axes: int = Field(8, ge=1)
 
-    _words = field_validator("top", mode="before")(words)
+    _words = field_validator("top", "measures", mode="before")(words)
 
     @field_validator("top")
     @classmethod

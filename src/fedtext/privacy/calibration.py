@@ -35,13 +35,6 @@ def noise_multiplier(
     return _noise_multiplier(epsilon, delta, rounds, adjacency, sampling, rate)
 
 
-def surviving_multiplier(noise_multiplier: float, honest_fraction: float) -> float:
-    """Multiplier that is left when only this fraction of equal noise shares arrives: s sqrt(honest_fraction)."""
-    if not 0 < honest_fraction <= 1:
-        raise ValueError(f"honest_fraction is {honest_fraction}: it must lie in (0, 1]")
-    return noise_multiplier * math.sqrt(honest_fraction)
-
-
 @lru_cache(maxsize=1024)
 def _noise_multiplier(
     budget: float, delta: float, rounds: int, adjacency: Adjacency, sampling: Sampling, rate: float

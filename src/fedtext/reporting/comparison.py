@@ -7,19 +7,22 @@ that is in each run's own report. Claims are judged one by one, without a correc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fedtext.evaluation.conditions import CONDITIONS, MATCHED, PRIVATE, PUBLIC, SYNTHETIC
 from fedtext.evaluation.cost import cost_rows, with_seconds
 from fedtext.evaluation.intervals import Interval, mean_interval, paired_difference
+from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
+from fedtext.evaluation.measures.known import MEASURES, in_document, measure
+from fedtext.evaluation.measures.measure import Direction, Measure, PerText
 from fedtext.federation.communication import Cost
 from fedtext.params.compare import Claim, Claims
+from fedtext.params.conditions import CONDITIONS, EPS0, PRIVATE
 from fedtext.reporting.wording import spent
 
 BySeed = dict[int, float]
 REPRODUCED, REFUTED, UNDECIDED = "reproduced", "not reproduced", "undecided at this size"
-CURVES = ("fid", "median_distance")
+CURVES = (FID.name, MEDIAN_DISTANCE.name)
 
 
 class Run(NamedTuple):
@@ -33,58 +36,92 @@ class Run(NamedTuple):
     privacy: dict[str, Any]
     released: list[str]
 
+    def value(self, measure: Measure, condition: str | None = None) -> float | None:
+        """A measure of a condition, by default of what the run itself made; None where it was not taken."""
+        return measure.within(self.card, condition or self.card["accuracy"]["judged"])
 
-Measure = Callable[[Run, str | None], float | None]
+    def change(self, measure: Measure, start: str, end: str | None = None) -> float | None:
+        """From one condition to another, in the direction that is better; None where one was not scored."""
+        before, after = self.value(measure, start), self.value(measure, end)
+        return None if before is None or after is None else measure.improvement(after - before)
 
 
 def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
     """The whole comparison, ready for JSON.
 
     Returns:
-        `corpus`, `seeds`; `entries`: name -> algorithm, params, epsilon, intervals of accuracy, gain over the public
-        model, gap closed and FID, and curves by round; `conditions`: name -> epsilon, intervals of accuracy and FID;
-        `claims`; `simulated`: whether any noise came from a public seed; `fid_sizes`: texts a side of the runs' FIDs.
-        At more than one size they do not compare and are left out.
+        `corpus`, `seeds`; `measures`: names, the one that runs lead with first; `entries`: name -> algorithm, params,
+        epsilon, intervals of the `measures`, of the gain over the public model and the gap closed, and curves by round;
+        `conditions`: name -> epsilon and intervals of the `measures`; `claims`; `simulated`: whether any noise came
+        from a public seed; `fid_sizes`: texts a side of the runs' FIDs. At more than one size distances do not compare
+        and are left out.
     """
-    measured = [run.card["distribution"] for run in runs if run.card["distribution"]]
-    sizes = sorted({distribution["bias"]["size"] for distribution in measured if distribution["bias"]})
+    sizes = sorted({run.card["distribution"]["bias"]["size"] for run in runs if _bias(run)})
     if len(sizes) > 1:
         runs = [run._replace(card={**run.card, "distribution": None}) for run in runs]
     entries = {name: [run for run in runs if run.entry == name] for name in dict.fromkeys(run.entry for run in runs)}
+    lead, *_ = in_document(runs[0].card["accuracy"])
+    measures = list(dict.fromkeys((lead, *_asked(claims.measures, runs))))
     return {
         "corpus": runs[0].card["corpus"],
         "seeds": sorted({run.seed for run in runs}),
-        "entries": {name: _entry(own) for name, own in entries.items()},
-        "conditions": _conditions(runs),
+        "measures": [each.name for each in measures],
+        "entries": {name: _entry(own, lead, measures) for name, own in entries.items()},
+        "conditions": _conditions(runs, lead, measures),
         "claims": judged_claims(entries, claims),
         "simulated": any(run.card["protection"]["simulated"] for run in runs),
         "fid_sizes": sizes,
     }
 
 
+def lead_of(comparison: Mapping[str, Any]) -> Measure:
+    """The measure that the runs lead with."""
+    return measure(comparison["measures"][0])
+
+
 def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[str, dict[str, Any]]:
     """Each claim both of whose sides were run: differences paired by seed, and what they say of it.
 
     Returns:
-        By name, the claim; `accuracy` (of `better` minus of `worse`) and, of what is to be `more` and has texts on both
-        sides, `fid` (of `worse` minus of `better`), intervals with a `verdict`; `tolerance` of what is to be `alike`,
+        By name, the claim and `measured`: by the name of the measure the interval of the difference of `better` and
+        `worse`, positive where `better` is better, and its `verdict`; of what is to be `alike` the `tolerance` as well,
         None where the private text itself was not trained on.
     """
     found = {}
     for name, claim in claims.judged.items():
-        accuracy = _difference(claim.better, claim.worse, _accuracy, claim, entries)
-        if accuracy is None:
-            continue
-        nearer = _difference(claim.worse, claim.better, _fid, claim, entries) if claim.relation == "more" else None
-        gaps = [gap for run in entries[claim.entry] if (gap := _gap(run)) is not None]
-        tolerance = claims.margin * mean_interval(gaps).mean if gaps else None
-        found[name] = {
-            **claim.model_dump(),
-            "tolerance": tolerance if claim.relation == "alike" else None,
-            "accuracy": {**accuracy._asdict(), "verdict": verdict(claim, accuracy, tolerance)},
-            "fid": nearer and {**nearer._asdict(), "verdict": verdict(claim, nearer, tolerance)},
+        own = [run for side in (claim.better, claim.worse) for run in entries.get(side, ())]
+        asked = _asked(claim.measures or claims.measures, own)
+        differences = {each: _difference(each, claim, entries) for each in asked if _can_judge(each, claim)}
+        measured = {
+            each.name: _judged(each, claim, difference, entries[claim.entry], claims.margin)
+            for each, difference in differences.items()
+            if difference is not None
         }
+        if measured:
+            found[name] = {**claim.model_dump(), "measured": measured}
     return found
+
+
+def _asked(names: Sequence[str], runs: Sequence[Run]) -> list[Measure]:
+    """The named measures; without names all that a run took of what it made."""
+    if names:
+        return [measure(name) for name in names]
+    ranks = [each for run in runs for each in in_document(run.card["accuracy"])]
+    known = dict.fromkeys((*ranks, *MEASURES))
+    return [each for each in known if any(run.value(each) is not None for run in runs)]
+
+
+def _can_judge(each: Measure, claim: Claim) -> bool:
+    """Only what is measured on held-out texts has a gap, and so a size that is called alike."""
+    return claim.relation == "more" or isinstance(each, PerText)
+
+
+def _judged(each: Measure, claim: Claim, difference: Interval, runs: Sequence[Run], margin: float) -> dict[str, Any]:
+    if claim.relation == "more":
+        return {**difference._asdict(), "verdict": verdict(claim, difference, None)}
+    gaps = [gap for run in runs if (gap := run.change(each, EPS0.name, PRIVATE.name)) is not None]
+    tolerance = margin * mean_interval(gaps).mean if gaps else None
+    return {**difference._asdict(), "tolerance": tolerance, "verdict": verdict(claim, difference, tolerance)}
 
 
 def verdict(claim: Claim, difference: Interval, tolerance: float | None) -> str:
@@ -135,10 +172,10 @@ def price_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulat
     return f"Publishing {what} together {cost}: {sets}{public}."
 
 
-def _entry(runs: Sequence[Run]) -> dict[str, Any]:
-    gaps = [gap if (gap := _gap(run)) and gap > 0 else None for run in runs]
-    shares = [(_top(run) - _top(run, PUBLIC)) / gap for run, gap in zip(runs, gaps, strict=True) if gap]
-    fid = [found for run in runs if (found := _fid(run)) is not None]
+def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> dict[str, Any]:
+    gains = [run.change(lead, EPS0.name) for run in runs]
+    gaps = [run.change(lead, EPS0.name, PRIVATE.name) for run in runs]
+    shares = [gain / gap for gain, gap in zip(gains, gaps, strict=True) if gain is not None and gap and gap > 0]
     return {
         "algorithm": runs[0].algorithm,
         "name": runs[0].card["algorithm"],
@@ -147,32 +184,30 @@ def _entry(runs: Sequence[Run]) -> dict[str, Any]:
         "epsilon": _largest(runs),
         "delta": runs[0].card["protection"]["delta"],
         "units": runs[0].card["protection"]["units"],
-        "top_1": mean_interval([_top(run) for run in runs])._asdict(),
-        "gain": paired_difference([_top(run) for run in runs], [_top(run, PUBLIC) for run in runs])._asdict(),
+        "measures": {each.name: _interval([run.value(each) for run in runs]) for each in measures},
+        "gain": _interval(gains),
         # an average of shares only where every seed has a gap to close
-        "gap_closed": mean_interval(shares)._asdict() if len(shares) == len(runs) else None,
-        "fid": mean_interval(fid)._asdict() if fid else None,
+        "gap_closed": _interval(shares) if len(shares) == len(runs) else None,
         "curves": _curves(runs),
     }
 
 
-def _conditions(runs: Sequence[Run]) -> dict[str, dict[str, Any]]:
-    """Epsilon, accuracy and FID of what every run is compared with; the first run of a seed that has it is asked."""
+def _conditions(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> dict[str, dict[str, Any]]:
+    """Epsilon and measures of what every run is compared with; the first run of a seed that has it is asked."""
     found = {}
-    for name in CONDITIONS:
-        own = [run for run in runs if run.card["accuracy"]["judged"] != name and _accuracy(run, name) is not None]
+    for name, condition in CONDITIONS.items():
+        own = [run for run in runs if run.card["accuracy"]["judged"] != name and run.value(lead, name) is not None]
         if own:
-            distances = [fid for run in _first_of_seed(own) if (fid := _fid(run, name)) is not None]
-            found[name] = {
-                "epsilon": _largest(_first_of_seed(own)) if name == MATCHED else None if name == PRIVATE else 0.0,
-                "top_1": mean_interval([_top(run, name) for run in _first_of_seed(own)])._asdict(),
-                "fid": mean_interval(distances)._asdict() if distances else None,
-            }
+            first = list({run.seed: run for run in reversed(own)}.values())
+            values = {each.name: _interval([run.value(each, name) for run in first]) for each in measures}
+            found[name] = {"epsilon": condition.spent(_largest(first)), "measures": values}
     return found
 
 
-def _first_of_seed(runs: Sequence[Run]) -> list[Run]:
-    return list({run.seed: run for run in reversed(runs)}.values())
+def _interval(values: Sequence[float | None]) -> dict[str, Any] | None:
+    """Over the seeds that have a value; None where none has."""
+    known = [value for value in values if value is not None]
+    return mean_interval(known)._asdict() if known else None
 
 
 def _curves(runs: Sequence[Run]) -> dict[str, list[list[Any]]]:
@@ -181,41 +216,27 @@ def _curves(runs: Sequence[Run]) -> dict[str, list[list[Any]]]:
     return {name: [[row.get(name) for row in own] for own in rounds] for name in CURVES}
 
 
-def _difference(
-    a: str, b: str, measure: Measure, claim: Claim, entries: Mapping[str, Sequence[Run]]
-) -> Interval | None:
-    """Interval of a - b over the seeds that both sides have; None if there is no such seed."""
-    first, second = (_side(side, measure, claim, entries) for side in (a, b))
-    seeds = sorted(first.keys() & second.keys())
-    return paired_difference([first[s] for s in seeds], [second[s] for s in seeds]) if seeds else None
+def _difference(each: Measure, claim: Claim, entries: Mapping[str, Sequence[Run]]) -> Interval | None:
+    """Interval of `better` - `worse`, or the other way round where lower is better, over the seeds that both have."""
+    better, worse = (_side(side, each, claim, entries) for side in (claim.better, claim.worse))
+    seeds = sorted(better.keys() & worse.keys())
+    if not seeds:
+        return None
+    a, b = (worse, better) if each.direction is Direction.LOWER else (better, worse)
+    return paired_difference([a[seed] for seed in seeds], [b[seed] for seed in seeds])
 
 
-def _side(side: str, measure: Measure, claim: Claim, entries: Mapping[str, Sequence[Run]]) -> BySeed:
-    """`measure` by seed, of an entry or of a condition beside the entry that the claim is about."""
+def _side(side: str, each: Measure, claim: Claim, entries: Mapping[str, Sequence[Run]]) -> BySeed:
+    """A measure by seed, of an entry or of a condition beside the entry that the claim is about."""
     condition = side if side in CONDITIONS else None
-    found = {run.seed: measure(run, condition) for run in entries.get(claim.entry if condition else side, ())}
+    found = {run.seed: run.value(each, condition) for run in entries.get(claim.entry if condition else side, ())}
     return {seed: value for seed, value in found.items() if value is not None}
 
 
-def _accuracy(run: Run, condition: str | None = None) -> float | None:
-    """Top-1 accuracy under a condition, by default of what the run itself made; None if it was not scored."""
-    accuracy = run.card["accuracy"]
-    value: float | None = accuracy["conditions"].get(condition or accuracy["judged"], {}).get("top_1")
-    return value
-
-
-def _top(run: Run, condition: str | None = None) -> float:
-    """`_accuracy` of what every run has."""
-    value = _accuracy(run, condition)
-    assert value is not None
-    return value
-
-
-def _fid(run: Run, condition: str | None = None) -> float | None:
-    """FID of a condition's texts, by default of the run's own; None where none was taken."""
-    sets = (run.card["distribution"] or {}).get("sets", {})
-    value: float | None = sets.get(condition or SYNTHETIC, {}).get("fid")
-    return value
+def _bias(run: Run) -> Mapping[str, Any] | None:
+    """FID's floor, where there is an FID."""
+    bias: Mapping[str, Any] | None = (run.card["distribution"] or {}).get("bias")
+    return bias
 
 
 def _largest(runs: Sequence[Run]) -> float | None:
@@ -231,9 +252,3 @@ def _cost(row: Mapping[str, Any]) -> Cost:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def _gap(run: Run) -> float | None:
-    """What training on the private text itself gains; None where nobody did."""
-    private = _accuracy(run, PRIVATE)
-    return None if private is None else private - _top(run, PUBLIC)

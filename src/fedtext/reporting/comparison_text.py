@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fedtext.evaluation.conditions import CONDITIONS
+from fedtext.evaluation.measures.known import measure
+from fedtext.evaluation.measures.measure import ABSENT, SHARE, Measure, Unit
+from fedtext.params.conditions import CONDITIONS, EPS0
+from fedtext.reporting.comparison import lead_of
 from fedtext.reporting.page import bullets, figure_html, page
 from fedtext.reporting.tables import cost_table_html, table
 from fedtext.reporting.wording import spent
@@ -14,8 +17,7 @@ from fedtext.reporting.wording import spent
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-MADE = {"synthetic": "synthetic text", "trained_model": "private text, under DP"}
-TABLE1 = ("method", "trained on", "ε", "accuracy, %", "points above ε = 0", "gap closed, %", "FID")
+DECIMALS = 2  # of a difference at least
 LIMITS = (
     "Intervals are Student's t over the seeds, 95%. The clients' split and the held-out clients are the same for every "
     "seed, so the intervals do not cover the draw of the clients; each run's own report has those.",
@@ -26,73 +28,95 @@ LIMITS = (
 )
 
 
+def table1_head(comparison: Mapping[str, Any]) -> list[str]:
+    """Heads of Table 1's form: the leading measure has three columns, every other one has one."""
+    lead, *others = map(measure, comparison["measures"])
+    gain = f"{lead.unit.step or 'change'} above {EPS0.label}"
+    of_lead = [f"{lead.noun}{lead.axis}", gain, "gap closed, %"]
+    return ["method", "trained on", "ε", *of_lead, *[f"{each.column}{each.axis}" for each in others]]
+
+
 def table1_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
     """Rows of Table 1's form: the conditions without privacy cost, every entry, the private text."""
-    conditions = comparison["conditions"]
-    rows = [
-        [
-            CONDITIONS[name],
-            "",
-            _epsilon(found["epsilon"]),
-            interval(found["top_1"], 100, 1),
-            "",
-            "",
-            interval(found["fid"], 1, 3),
-        ]
-        for name, found in conditions.items()
-    ]
+    lead, *others = map(measure, comparison["measures"])
+    rows = []
+    for name, found in comparison["conditions"].items():
+        level, *rest = [_shown(each, found["measures"]) for each in (lead, *others)]
+        rows.append([CONDITIONS[name].title, "", _epsilon(found["epsilon"]), level, "", "", *rest])
     for name, entry in comparison["entries"].items():
-        rows.append(
-            [
-                name,
-                MADE[entry["made"]],
-                _epsilon(entry["epsilon"]),
-                interval(entry["top_1"], 100, 1),
-                interval(entry["gain"], 100, 1),
-                interval(entry["gap_closed"], 100, 0),
-                interval(entry["fid"], 1, 3),
-            ]
-        )
+        level, *rest = [_shown(each, entry["measures"]) for each in (lead, *others)]
+        gained = interval(entry["gain"], lead.unit, lead.decimals)
+        closed = interval(entry["gap_closed"], SHARE, 0)
+        made = CONDITIONS[entry["made"]].label
+        rows.append([name, made, _epsilon(entry["epsilon"]), level, gained, closed, *rest])
     return rows
 
 
 def claim_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
-    """A row for each claim that could be judged: what is said, the difference, the verdict."""
-    rows = []
-    for claim in comparison["claims"].values():
-        accuracy, fid = claim["accuracy"], claim["fid"]
-        measured = f"{claim['better']} against {claim['worse']}: {interval(accuracy, 100, 2)} points"
-        verdict = accuracy["verdict"]
-        if claim["relation"] == "alike" and claim["tolerance"] is None:
-            measured += "; within what, nobody knows: there is no control on the private text itself"
-        if claim["tolerance"] is not None:
-            measured += f"; alike within {100 * claim['tolerance']:.2f}"
-        if fid is not None:
-            measured += f"; FID lower by {interval(fid, 1, 3)}"
-            verdict = verdict if fid["verdict"] == verdict else f"accuracy: {verdict}; FID: {fid['verdict']}"
-        rows.append([claim["says"], measured, verdict])
-    return rows
+    """A row for each claim that could be judged: what is said, the differences, the verdict."""
+    return [
+        [claim["says"], f"{claim['better']} against {claim['worse']}: {_differences(claim)}", _verdict(claim)]
+        for claim in comparison["claims"].values()
+    ]
 
 
-def interval(found: Mapping[str, Any] | None, scale: float, decimals: int) -> str:
+def _differences(claim: Mapping[str, Any]) -> str:
+    """What was measured by each measure: `accuracy higher by 1.30 (0.91 to 1.69) points; FID lower by 0.045`."""
+    said = []
+    for each, found in _measured(claim):
+        decimals = max(each.decimals, DECIMALS)
+        by = f"{each.noun} {each.direction.word} by {interval(found, each.unit, decimals)} {each.unit.step}".rstrip()
+        if claim["relation"] == "alike":
+            by += _tolerance(each, found["tolerance"])
+        said.append(by)
+    return "; ".join(said)
+
+
+def _tolerance(each: Measure, tolerance: float | None) -> str:
+    if tolerance is None:
+        return "; within what, nobody knows: there is no control on the private text itself"
+    return f"; alike within {each.unit.scale * tolerance:.{max(each.decimals, DECIMALS)}f}"
+
+
+def _verdict(claim: Mapping[str, Any]) -> str:
+    """One where all measures agree, else each measure's own."""
+    verdicts = {each.noun: found["verdict"] for each, found in _measured(claim)}
+    if len(agreed := set(verdicts.values())) == 1:
+        return str(agreed.pop())
+    return "; ".join(f"{noun}: {said}" for noun, said in verdicts.items())
+
+
+def _measured(claim: Mapping[str, Any]) -> list[tuple[Measure, Mapping[str, Any]]]:
+    return [(measure(name), found) for name, found in claim["measured"].items()]
+
+
+def _shown(each: Measure, found: Mapping[str, Any]) -> str:
+    return interval(found[each.name], each.unit, each.decimals)
+
+
+def interval(found: Mapping[str, Any] | None, unit: Unit, decimals: int) -> str:
     """`10.3 (10.1 to 10.6)`; the mean alone where one run has no interval; a dash where nothing was measured."""
     if found is None:
-        return "–"
+        return ABSENT
     mean, low, high = (found[key] for key in ("mean", "low", "high"))
-    shown = f"{scale * mean:z.{decimals}f}"
-    return shown if low is None else f"{shown} ({scale * low:z.{decimals}f} to {scale * high:z.{decimals}f})"
+    shown = f"{unit.scale * mean:z.{decimals}f}"
+    if low is None:
+        return shown
+    return f"{shown} ({unit.scale * low:z.{decimals}f} to {unit.scale * high:z.{decimals}f})"
 
 
 def table1_csv(comparison: Mapping[str, Any]) -> str:
     """Table 1 with a column for every number."""
     import pandas as pd
 
+    lead, *others = comparison["measures"]
     rows = []
     for name, entry in comparison["entries"].items():
         row = {"entry": name, "algorithm": entry["algorithm"], "made": entry["made"], "epsilon": entry["epsilon"]}
-        rows.append(row | _columns(entry, ("top_1", "gain", "gap_closed", "fid")))
+        of_lead = {lead: entry["measures"][lead], "gain": entry["gain"], "gap_closed": entry["gap_closed"]}
+        rows.append(row | _columns(of_lead | {other: entry["measures"][other] for other in others}))
     for name, found in comparison["conditions"].items():
-        rows.append({"entry": name, **_columns(found, ("top_1", "fid"))})
+        rows.append({"entry": name, **_columns(found["measures"])})
     return pd.DataFrame(rows).to_csv(index=False)
 
 
@@ -105,7 +129,7 @@ def table2_csv(costs: Sequence[Mapping[str, Any]]) -> str:
 
 def render_markdown(comparison: Mapping[str, Any]) -> str:
     """Tables, verdicts, prices and limits as Markdown; nothing in it depends on how long a run took."""
-    lines = [f"# {_title(comparison)}", "", *_markdown(TABLE1, table1_rows(comparison)), ""]
+    lines = [f"# {_title(comparison)}", "", *_markdown(table1_head(comparison), table1_rows(comparison)), ""]
     if comparison["claims"]:
         lines += ["## The paper's claims", "", *_markdown(("claim", "measured", "verdict"), claim_rows(comparison)), ""]
     lines += ["## Privacy", "", *(f"- {sentence}" for sentence in comparison["prices"]), "", "## Limits", ""]
@@ -116,9 +140,9 @@ def render_page(
     comparison: Mapping[str, Any], costs: Sequence[Mapping[str, Any]], figures: Mapping[str, Figure]
 ) -> str:
     """One HTML page that works offline; a figure without data is a sentence that says why."""
-    tables = table(
-        "Next-token accuracy on held-out text, means over seeds (95% intervals)", TABLE1, table1_rows(comparison)
-    )
+    lead = lead_of(comparison)
+    caption = f"{lead.title[:1].upper()}{lead.title[1:]} on held-out text, means over seeds (95% intervals)"
+    tables = table(caption, table1_head(comparison), table1_rows(comparison))
     claims = table("Paired by seed", ("claim", "measured", "verdict"), claim_rows(comparison), kind="words")
     drawn = "".join(_figure(name, figure) for name, figure in figures.items())
     sections = {
@@ -168,9 +192,9 @@ def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in shown]
 
 
-def _columns(entry: Mapping[str, Any], names: Sequence[str]) -> dict[str, float | None]:
+def _columns(found: Mapping[str, Mapping[str, Any] | None]) -> dict[str, float | None]:
     return {
-        f"{name}{suffix}": (entry[name] or {}).get(key)
-        for name in names
+        f"{name}{suffix}": (interval or {}).get(key)
+        for name, interval in found.items()
         for key, suffix in (("mean", ""), ("low", "_low"), ("high", "_high"))
     }

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.evaluation.conditions import CONDITIONS
 from fedtext.evaluation.distribution import Bias
+from fedtext.evaluation.measures.distances import DISTANCES, FID, MEDIAN_DISTANCE
+from fedtext.evaluation.measures.known import in_document
+from fedtext.params.conditions import CONDITIONS, Role
 from fedtext.reporting.figure_style import CONTROL, INK, MUTED, PRIVATE, PUBLIC, SYNTHETIC, WARNING, note, styled
-from fedtext.reporting.wording import count, percent, share, spent
+from fedtext.reporting.wording import count, share, spent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Bar, Figure
@@ -26,12 +28,9 @@ MIN_CLIENTS = 20  # an aggregate of fewer clients is not shown
 ROUND_TO = 10  # and larger ones only to this many clients
 TOKEN_EDGES = (0, 64, 128, 256, 512, 1024, 2048, 4096)
 MOST_LABELS = 12  # bars that still have room for their number
-COLOURS = {"eps0": PUBLIC, "private": PRIVATE, "synthetic": SYNTHETIC, "trained_model": SYNTHETIC}
+COLOURS = {Role.START: PUBLIC, Role.CONTROL: CONTROL, Role.JUDGED: SYNTHETIC, Role.CEILING: PRIVATE}
 CURVES = {
-    "fid": "FID to held-out text",
-    "mean_gap": "squared mean gap to held-out text",
-    "frechet_main_axes": "Frechet distance on main axes",
-    "median_distance": "median distance to the medoid",
+    **{each.name: each.curve for each in DISTANCES if each.curve},
     "released_score": "released score (all that may steer)",
 }
 
@@ -47,7 +46,7 @@ def round_curves(
 
     Args:
         rows: One mapping for each round's candidates: `adapter`, the rounds before them (0: as they were at first), and
-            any of `fid`, `mean_gap`, `median_distance`, `released_score`; a missing or None value leaves a gap.
+            any of the distances and `released_score`; a missing or None value leaves a gap.
         chosen: The `adapter` of the final set, marked on every curve.
         bias: FID between two samples of held-out text, the floor a perfect generator would reach.
         held_out_distance: Median distance to the medoid of the held-out text itself.
@@ -57,7 +56,7 @@ def round_curves(
     known = [key for key in CURVES if any(row.get(key) is not None for row in rows)] or list(CURVES)
     titles = [CURVES[key] for key in known]
     figure = make_subplots(rows=-(-len(known) // 2), cols=2, subplot_titles=titles, vertical_spacing=0.2)
-    floors = {"fid": bias.mean if bias else None, "median_distance": held_out_distance}
+    floors = {FID.name: bias.mean if bias else None, MEDIAN_DISTANCE.name: held_out_distance}
     adapters = [row["adapter"] for row in rows]
     for panel, key in enumerate(known):
         place = {"row": panel // 2 + 1, "col": panel % 2 + 1}
@@ -81,32 +80,41 @@ def round_curves(
 
 
 def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
-    """Next-token accuracy of each condition of `compare_conditions`, 95% intervals, and the share of the gap closed."""
+    """The leading measure of each condition, 95% intervals, and the share of the gap closed."""
     from plotly.graph_objects import Bar, Figure
 
+    measure, *_ = in_document(accuracy)
+    scale = measure.unit.scale
     table, closed = accuracy["conditions"], accuracy["gap_closed"]
     names = [*[n for n in CONDITIONS if n in table], *[n for n in table if n not in CONDITIONS]][::-1]
-    values = [100 * table[n]["top_1"] for n in names]
+    levels = [table[n][measure.name] for n in names]
+    values = [scale * level for level in levels]
     # one client has no interval: its end is infinite, or null in a scorecard
-    ends = [high if (high := table[n]["high"]) is not None and np.isfinite(high) else table[n]["top_1"] for n in names]
-    errors = [100 * end - value for end, value in zip(ends, values, strict=True)]
+    highs = [table[n]["high"] for n in names]
+    ends = [level if high is None or not np.isfinite(high) else high for level, high in zip(levels, highs, strict=True)]
+    errors = [scale * end - value for end, value in zip(ends, values, strict=True)]
     gaps = [f"<br>gap closed: {share(closed[n])}" if n in closed else "" for n in names]
     figure = Figure(
         Bar(
             x=values,
-            y=[html.escape(CONDITIONS.get(n, n)) + gap for n, gap in zip(names, gaps, strict=True)],
+            y=[html.escape(_title(n)) + gap for n, gap in zip(names, gaps, strict=True)],
             orientation="h",
-            marker={"color": [COLOURS.get(n, CONTROL) for n in names]},
+            marker={"color": [COLOURS[CONDITIONS[n].role] if n in CONDITIONS else CONTROL for n in names]},
             error_x={"type": "data", "array": errors, "color": MUTED, "thickness": 1, "width": 4},
-            hovertemplate="%{x:.1f}%<extra></extra>",
+            hovertemplate=f"%{{x:.{measure.decimals}f}}{measure.unit.mark}<extra></extra>",
         )
     )
-    for y, (name, value, error) in enumerate(zip(names, values, errors, strict=True)):
-        label = percent(table[name]["top_1"])
+    for y, (level, value, error) in enumerate(zip(levels, values, errors, strict=True)):
+        label = measure.shown(level)
         figure.add_annotation(x=value + error, y=y, text=label, xanchor="left", xshift=8, showarrow=False)
-    figure.update_xaxes(title_text="next-token accuracy on held-out text, %", range=[0, 1.25 * max(values)])
+    figure.update_xaxes(title_text=f"{measure.title} on held-out text{measure.axis}", range=[0, 1.25 * max(values)])
     figure.update_yaxes(showgrid=False, tickfont={"color": INK})
-    return styled(figure, "Next-token accuracy of the on-device model", height=130 + 46 * len(names))
+    named = measure.title[:1].upper() + measure.title[1:]
+    return styled(figure, f"{named} of the on-device model", height=130 + 46 * len(names))
+
+
+def _title(name: str) -> str:
+    return CONDITIONS[name].title if name in CONDITIONS else name
 
 
 def tokens_per_client(tokens: Int[np.ndarray, " client"]) -> Figure:

@@ -11,6 +11,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from fedtext.evaluation.intervals import mean_interval
+from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
+from fedtext.evaluation.measures.measure import Distance
+from fedtext.params import conditions as known
+from fedtext.reporting.comparison import lead_of
 from fedtext.reporting.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, styled
 from fedtext.reporting.figures_pca import HELD_OUT
 
@@ -18,36 +22,39 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 COLOURS = (SYNTHETIC, WARNING, "#2e8b57", "#7b3fa0", CONTROL, PRIVATE, "#b8860b", "#008b8b")
-LEVELS = {"eps0": "ε = 0", "public_control": "public texts", "private": "ε = ∞"}
+LEVELS = (known.EPS0, known.PUBLIC_CONTROL, known.PRIVATE)
 SCORING, RANK = ("popri", "scoring"), ("popri", "rejected_rank")
 CLIENTS, EPSILON = ("privacy", "clients_per_round"), ("privacy", "epsilon")
 
 
 def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
-    """Figure 1, right: next-token accuracy of every entry between the public model and the private text."""
+    """Figure 1, right: the leading measure of every entry between the public model and the private text."""
     from plotly.graph_objects import Bar, Figure
 
     entries = dict(reversed(comparison["entries"].items()))
-    found = [entry["top_1"] for entry in entries.values()]
+    lead = lead_of(comparison)
+    scale, found = lead.unit.scale, [entry["measures"][lead.name] for entry in entries.values()]
     figure = Figure(
         Bar(
-            x=[100 * each["mean"] for each in found],
+            x=[scale * each["mean"] for each in found],
             y=list(entries),
             orientation="h",
-            marker={"color": [SYNTHETIC if e["made"] == "synthetic" else CONTROL for e in entries.values()]},
-            error_x=_whiskers(found),
+            marker={"color": [SYNTHETIC if e["made"] == known.SYNTHETIC.name else CONTROL for e in entries.values()]},
+            error_x=_whiskers(found, scale),
         )
     )
     conditions = comparison["conditions"]
     levels = sorted(
-        (100 * conditions[name]["top_1"]["mean"], text) for name, text in LEVELS.items() if name in conditions
+        (scale * conditions[one.name]["measures"][lead.name]["mean"], one.label)
+        for one in LEVELS
+        if one.name in conditions
     )
     for place, (level, text) in enumerate(levels):
         # the lower two lie close together: their names stand on either side of their lines
         named = {"text": text, "xanchor": "left" if place == 1 else "right", "yanchor": "bottom"}
         figure.add_vline(x=level, line={"color": MUTED, "dash": "dot"}, annotation=named)
-    figure.update_xaxes(title_text="next-token accuracy on held-out text, %")
-    return styled(figure, "Figure 1: accuracy of every run", height=160 + 34 * len(entries))
+    figure.update_xaxes(title_text=f"{lead.title} on held-out text{lead.axis}")
+    return styled(figure, f"Figure 1: {lead.noun} of every run", height=160 + 34 * len(entries))
 
 
 def participation(comparison: Mapping[str, Any]) -> Figure:
@@ -64,20 +71,20 @@ def epsilon_sweep(comparison: Mapping[str, Any]) -> Figure:
 def rounds(comparison: Mapping[str, Any]) -> Figure:
     """Figure 4, left: FID and median distance to the medoid by round, of the entries that only name an algorithm."""
     plain = [name for name, entry in comparison["entries"].items() if not entry["params"]]
-    return _curves(comparison, plain, ("fid", "median_distance"), "Figure 4: the candidates over the rounds")
+    return _curves(comparison, plain, (FID, MEDIAN_DISTANCE), "Figure 4: the candidates over the rounds")
 
 
 def scoring(comparison: Mapping[str, Any]) -> Figure:
     """Figure 6, left: FID by round under each scoring."""
     title = "Figure 6: FID by round under each scoring"
     varied = _varying(comparison, SCORING)
-    figure = _curves(comparison, varied, ("fid",), title)
+    figure = _curves(comparison, varied, (FID,), title)
     return note(figure, "The recovery rate (right panel) is measured on public text only: benchmarks/recovery.py.")
 
 
 def rejected_rank(comparison: Mapping[str, Any]) -> Figure:
     """Figure 8: FID by round for each rejected rank, of all candidates (the paper has chosen and rejected apart)."""
-    figure = _curves(comparison, _varying(comparison, RANK), ("fid",), "Figure 8: FID by round for each rejected rank")
+    figure = _curves(comparison, _varying(comparison, RANK), (FID,), "Figure 8: FID by round for each rejected rank")
     return note(figure, "FID of all candidates; the paper shows the chosen and the rejected ones apart.")
 
 
@@ -124,11 +131,11 @@ def absent(title: str, reason: str) -> Figure:
 def _sweep(
     comparison: Mapping[str, Any], path: tuple[str, str], title: str, axis: str, companions: tuple[str, ...]
 ) -> Figure:
-    """Accuracy over one parameter: the entries that set it and nothing else, and the plain entry of their algorithm."""
+    """The leading measure over one parameter: entries that set it and nothing else, and their algorithm's plain one."""
     from plotly.graph_objects import Figure
 
     group, key = path
-    figure = Figure()
+    figure, lead = Figure(), lead_of(comparison)
     entries = comparison["entries"].values()
     for colour, algorithm in zip(COLOURS * 9, dict.fromkeys(e["algorithm"] for e in entries), strict=False):
         points = []
@@ -136,37 +143,38 @@ def _sweep(
             own = entry["params"].get(group, {})
             if not entry["params"]:
                 level = entry["units"] if path == CLIENTS else entry["epsilon"]
-                points += [(level, entry["top_1"])] if level is not None else []  # infinity has no place on the axis
+                # infinity has no place on the axis
+                points += [(level, entry["measures"][lead.name])] if level is not None else []
             elif list(entry["params"]) == [group] and key in own and set(own) <= {key, *companions, "noise_multiplier"}:
-                points.append((own[key], entry["top_1"]))
+                points.append((own[key], entry["measures"][lead.name]))
         if len(points) > 1:
             points.sort(key=lambda point: point[0])
             found = [each for _, each in points]
             figure.add_scatter(
-                x=[x for x, _ in points], y=[100 * each["mean"] for each in found], name=algorithm,
-                error_y=_whiskers(found), line={"color": colour}, mode="lines+markers",
+                x=[x for x, _ in points], y=[lead.unit.scale * each["mean"] for each in found], name=algorithm,
+                error_y=_whiskers(found, lead.unit.scale), line={"color": colour}, mode="lines+markers",
             )  # fmt: skip
     if not figure.data:
         return absent(title, f"no two entries of one algorithm differ in {group}.{key} alone.")
     figure.update_xaxes(title_text=axis)
-    figure.update_yaxes(title_text="next-token accuracy, %")
+    figure.update_yaxes(title_text=f"{lead.title}{lead.axis}")
     return styled(figure, title, legend=True)
 
 
-def _curves(comparison: Mapping[str, Any], names: Sequence[str], quantities: Sequence[str], title: str) -> Figure:
+def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequence[Distance], title: str) -> Figure:
     from plotly.subplots import make_subplots
 
     entries = comparison["entries"]
-    drawn = [name for name in names if any(len(own) > 1 for own in entries[name]["curves"]["fid"])]
+    drawn = [name for name in names if any(len(own) > 1 for own in entries[name]["curves"][FID.name])]
     if len(comparison["fid_sizes"]) > 1:
         return absent(title, "the runs' FIDs are of different sizes and do not compare.")
     if not drawn:
         return absent(title, "no entry that varies this has more than one round of candidates.")
-    figure = make_subplots(rows=1, cols=len(quantities), subplot_titles=[q.replace("_", " ") for q in quantities])
-    for column, quantity in enumerate(quantities, start=1):
+    figure = make_subplots(rows=1, cols=len(distances), subplot_titles=[each.title for each in distances])
+    for column, distance in enumerate(distances, start=1):
         for colour, name in zip(COLOURS * 9, drawn, strict=False):
             by_round = [
-                [v for v in row if v is not None] for row in zip(*entries[name]["curves"][quantity], strict=False)
+                [v for v in row if v is not None] for row in zip(*entries[name]["curves"][distance.name], strict=False)
             ]
             found = [mean_interval(values)._asdict() for values in by_round if values]
             figure.add_scatter(
@@ -182,7 +190,7 @@ def _varying(comparison: Mapping[str, Any], path: tuple[str, str]) -> list[str]:
     return [name for name, entry in comparison["entries"].items() if path[1] in entry["params"].get(path[0], {})]
 
 
-def _whiskers(found: Sequence[Mapping[str, Any]], scale: float = 100) -> dict[str, Any]:
+def _whiskers(found: Sequence[Mapping[str, Any]], scale: float) -> dict[str, Any]:
     def ends(sign: int, key: str) -> list[float]:
         return [0.0 if each[key] is None else scale * sign * (each[key] - each["mean"]) for each in found]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from fedtext.params.conditions import CONDITIONS
 from fedtext.reporting.page import bullets, figure_html, page
 from fedtext.reporting.tables import (
     accuracy_table,
@@ -13,7 +14,7 @@ from fedtext.reporting.tables import (
     distance_table,
     protection_table,
     published_table,
-    released_distance_table,
+    texts_table,
 )
 from fedtext.reporting.wording import count
 
@@ -47,8 +48,7 @@ def render_report(card: Mapping[str, Any], figures: Mapping[str, Figure], sample
     unknown = sorted(figures.keys() - FIGURES.keys())
     if unknown:
         raise ValueError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
-    made = "A model" if card["accuracy"]["judged"] == "trained_model" else "Synthetic text"
-    heading = f"{made} by {card['algorithm']} from {card['corpus']}"
+    heading = f"{CONDITIONS[card['accuracy']['judged']].made} by {card['algorithm']} from {card['corpus']}"
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     return page(heading, [*card["headline"], *card["notes"]], _sections(card, drawn, samples), drawn=bool(drawn))
 
@@ -56,7 +56,8 @@ def render_report(card: Mapping[str, Any], figures: Mapping[str, Figure], sample
 def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[str]) -> dict[str, tuple[str, str]]:
     tables = {
         "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]),
-        "distribution": _distances(card["distribution"]),
+        "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
+        "texts": texts_table(card["texts"]),
         "privacy": protection_table(card["protection"], card["terms"]["tested"])
         + _assumptions(card["protection"]["assumptions"]),
         "cost": cost_table_html(card["cost"]),
@@ -65,6 +66,7 @@ def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequen
         "accuracy": "What it is worth",
         "distribution": "How near it is to the private text",
         "rounds": "Rounds",
+        "texts": "What the texts are like",
         "samples": "Samples",
         "privacy": "Privacy",
         "cost": "Cost",
@@ -78,12 +80,6 @@ def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequen
     bodies["samples"] = _samples(samples, card["synthetic_texts"])
     bodies["limits"] = bullets(card["limits"])
     return {name: (titles[name], body) for name, body in bodies.items()}
-
-
-def _distances(distribution: Mapping[str, Any] | None) -> str:
-    if distribution is None:
-        return ""
-    return distance_table(distribution) if distribution["bias"] else released_distance_table(distribution)
 
 
 def _samples(samples: Sequence[str], total: int) -> str:

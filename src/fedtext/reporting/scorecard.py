@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fedtext.evaluation.conditions import CONTROLS, PRIVATE
 from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.distribution import Bias
 from fedtext.federation.communication import Cost
+from fedtext.params.conditions import CONTROLS, PRIVATE, SYNTHETIC
 from fedtext.params.privacy import Adjacency
 from fedtext.privacy.assumptions import SIMULATED
 from fedtext.reporting.terms import Terms
@@ -65,10 +65,11 @@ def epsilon_after(report: Mapping[str, Any]) -> dict[str, float]:
 class Distribution(BaseModel):
     """Distances to held-out text.
 
-    `rounds` has one row of `HeldOut.compare` for each generator with its `adapter` and `released_score`; `sets` one
-    for each data set (`synthetic`, `public_control`); `held_out_distance` is the held-out text's own median distance to
-    its medoid. Of a priced evaluation the rows are `priced_distances.ReleasedMean.compare`'s, `floor` is what noise
-    makes of its Frechet distance, and what would be exact (`bias`, `held_out_texts`, `held_out_distance`) is None.
+    `rounds` has one row of `measures.distances.compared` for each generator with its `adapter` and `released_score`;
+    `sets` one for each data set (`synthetic`, `public_control`); `held_out_distance` is the held-out text's own median
+    distance to its medoid. Of a priced evaluation the rows are `priced_distances.ReleasedMean.compare`'s, `floor` is
+    what noise makes of its Frechet distance, and what would be exact (`bias`, `held_out_texts`, `held_out_distance`) is
+    None.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -91,6 +92,7 @@ def scorecard(
     costs: Sequence[Cost],
     synthetic_texts: int,
     terms: Terms,
+    texts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The whole scorecard, strict JSON: numbers that are not finite become null.
 
@@ -98,11 +100,12 @@ def scorecard(
         algorithm: Name of what made the data set.
         corpus: What the private text is, in a few words.
         protection: What was protected and at which price.
-        accuracy: `conditions` (name -> accuracies and facts) and what `conditions.compare_conditions` returned.
+        accuracy: What `evaluation.paired.compare_scored` returned.
         distribution: Distances to held-out text; None where a model was made and no text.
         costs: This run's rows of the cost table; the published ones are added.
         synthetic_texts: Size of the data set.
         terms: On which terms held-out text was measured.
+        texts: `measures` (names) of texts alone and `sets` (condition -> values); None where no text was made.
     """
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
@@ -115,6 +118,7 @@ def scorecard(
         "synthetic_texts": synthetic_texts,
         "accuracy": accuracy,
         "distribution": _distances(distribution),
+        "texts": texts,
         "cost": cost_rows(costs),
         "limits": _limits(accuracy, distribution, terms),
     }
@@ -138,12 +142,12 @@ def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, term
     table = accuracy["conditions"]
     said = _priced_limits(distribution) if terms.tested else _open_limits(distribution)
     said.append("Held-out private text was seen by nothing else in the run: it was read for the evaluation alone.")
-    if PRIVATE in table:
+    if PRIVATE.name in table:
         said.append(
             "The control 'private text' is trained on the protected text itself: no ε covers its accuracy and the gap "
             "that it measures."
         )
-    known = {name: table[name]["texts"] for name in ("synthetic", *CONTROLS) if name in table}
+    known = {name: table[name]["texts"] for one in (SYNTHETIC, *CONTROLS) if (name := one.name) in table}
     if len(set(known.values())) > 1:
         listed = ", ".join(f"{name} {texts:,}" for name, texts in known.items())
         said.append(f"The conditions were trained on different numbers of texts ({listed}): compare them with care.")

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
-from fedtext.evaluation.conditions import CONDITIONS, PUBLIC
-from fedtext.reporting.wording import compact, count, percent, points, rounded, scientific, seconds, share, size, spent
-
-SETS = {"synthetic": "synthetic texts", "public_control": "public texts"}
+from fedtext.evaluation.measures.distances import DISTANCES, FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
+from fedtext.evaluation.measures.known import MEASURES, in_document, of_kind
+from fedtext.evaluation.measures.measure import ABSENT, Distance, OfTexts
+from fedtext.evaluation.published_metric import PREFIX
+from fedtext.params.conditions import CONDITIONS, EPS0, SYNTHETIC
+from fedtext.reporting.wording import change, compact, count, rounded, scientific, seconds, share, size, spent
 
 
 def table(
@@ -35,26 +37,27 @@ def _row(cells: Sequence[str], strong: bool) -> str:
 
 
 def accuracy_table(accuracy: Mapping[str, Any]) -> str:
-    """Each condition's accuracies, its change against the untouched model, and the share of the gap it closes."""
+    """What each condition reaches, its change against the untouched model, and the share of the gap it closes."""
+    lead, *others = in_document(accuracy)
     conditions = accuracy["conditions"]
     names = [*[n for n in CONDITIONS if n in conditions], *[n for n in conditions if n not in CONDITIONS]]
-    ranks = [key for key in conditions[names[0]] if key.startswith("top_")]
     rows = []
     for name in names:
         found = conditions[name]
-        gain = accuracy["gains"].get(name, {}).get(PUBLIC)
+        gain = accuracy["gains"].get(name, {}).get(EPS0.name)
         rows.append(
             [
-                CONDITIONS.get(name, name),
-                "–" if found["texts"] is None else count(found["texts"]),
-                *[percent(found[rank]) for rank in ranks],
-                points(gain) if gain else "–",
+                CONDITIONS[name].title if name in CONDITIONS else name,
+                ABSENT if found["texts"] is None else count(found["texts"]),
+                *[each.shown(found[each.name]) for each in (lead, *others)],
+                change(lead, gain) if gain else ABSENT,
                 share(accuracy["gap_closed"].get(name)),
             ]
         )
+    gained = f"{lead.unit.step or 'change'} against {EPS0.label}".replace(" = ", "\u00a0=\u00a0")
     return table(
-        "The on-device model after each kind of training text: next-token accuracy on held-out text (95% intervals)",
-        ["trained on", "texts", *[r.replace("_", " ") for r in ranks], "points against ε\u00a0=\u00a00", "gap closed"],
+        f"The on-device model after each kind of training text: {lead.title} on held-out text (95% intervals)",
+        ["trained on", "texts", *[each.column for each in (lead, *others)], gained, "gap closed"],
         rows,
         strong=[i for i, name in enumerate(names) if name == accuracy["judged"]],
     )
@@ -62,63 +65,81 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> str:
 
 def published_table(accuracy: Mapping[str, Any]) -> str:
     """The released code's metric, apart from the correct one; empty where it was not asked for."""
-    conditions = accuracy["conditions"]
-    scored = [name for name in CONDITIONS if "published_top_1" in conditions.get(name, {})]
+    shown = in_document(accuracy)
+    scored = {
+        one.title: found
+        for name, one in CONDITIONS.items()
+        if f"{PREFIX}{shown[0].name}" in (found := accuracy["conditions"].get(name, {}))
+    }
     if not scored:
         return ""
-    ranks = [key for key in conditions[scored[0]] if key.startswith("published_top_")]
-    rows = [[CONDITIONS[name], *[percent(conditions[name][rank]) for rank in ranks]] for name in scored]
-    headers = ["trained on", *[rank.removeprefix("published_").replace("_", " ") for rank in ranks]]
+    rows = [[title, *[each.shown(found[f"{PREFIX}{each.name}"]) for each in shown]] for title, found in scored.items()]
+    headers = ["trained on", *[each.column for each in shown]]
     return table(
         "The released code's metric, filler included: never to be compared with the table above", headers, rows
     )
 
 
 def distance_table(distribution: Mapping[str, Any]) -> str:
-    """Each data set's distance to held-out text, above the floor that finite size alone makes."""
-    bias = distribution["bias"]
-    rows = [
-        [
-            SETS.get(name, name),
-            count(found["texts"]),
-            rounded(found["fid"], bias["stddev"]),
-            rounded(found["mean_gap"], bias["stddev"]),
-            rounded(found["mmd_squared"], None, 4),
-            rounded(found["median_distance"], None, 2),
-        ]
-        for name, found in distribution["sets"].items()
+    """Each data set's distance to held-out text, above what finite size, or noise where there is a price, makes alone.
+
+    Every distance that was taken has a column.
+    """
+    sets, bias = distribution["sets"], distribution["bias"]
+    taken = [
+        each
+        for each in MEASURES
+        if isinstance(each, Distance) and any(row.get(each.name) is not None for row in sets.values())
     ]
-    floor = rounded(bias["mean"], bias["stddev"])
-    own = rounded(distribution["held_out_distance"], None, 2)
-    rows.append(["held-out text against itself", f"2 × {count(bias['size'])}", floor, "–", "–", own])
+    error = bias["stddev"] if bias else None
+    rows = [
+        [CONDITIONS[name].label, count(found["texts"]), *[_distance(each, found, error) for each in taken]]
+        for name, found in sets.items()
+    ]
+    what, texts, floors = _floor(distribution)
+    rows.append([what, texts, *[floors.get(each.name, ABSENT) for each in taken]])
+    means = "by sentence embeddings" if bias else "from noised mean features"
     return table(
-        "Distance to held-out private text, by sentence embeddings (smaller is nearer)",
-        ["set", "texts", "FID", "squared mean gap", "squared MMD", "median distance to medoid"],
+        f"Distance to held-out private text, {means} (smaller is nearer)",
+        ["set", "texts", *[each.column for each in taken]],
         rows,
-        strong=[i for i, name in enumerate(distribution["sets"]) if name == "synthetic"],
+        strong=[i for i, name in enumerate(sets) if name == SYNTHETIC.name],
     )
 
 
-def released_distance_table(distribution: Mapping[str, Any]) -> str:
-    """`distance_table` of a priced evaluation: what noise leaves of the distances, and with which deviation."""
-    rows = [
-        [
-            SETS.get(name, name),
-            count(found["texts"]),
-            f"{found['mean_gap']:.3f} ± {found['mean_gap_stddev']:.3f}",
-            f"{found['mmd_squared']:.3f} ± {found['mmd_squared_stddev']:.3f}",
-            rounded(found["frechet_main_axes"], None, 3),
-            rounded(found["median_distance"], None, 2),
-        ]
-        for name, found in distribution["sets"].items()
-    ]
-    floor = distribution["floor"]
-    rows.append(["noise alone", "–", "0", "0", f"{floor['mean']:.3f} ± {floor['stddev']:.3f}", "–"])
+def _distance(each: Distance, found: Mapping[str, Any], error: float | None) -> str:
+    """A distance with the deviation of its noise, or with as many digits as its error supports."""
+    if (noise := found.get(stddev_of(each))) is not None:
+        return f"{found[each.name]:.3f} ± {noise:.3f}"
+    return rounded(found[each.name], error if each.rough else None, each.decimals)
+
+
+def _floor(distribution: Mapping[str, Any]) -> tuple[str, str, dict[str, str]]:
+    """The last row: what it is of, its texts, and the distances that are known of it."""
+    if bias := distribution["bias"]:
+        least, own = rounded(bias["mean"], bias["stddev"]), distribution["held_out_distance"]
+        floors = {FID.name: least, MEDIAN_DISTANCE.name: MEDIAN_DISTANCE.shown(own)}
+        return "held-out text against itself", f"2 × {count(bias['size'])}", floors
+    noise = distribution["floor"]
+    noised = {key for row in distribution["sets"].values() for key in row}
+    unbiased = {each.name: "0" for each in DISTANCES if stddev_of(each) in noised}
+    axes = f"{noise['mean']:.3f} ± {noise['stddev']:.3f}"
+    return "noise alone", ABSENT, {**unbiased, FRECHET_MAIN_AXES.name: axes}
+
+
+def texts_table(texts: Mapping[str, Any] | None) -> str:
+    """What each set of texts is like by itself; empty where no text was made or nothing was taken of it."""
+    if texts is None or not texts["measures"]:
+        return ""
+    shown = of_kind(OfTexts, texts["measures"])
     return table(
-        "Distance to held-out private text, from noised mean features (smaller is nearer)",
-        ["set", "texts", "squared mean gap", "squared MMD", "Frechet on main axes", "median distance to medoid"],
-        rows,
-        strong=[i for i, name in enumerate(distribution["sets"]) if name == "synthetic"],
+        "The texts by themselves, as many of each set as a model is trained on",
+        ["set", "texts", *[f"{each.column} ({each.direction.word} is better)" for each in shown]],
+        [
+            [CONDITIONS[name].label, count(found["texts"]), *[each.shown(found[each.name]) for each in shown]]
+            for name, found in texts["sets"].items()
+        ],
+        strong=[i for i, name in enumerate(texts["sets"]) if name == SYNTHETIC.name],
     )
 
 

@@ -6,15 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedtext.evaluation.conditions import CONTROLS, PUBLIC
+from fedtext.evaluation.measures.known import in_document
+from fedtext.evaluation.measures.measure import ABSENT, SHARE, Direction, PerText, Unit
+from fedtext.params.conditions import CONTROLS, EPS0
 
 MEASURED, UNKNOWN = "95% interval", "interval unknown: one client"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-CONTROL_TEXTS = {
-    "public_control": ("as many public texts", "no privacy cost"),
-    "untuned_control": ("the untuned generator's texts", "no privacy cost"),
-    "matched_control": ("public texts that match the release", "the same ε"),
-}
 NEIGHBOURS = {
     "zero_out": "had any one {unit} contributed nothing",
     "add_remove": "had any one {unit} been left out or added",
@@ -22,30 +19,25 @@ NEIGHBOURS = {
 }
 
 
-def percent(fraction: float | None, decimals: int = 1) -> str:
-    """`0.1234` as `12.3%`; None as a dash."""
-    return "–" if fraction is None else f"{100 * fraction:.{decimals}f}%"
-
-
-def points(gain: Mapping[str, Any]) -> str:
-    """A difference of accuracies in percentage points with its interval: `+1.2 (0.9 to 1.5)`."""
-    return f"{100 * gain['estimate']:+.1f} ({_ends(gain, 1)})"
+def change(measure: PerText, gain: Mapping[str, Any]) -> str:
+    """A difference in a measure with its interval, without its unit: `+1.2 (0.9 to 1.5)`."""
+    return f"{measure.change(gain['estimate'])} ({_ends(gain, measure.unit, measure.decimals)})"
 
 
 def share(closed: Mapping[str, Any] | None) -> str:
     """Share of the gap closed in whole percent with its interval, or why there is none."""
     if closed is None:
-        return "–"
+        return ABSENT
     if closed["share"] is None:
         return "no gap"
-    return f"{100 * closed['share']:.0f}% ({_ends(closed, 0)})"
+    return f"{100 * closed['share']:.0f}% ({_ends(closed, SHARE, 0)})"
 
 
-def _ends(interval: Mapping[str, Any], decimals: int) -> str:
+def _ends(interval: Mapping[str, Any], unit: Unit, decimals: int) -> str:
     ends = [interval["low"], interval["high"]]
     if any(end is None or not math.isfinite(end) for end in ends):
         return UNKNOWN
-    return " to ".join(f"{100 * end:.{decimals}f}" for end in ends)
+    return " to ".join(f"{unit.scale * end:.{decimals}f}" for end in ends)
 
 
 def rounded(value: float, error: float | None, most: int = 3) -> str:
@@ -84,7 +76,7 @@ def scientific(number: float) -> str:
 def seconds(duration: int | float | None) -> str:
     """A duration with two significant digits; None as a dash."""
     if duration is None or not math.isfinite(duration):
-        return "–"
+        return ABSENT
     if duration == 0:
         return "0 s"
     decimals = max(1 - math.floor(math.log10(abs(duration))), 0)
@@ -141,37 +133,42 @@ def _guarantee(protection: Mapping[str, Any]) -> str:
 
 
 def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
-    """Third sentence: how much better the on-device model became, and whether a control without cost does as well."""
-    judged = accuracy["judged"]
-    ours, public = accuracy["conditions"][judged]["top_1"], accuracy["conditions"][PUBLIC]["top_1"]
-    gain = accuracy["gains"][judged][PUBLIC]
-    levels = f"from {percent(public)} to {percent(ours)}"
-    ends = _ends(gain, 1)
-    interval = f"{100 * gain['estimate']:+.1f} points, {ends if ends == UNKNOWN else f'{MEASURED} {ends}'}"
+    """Third sentence: how the leading measure changed, and whether a control without cost does as well."""
+    measure, *_ = in_document(accuracy)
+    judged, conditions = accuracy["judged"], accuracy["conditions"]
+    gain = accuracy["gains"][judged][EPS0.name]
+    levels = " to ".join(measure.shown(conditions[name][measure.name]) for name in (EPS0.name, judged))
+    ends = _ends(gain, measure.unit, measure.decimals)
+    step = f"{measure.change(gain['estimate'])} {measure.unit.step}".rstrip()
+    interval = f"{step}, {ends if ends == UNKNOWN else f'{MEASURED} {ends}'}"
     if not gain["measurable"]:
-        return f"The on-device model's next-token accuracy did not measurably change ({levels}; {interval})."
-    if gain["estimate"] < 0:
-        return f"The on-device model became worse: its next-token accuracy fell {levels} ({interval})."
+        return f"The on-device model's {measure.title} did not measurably change (from {levels}; {interval})."
+    went = "rose" if gain["estimate"] > 0 else "fell"
+    if measure.improvement(gain["estimate"]) < 0:
+        return f"The on-device model became worse: its {measure.title} {went} from {levels} ({interval})."
     closed = accuracy["gap_closed"].get(judged, {}).get("share")
     of_gap = "" if closed is None else f", {100 * closed:.0f}% of the gap to training on the private text itself"
-    return (
-        f"The on-device model's next-token accuracy rose {levels} ({interval}){of_gap}; {_against_controls(accuracy)}."
-    )
+    against = _against_controls(measure, accuracy)
+    return f"The on-device model's {measure.title} {went} from {levels} ({interval}){of_gap}; {against}."
 
 
-def _against_controls(accuracy: Mapping[str, Any]) -> str:
-    gains = {name: accuracy["gains"][accuracy["judged"]][name] for name in CONTROLS if name in accuracy["conditions"]}
-    if not gains:
-        return "no control was scored, so what the private text contributed is unknown"
+def _against_controls(measure: PerText, accuracy: Mapping[str, Any]) -> str:
+    conditions, gains = accuracy["conditions"], accuracy["gains"][accuracy["judged"]]
     named = {
-        name: f"{text} ({percent(accuracy['conditions'][name]['top_1'])}, {price})"
-        for name, (text, price) in CONTROL_TEXTS.items()
-        if name in gains
+        one.name: f"{one.phrase} ({measure.shown(conditions[one.name][measure.name])}, {one.epsilon.value})"
+        for one in CONTROLS
+        if one.name in conditions
     }
-    ahead = [named[n] for n, g in gains.items() if g["measurable"] and g["estimate"] > 0]
-    behind = [named[n] for n, g in gains.items() if g["measurable"] and g["estimate"] < 0]
-    if len(ahead) == len(gains):
-        return f"that is more than {_listed(ahead, 'or')} achieve"
+    if not named:
+        return "no control was scored, so what the private text contributed is unknown"
+    gained = {
+        name: measure.improvement(gains[name]["estimate"]) if gains[name]["measurable"] else 0.0 for name in named
+    }
+    ahead = [named[name] for name, by in gained.items() if by > 0]
+    behind = [named[name] for name, by in gained.items() if by < 0]
+    if len(ahead) == len(named):
+        more = "more" if measure.direction is Direction.HIGHER else "less"
+        return f"that is {more} than {_listed(ahead, 'or')} achieve"
     if behind:
         return f"but {_listed(behind, 'and')} do better"
     equal = [text for text in named.values() if text not in ahead]

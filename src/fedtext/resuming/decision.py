@@ -205,6 +205,9 @@ def function_name(node: Node) -> str:
 
 
 def _bound(node: Node) -> list[str]:
-    """Arguments that a `functools.partial` has fixed."""
+    """What is fixed beside the inputs: arguments of a `functools.partial`, and the settings in a closure."""
     function = node.func
-    return [repr(function.args), repr(function.keywords)] if isinstance(function, functools.partial) else []
+    if isinstance(function, functools.partial):
+        return [repr(function.args), repr(function.keywords)]
+    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    return [repr(value) for value in held if isinstance(value, str | int | float | tuple)]

@@ -157,20 +157,6 @@ def nearest_histogram_blocks(
         yield clip_rows(votes[first : first + block].toarray(), clip_norm)
 
 
-def summed_histogram(
-    embeddings: Float[np.ndarray, "sample dim"],
-    client_index: Int[np.ndarray, " sample"] | None,
-    n_clients: int | None,
-    candidates: Float[np.ndarray, "candidate dim"],
-    *,
-    clip_norm: float = 1.0,
-) -> Float[np.ndarray, " candidate"]:
-    """Sum over clients of their clipped nearest-candidate histograms, before noise."""
-    votes = _votes(embeddings, client_index, n_clients, candidates)
-    norms = np.sqrt(votes.multiply(votes).sum(axis=1))
-    return np.asarray(clip_factors(norms, clip_norm) @ votes)
-
-
 def _votes(
     embeddings: Float[np.ndarray, "sample dim"],
     client_index: Int[np.ndarray, " sample"] | None,

@@ -19,8 +19,6 @@ from fedtext.embedding.tiled import tiled_product
 from fedtext.seeding import stream
 from fedtext.voting.centring import require_finite
 
-BANDWIDTH_ROWS = 1000  # texts compared pairwise: half a million distances fix a median well enough
-
 
 def random_features(
     embeddings: Float[np.ndarray, "n dim"], *, features: int, bandwidth: float, seed: int
@@ -34,7 +32,7 @@ def random_features(
     Args:
         embeddings: unit embeddings.
         features: D, even; half are cosines, half are sines.
-        bandwidth: in units of distance between unit embeddings, which lie between 0 and 2 (`median_bandwidth`).
+        bandwidth: in units of distance between unit embeddings, which lie between 0 and 2.
         seed: public. Clients and server must draw the same features.
 
     Raises:
@@ -70,23 +68,3 @@ def witness_scores(
         raise ValueError("there is no valid candidate to score: every response is empty")
     scores: np.ndarray = rows @ (private_mean - counted.mean(axis=0))
     return scores
-
-
-def median_bandwidth(public_embeddings: Float[np.ndarray, "text dim"]) -> float:
-    """Median distance between public texts, the usual bandwidth of a Gaussian kernel; never compute it on private ones.
-
-    At most 1000 rows, evenly spread over the table, are compared pairwise.
-    """
-    require_finite("public_embeddings", public_embeddings)
-    step = max(1, -(-len(public_embeddings) // BANDWIDTH_ROWS))
-    rows = public_embeddings[::step].astype(np.float64)
-    squared = np.square(rows).sum(axis=1)
-    distances = squared[:, None] + squared[None, :] - 2.0 * rows @ rows.T
-    pairs = distances[np.triu_indices(len(rows), k=1)]
-    median = float(np.sqrt(max(np.median(pairs), 0.0))) if len(pairs) else 0.0
-    if median <= 1e-6:  # what rounding leaves of a zero distance
-        raise ValueError(
-            f"the median distance of {len(public_embeddings)} public embeddings is zero: pass at least two distinct "
-            "texts, or set the bandwidth"
-        )
-    return median

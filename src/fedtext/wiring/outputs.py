@@ -38,6 +38,7 @@ class Outputs:
         self.test_features = f"{algorithm}_test_features"
         self.accuracy_sums = f"{algorithm}_accuracy_sums"
         self.accuracy = f"{algorithm}_accuracy"
+        self.texts_alone = f"{algorithm}_texts_alone"
         self.distances = f"{algorithm}_distances"
         self.evaluation_privacy_report = f"{algorithm}_evaluation_privacy_report"
 

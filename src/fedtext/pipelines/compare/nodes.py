@@ -7,6 +7,8 @@ from typing import Any
 
 from plotly.graph_objects import Figure
 
+from fedtext.evaluation.measures.known import of_kind
+from fedtext.evaluation.measures.measure import Measure
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import Child, node_seconds, release_receipts, run
@@ -26,6 +28,8 @@ def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
         try:
             compare.refuse_unknown(known)
             claims.refuse_unknown({*compare.entries, *known})
+            for names in (claims.measures, *(claim.measures for claim in claims.judged.values())):
+                of_kind(Measure, names)
         except ValueError as error:
             raise RunRefusedError(str(error)) from None
         return True

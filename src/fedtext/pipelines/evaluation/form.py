@@ -2,8 +2,10 @@
 
 from typing import NamedTuple
 
+from fedtext.evaluation.measures.known import of_sets
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
+from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_group
 
 
@@ -19,6 +21,19 @@ def active_form() -> Form:
     corpus = Corpus.model_validate(_given("corpus", "source", "declared_public"))
     evaluation = Evaluation.model_validate(_given("evaluation", "priced", "private_control"))
     return Form(evaluation.is_priced(corpus), evaluation.has_private_control(corpus))
+
+
+def refuse_unknown_measures() -> None:
+    """Refuses an `evaluation.measures` that cannot be taken before any work.
+
+    Raises:
+        RunRefusedError: a name is nobody's, or no measure of sets of texts.
+    """
+    names = Evaluation.model_validate(_given("evaluation", "measures")).measures
+    try:
+        of_sets(names)
+    except ValueError as error:
+        raise RunRefusedError(f"evaluation.measures: {error}") from None
 
 
 def _given(group: str, *fields: str) -> dict[str, object]:

@@ -12,8 +12,8 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import priced
-from fedtext.pipelines.evaluation.form import active_form
-from fedtext.pipelines.evaluation.nodes import conditions, distances, held_out
+from fedtext.pipelines.evaluation.form import active_form, refuse_unknown_measures
+from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.unrolling import Namespace
@@ -24,6 +24,7 @@ SETTINGS = ["params:chunking", "params:evaluation"]
 
 def controls_pipeline() -> Pipeline:
     """What every algorithm is compared with, and the held-out samples' embeddings."""
+    refuse_unknown_measures()
     form, scored = active_form(), partial(_scored, EVALUATION)
     controls = [
         EVALUATION.node(
@@ -33,7 +34,7 @@ def controls_pipeline() -> Pipeline:
             name="generate_untuned_texts",
         ),
         EVALUATION.node(
-            distances.embed_test_samples,
+            held_out.embed_test_samples,
             ["private_test_sample", "encoder"],
             "private_test_embeddings",
             name="embed_test_samples",
@@ -60,6 +61,14 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
     judged = {"synthetic": made.synthetic} | {control.condition: control.texts for control in algorithm.controls()}
     counts = {name: made.counts(name) for name in judged}
     scored = [_scored(place, name, conditions.score_texts, [judged[name]], counts[name]) for name in judged]
+    scored.append(
+        place.node(
+            distances.measure_texts,
+            {"evaluation": "params:evaluation", **priced.TEXTS, **judged},
+            made.texts_alone,
+            name="measure_texts",
+        )
+    )
     compared = _controls() | counts
     if active_form().priced:
         return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged)])
@@ -115,7 +124,7 @@ def _scored(
 
 def _comparison(algorithm: Algorithm, counts: dict[str, str]) -> Node:
     return _place(algorithm).node(
-        conditions.compare_accuracies,
+        comparison.compare_accuracies,
         {"private_test_sample": "private_test_sample", **counts},
         algorithm.outputs.accuracy,
         name="compare_accuracies",
@@ -132,14 +141,14 @@ def _distances(algorithm: Algorithm) -> list[Node]:
     measured = {**held, **sets, "evaluation": "params:evaluation"}
     drawn = [
         place.node(
-            distances.draw_sets_map,
+            figures.draw_sets_map,
             {**held, **who, **sets},
             made.figure("sets_map"),
             name="draw_sets_map",
             tags=Tag.HELD_OUT,
         ),
         place.node(
-            distances.draw_client_tokens,
+            figures.draw_client_tokens,
             "private_test",
             made.figure("tokens"),
             name="draw_client_tokens",
@@ -150,7 +159,7 @@ def _distances(algorithm: Algorithm) -> list[Node]:
         measured |= {**rounds, "rounds": made.rounds}
         drawn.append(
             place.node(
-                distances.draw_rounds_map,
+                figures.draw_rounds_map,
                 {**held, **who, **rounds},
                 made.figure("rounds_map"),
                 name="draw_rounds_map",

@@ -8,7 +8,7 @@ them, so it skips the first.
 from kedro.pipeline import Node
 
 from fedtext.evaluation.tested import FEATURES, accuracy_release
-from fedtext.pipelines.evaluation.nodes import conditions, held_out
+from fedtext.pipelines.evaluation.nodes import figures, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm
@@ -28,7 +28,7 @@ def opening() -> list[Node]:
             name="choose_own_samples",
         ),
         Namespace("evaluation").node(
-            conditions.guess_accuracy,
+            nodes.guess_accuracy,
             ["on_device", "public_samples", "params:chunking", EVALUATION],
             GUESS,
             name="guess_accuracy",
@@ -43,12 +43,12 @@ def of_texts(algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str
     sets = {"synthetic_embeddings": made.synthetic_embeddings, "public_embeddings": "public_embeddings"}
     rounds = {"round_embeddings": made.round_embeddings} if algorithm.rounds else {}
     measured = {"total": made.test_features, "ledger": charged, **sets, "evaluation": EVALUATION, **rounds}
-    drawn = [place.node(nodes.draw_public_sets_map, sets, made.figure("sets_map"), name="draw_public_sets_map")]
+    drawn = [place.node(figures.draw_public_sets_map, sets, made.figure("sets_map"), name="draw_public_sets_map")]
     if algorithm.rounds:
         measured["rounds"] = made.rounds
         on_public = {**rounds, "public_embeddings": "public_embeddings"}
         map_name = made.figure("rounds_map")
-        drawn.append(place.node(nodes.draw_public_rounds_map, on_public, map_name, name="draw_public_rounds_map"))
+        drawn.append(place.node(figures.draw_public_rounds_map, on_public, map_name, name="draw_public_rounds_map"))
     return [
         _opened(algorithm, FEATURES, accuracy_release(algorithm.name)),
         place.node(

@@ -24,17 +24,13 @@ def pull_raw_pages(ingest: Ingest) -> dict[str, Any]:
 def build_largefedbench(largefedbench: LargeFedBench) -> str:
     """Directory of the snapshot `largefedbench.snapshot`, built from the pages in `largefedbench.raw_dir`."""
     from fedtext.largefedbench.build import build_snapshot
-    from fedtext.largefedbench.raw_pages import RawPageError
     from fedtext.largefedbench.tokens import load_tokenizer
 
     name = largefedbench.tokenizer
     source = bundled(name.removeprefix(BUNDLED)) if name.startswith(BUNDLED) else name
     raw_dir, out_dir = Path(largefedbench.raw_dir), Path(largefedbench.out_dir)
     tokenizer = load_tokenizer(source, name=name)
-    try:
-        return str(build_snapshot(largefedbench, tokenizer, raw_dir=raw_dir, out_dir=out_dir))
-    except RawPageError as error:  # a worker's, which comes without the traceback that `explanation` goes by
-        raise RunRefusedError(str(error)) from None
+    return str(build_snapshot(largefedbench, tokenizer, raw_dir=raw_dir, out_dir=out_dir))
 
 
 def describe_largefedbench(largefedbench_snapshot: str) -> tuple[dict[str, Any], str]:

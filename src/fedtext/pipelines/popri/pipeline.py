@@ -6,7 +6,7 @@ the rounds are post-processing; with ballots every round reads them and charges 
 
 from kedro.pipeline import Pipeline
 
-from fedtext.evaluation.conditions import MATCHED
+from fedtext.params.conditions import MATCHED_CONTROL
 from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.pipelines.popri.final import final_pipeline
 from fedtext.pipelines.popri.rounds import rounds_pipeline
@@ -32,7 +32,7 @@ def create_pipeline() -> Pipeline:
 def controls() -> tuple[Control, ...]:
     """With a single release, the public texts that match it."""
     single = active_parameters()["popri"]["scoring"] in SINGLE_RELEASE
-    return (Control(MATCHED, ALGORITHM.outputs.matched_public),) if single else ()
+    return (Control(MATCHED_CONTROL.name, ALGORITHM.outputs.matched_public),) if single else ()
 
 
 ALGORITHM = Algorithm(

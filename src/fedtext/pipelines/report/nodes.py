@@ -30,13 +30,14 @@ def build_text_scorecard(
     evaluation: Evaluation,
     privacy: Privacy,
     distances: dict[str, Any],
+    texts_alone: dict[str, Any],
     synthetic: pd.DataFrame,
     evaluation_report: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
     distribution = Distribution(**{**distances, "bias": _bias(distances)})
     terms = Terms.of(corpus, evaluation, privacy, evaluation_report)
-    return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic))
+    return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic), texts_alone)
 
 
 def build_model_scorecard(
@@ -61,6 +62,7 @@ def _scorecard(
     terms: Terms,
     distribution: Distribution | None,
     synthetic_texts: int,
+    texts_alone: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     return scorecard(
         algorithm=cost.algorithm,
@@ -71,6 +73,7 @@ def _scorecard(
         costs=[cost],
         synthetic_texts=synthetic_texts,
         terms=terms,
+        texts=texts_alone,
     )
 
 

@@ -32,7 +32,7 @@ from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.hooks.nested_runs import NestedRuns
 
 ROUND_STATE = re.compile(r"(?P<algorithm>[^.]+)\.round_(?P<round>\d+)\.state")
-LIBRARIES = ("fedtext", "kedro", "torch", "transformers", "trl", "peft", "opacus", "dp-accounting", "numpy", "pandas")
+LIBRARIES = ("fedtext", "kedro", "torch", "transformers", "trl", "peft", "dp-accounting", "numpy", "pandas")
 LONGEST_VALUE = 6000
 BATCH = 100
 LOG = logging.getLogger(__name__)

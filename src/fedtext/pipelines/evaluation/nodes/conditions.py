@@ -1,20 +1,18 @@
 """Next-token accuracy. A condition is one training and one measurement, so that each resumes on its own.
 
 What a condition got right in each held-out text is as private as the text; only aggregates leave, by the node that
-compares them, a declared held-out evaluation.
+compares them (comparison.py), a declared held-out evaluation.
 """
 
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fedtext.corpora.samples import spread_samples
-from fedtext.evaluation.conditions import CONDITIONS, compare_scored, score_condition
-from fedtext.evaluation.next_token import next_token_accuracy
+from fedtext.evaluation.scoring import evenly_spaced, score_condition
 from fedtext.generation.few_shot import draw_prompts, first_written, sampled_texts
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
@@ -35,12 +33,6 @@ def _condition(
 ) -> Counts:
     held_out = private_test_sample["text"].tolist()
     return score_condition(on_device, texts, held_out, evaluation, length=chunking.length, label=name)
-
-
-def _as_many(texts: pd.DataFrame, evaluation: Evaluation) -> list[str]:
-    """`evaluation.texts` of the texts, evenly spaced: every condition trains on as many."""
-    rows = np.linspace(0, len(texts) - 1, min(evaluation.texts, len(texts))).astype(np.int64)
-    return texts["text"].iloc[rows].tolist()
 
 
 def generate_untuned_texts(
@@ -66,15 +58,6 @@ def generate_untuned_texts(
     return texts.iloc[first_written(texts, evaluation.texts)].reset_index(drop=True)
 
 
-def guess_accuracy(
-    on_device: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
-) -> dict[str, float]:
-    """The public model's accuracy on public text: what test clients take for granted, to say less."""
-    model, tokenizer = on_device.load()
-    texts = _as_many(public_samples, evaluation)
-    return {"top_1": next_token_accuracy(model.float(), tokenizer, texts, length=chunking.length, top=(1,))["top_1"]}
-
-
 def score_public_model(
     on_device: LanguageModel, private_test_sample: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
 ) -> Counts:
@@ -90,7 +73,8 @@ def score_texts(
     texts: pd.DataFrame,
 ) -> Counts:
     """After training on `evaluation.texts` of the texts: synthetic ones, or a control's."""
-    return _condition(on_device, _as_many(texts, evaluation), private_test_sample, chunking, evaluation, "texts")
+    trained_on = evenly_spaced(texts["text"].tolist(), evaluation.texts)
+    return _condition(on_device, trained_on, private_test_sample, chunking, evaluation, "texts")
 
 
 def score_private_text(
@@ -119,10 +103,3 @@ def score_trained_model(
     trained = dataclasses.replace(on_device, source=str(trained_model))
     evaluation = evaluation.model_copy(update={"published_metric": False})
     return _condition(trained, [], private_test_sample, chunking, evaluation, "privately trained model")
-
-
-def compare_accuracies(private_test_sample: pd.DataFrame, **conditions: Counts) -> dict[str, Any]:
-    """Accuracies of all conditions, their paired differences and the share of the gap closed: aggregates only."""
-    clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
-    by_name = {name: conditions[name] for name in CONDITIONS if name in conditions}
-    return compare_scored(by_name, clients)

@@ -1,10 +1,12 @@
 """Which held-out samples are measured on: drawn among all, or of each test client its own."""
 
+import numpy as np
 import pandas as pd
 
-from fedtext.evaluation.conditions import held_out_sample
+from fedtext.evaluation.scoring import held_out_sample
 from fedtext.evaluation.tested import samples_of_each, spread_over_own, unit_of_samples
 from fedtext.federation.population import Population
+from fedtext.models.encoder import Encoder
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 
@@ -21,3 +23,8 @@ def choose_own_samples(
     unit = unit_of_samples(private_test["client_id"].tolist(), private_test["text"].tolist(), privacy)
     most = samples_of_each(evaluation, max(population.test, 1))
     return private_test.iloc[spread_over_own(unit, most)].reset_index(drop=True)
+
+
+def embed_test_samples(private_test_sample: pd.DataFrame, encoder: Encoder) -> np.ndarray:
+    """Unit embeddings of the held-out samples that are evaluated on."""
+    return encoder.encode(private_test_sample["text"].tolist(), label="held-out samples")

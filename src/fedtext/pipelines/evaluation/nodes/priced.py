@@ -9,26 +9,38 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from plotly.graph_objects import Figure
 
 from fedtext.evaluation import priced_accuracy as accuracy
 from fedtext.evaluation import priced_distances as distances
-from fedtext.evaluation.distribution import fit_pca
+from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
+from fedtext.evaluation.next_token import next_token_accuracy
+from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.evaluation.tested import FEATURES, evaluation_ledger, noised_sum, unit_of_samples
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.population import Population
 from fedtext.federation.secure_sum import digest
-from fedtext.params.corpus import Corpus
+from fedtext.models.language_model import LanguageModel
+from fedtext.params.conditions import EPS0, PRIVATE, TRAINED_MODEL
+from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import privacy_report
 from fedtext.privacy.spending import Spent
-from fedtext.reporting.figures_pca import pca_panels, shown_rounds
 from fedtext.seeding import derived_seed
 
 Counts = dict[str, np.ndarray]
+
+
+def guess_accuracy(
+    on_device: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
+) -> dict[str, float]:
+    """The public model's accuracy on public text: what test clients take for granted, to say less."""
+    model, tokenizer = on_device.load()
+    texts = evenly_spaced(public_samples["text"].tolist(), evaluation.texts)
+    found = next_token_accuracy(model.float(), tokenizer, texts, length=chunking.length, top=(1,))
+    return {ACCURACY.name: found[ACCURACY.name]}
 
 
 def ledger_opener(*planned: str) -> Callable[[Population, Evaluation, Privacy], Ledger]:
@@ -73,17 +85,18 @@ def release_accuracy(
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
     unit, clip_norm = _units(private_test_sample, ledger.declaration), evaluation.clip_norm
-    correct = {name: counts["correct"][:, 0] for name, counts in conditions.items()}
-    tokens = next(iter(conditions.values()))["tokens"]
+    counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
+    correct = {name: counts.numerator for name, counts in counted.items()}
+    tokens = next(iter(counted.values())).denominator
     return noised_sum(
         (ledger.planned or ())[-1].name,
-        accuracy.accuracy_blocks(correct, tokens, unit, guess=guess["top_1"], clip_norm=clip_norm),
+        accuracy.accuracy_blocks(correct, tokens, unit, guess=guess[ACCURACY.name], clip_norm=clip_norm),
         unit,
         dim=1 + 2 * len(conditions),
         clip_norm=accuracy.joint_clip_norm(clip_norm),
         ledger=ledger,
         key=private_noise_key,
-        public_digest=digest(np.asarray([guess["top_1"], clip_norm])),
+        public_digest=digest(np.asarray([guess[ACCURACY.name], clip_norm])),
     )
 
 
@@ -100,12 +113,12 @@ def compare_released_accuracies(
 
     `texts` are the tables that conditions were trained on; `trained_model` is what an algorithm made instead of text.
     """
-    sizes: dict[str, int | None] = {"eps0": 0}
+    sizes: dict[str, int | None] = {EPS0.name: 0}
     sizes |= {name: min(evaluation.texts, len(table)) for name, table in texts.items()}
-    sizes |= {} if trained_model is None else {"trained_model": 0}
-    sizes |= {"private": None} if evaluation.has_private_control(corpus) else {}
-    known = {"guess": guess["top_1"], "noise": summed_stddev(ledger), "clip_norm": evaluation.clip_norm}
-    return accuracy.compare_released(accuracy.ReleasedCounts.of(sums, tuple(sizes), **known), sizes)
+    sizes |= {} if trained_model is None else {TRAINED_MODEL.name: 0}
+    sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
+    known = {"guess": guess[ACCURACY.name], "noise": summed_stddev(ledger), "clip_norm": evaluation.clip_norm}
+    return accuracy.compare_released(accuracy.ReleasedCounts.of(sums, tuple(sizes), **known), sizes, ACCURACY)
 
 
 def measure_released_distances(
@@ -128,18 +141,6 @@ def measure_released_distances(
         "sets": sets,
         "floor": floor,
     }
-
-
-def draw_public_rounds_map(round_embeddings: dict[str, np.ndarray], public_embeddings: np.ndarray) -> Figure:
-    """The map of `draw_rounds_map` on the plane of the public texts, without held-out text."""
-    rounds, plane = shown_rounds(round_embeddings), fit_pca(public_embeddings)
-    return pca_panels("Candidates over the rounds", rounds, None, None, plane)
-
-
-def draw_public_sets_map(synthetic_embeddings: np.ndarray, public_embeddings: np.ndarray) -> Figure:
-    """The map of `draw_sets_map` on the plane of the public texts, without held-out text."""
-    sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
-    return pca_panels("Synthetic and public texts", sets, None, None, fit_pca(public_embeddings))
 
 
 def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]) -> dict[str, Any]:

@@ -1,0 +1,65 @@
+"""Distances of a set of texts to held-out text, by sentence embeddings (evaluation.distribution says how)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.evaluation.distribution import HeldOut, median_distance_to_medoid, mmd_squared, unbiased_mean_gap
+from fedtext.evaluation.measures.measure import Direction, Distance
+
+FID = Distance(
+    name="fid",
+    title="FID",
+    direction=Direction.LOWER,
+    value=HeldOut.frechet,
+    curve="FID to held-out text",
+    rough=True,
+)
+MEAN_GAP = Distance(
+    name="mean_gap",
+    title="squared mean gap",
+    direction=Direction.LOWER,
+    value=lambda held_out, texts: unbiased_mean_gap(texts, held_out.embeddings),
+    curve="squared mean gap to held-out text",
+    rough=True,
+)
+MMD = Distance(
+    name="mmd_squared",
+    title="squared MMD",
+    direction=Direction.LOWER,
+    decimals=4,
+    value=lambda held_out, texts: mmd_squared(texts, held_out.embeddings),
+)
+FRECHET_MAIN_AXES = Distance(
+    name="frechet_main_axes",
+    title="Frechet distance on main axes",
+    column="Frechet on main axes",
+    direction=Direction.LOWER,
+    curve="Frechet distance on main axes",
+)
+MEDIAN_DISTANCE = Distance(
+    name="median_distance",
+    title="median distance to the medoid",
+    column="median distance to medoid",
+    direction=Direction.HIGHER,  # a small one means that texts cluster
+    decimals=2,
+    value=lambda held_out, texts: median_distance_to_medoid(texts),
+    curve="median distance to the medoid",
+)
+DISTANCES = (FID, MEAN_GAP, MMD, FRECHET_MAIN_AXES, MEDIAN_DISTANCE)  # in the order of a table's columns
+
+
+def compared(
+    held_out: HeldOut, texts: Float[np.ndarray, "text dim"], measures: Sequence[Distance]
+) -> dict[str, float | int]:
+    """One row: those of the distances that exact embeddings have, by name, and the number of `texts`."""
+    taken = {each.name: each.value(held_out, texts) for each in measures if each.value is not None}
+    return {**taken, "texts": len(texts)}
+
+
+def stddev_of(measure: Distance) -> str:
+    """Key of the deviation that noise leaves in a distance, where test clients pay for it."""
+    return f"{measure.name}_stddev"

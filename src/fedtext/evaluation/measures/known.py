@@ -1,0 +1,61 @@
+"""Every measure there is, by name. A new one has a file of its own beside this one, and its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from fedtext.evaluation.measures import next_token_accuracy
+from fedtext.evaluation.measures.distances import DISTANCES
+from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
+from fedtext.evaluation.measures.measure import Measure, PerText
+from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
+from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
+
+MEASURES: tuple[Measure, ...] = (
+    ACCURACY,
+    CROSS_ENTROPY,
+    *DISTANCES,
+    REPEATED_TEXTS,
+    DISTINCT_2,
+)
+Kind = TypeVar("Kind", bound=Measure)
+_BY_NAME = {one.name: one for one in MEASURES}
+
+
+def measure(name: str) -> Measure:
+    """The measure of that name; `top_k` is one for every rank k.
+
+    Raises:
+        ValueError: there is none.
+    """
+    found = _BY_NAME.get(name) or next_token_accuracy.named(name)
+    if found is None:
+        raise ValueError(f"no measure is called {name!r}: choose among {', '.join(_BY_NAME)}, or top_k for a rank k")
+    return found
+
+
+def of_kind(kind: type[Kind], names: Sequence[str]) -> tuple[Kind, ...]:
+    """The named measures of one kind, in the order of the names; measures of other kinds are left out.
+
+    Raises:
+        ValueError: a name is nobody's.
+    """
+    return tuple(one for one in map(measure, names) if isinstance(one, kind))
+
+
+def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
+    """The named measures of sets of texts, which `evaluation.measures` lists.
+
+    Raises:
+        ValueError: a name is nobody's, or is of what is measured on every held-out text and so in any case.
+    """
+    found = of_kind(Measure, names)
+    if always := [one.name for one in found if isinstance(one, PerText)]:
+        raise ValueError(f"{', '.join(always)}: taken in any case; name distances and properties of sets of texts")
+    return found
+
+
+def in_document(document: Mapping[str, Any]) -> tuple[PerText, ...]:
+    """The measures of an accuracy document, the leading one first: `evaluation.paired` names them in it."""
+    return of_kind(PerText, document["measures"])

@@ -1,0 +1,126 @@
+"""Conditions compared by a ratio of sums over held-out texts: levels, paired differences, share of the gap closed.
+
+Whatever the measure, all conditions are scored on the same held-out texts, so differences are paired by client; their
+intervals cover the draw of the held-out clients, not the randomness of training (use seeds for that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.evaluation.measures.measure import Counts, PerText, Scored
+from fedtext.evaluation.published_metric import published_figures
+from fedtext.evaluation.ratios import Ratio, clustered_ratio
+from fedtext.params.conditions import CONDITIONS, CONTROLS, EPS0, JUDGED, PRIVATE
+
+Clusters = Int[np.ndarray, " text"]
+
+
+def compare_scored(
+    scored: Mapping[str, Scored],
+    measures: Sequence[PerText],
+    clients: Clusters | None = None,
+    *,
+    beside: Sequence[PerText] = (),
+) -> dict[str, Any]:
+    """The document that a report reads of conditions scored on the same held-out texts.
+
+    Args:
+        scored: What scoring left of each condition.
+        measures: What is shown; the first leads, and is what conditions are compared by.
+        clients: The client of each text; by default each text is one.
+        beside: Measures that are kept and not shown.
+
+    Returns:
+        `measures` (names), `conditions` (name -> values, `low` and `high` of the first measure, number of training
+        `texts`) and what `compare_conditions` returns.
+    """
+    lead, *_ = measures
+    table = {}
+    for name, one in scored.items():
+        ratios = {each.name: each.ratio(one, clients) for each in (*measures, *beside)}
+        table[name] = {
+            **{key: ratio.estimate for key, ratio in ratios.items()},
+            lead.counted: int(lead.counts(one).denominator.sum()),
+            "low": ratios[lead.name].low,
+            "high": ratios[lead.name].high,
+            "texts": int(one["texts"]),
+            **published_figures(one),
+        }
+    compared = compare_conditions(lead, {name: lead.counts(one) for name, one in scored.items()}, clients)
+    return {"measures": [each.name for each in measures], "conditions": table, **compared}
+
+
+def compare_conditions(
+    measure: PerText, counts: Mapping[str, Counts], clients: Clusters | None = None
+) -> dict[str, Any]:
+    """Paired differences in a measure, and the share of the gap that each condition closes.
+
+    Returns:
+        `judged`: which condition is the algorithm's own. `gains`: name -> reference -> `{estimate, low, high,
+        measurable}`, against the public model and the controls where scored; measurable means that the 95% interval
+        excludes 0. `gap_closed`: name -> `{share, low, high, reason}`.
+    """
+    gains = {
+        name: {other: described(_difference(counts[name], counts[other], clients)) for other in others}
+        for name, others in pairs(counts).items()
+    }
+    closed = {}
+    if EPS0.name in counts and PRIVATE.name in counts:
+        ends = counts[EPS0.name], counts[PRIVATE.name]
+        closed = {name: gap_closed(measure, counts[name], *ends, clients) for name in between(counts)}
+    return {"judged": judged_of(counts), "gains": gains, "gap_closed": closed}
+
+
+def judged_of(names: Mapping[str, Any] | Sequence[str]) -> str | None:
+    """Which of the conditions is what an algorithm made; None if none is."""
+    return next((one.name for one in JUDGED if one.name in names), None)
+
+
+def in_order(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """The names that are conditions, in the order in which conditions are told."""
+    return [name for name in CONDITIONS if name in names]
+
+
+def pairs(names: Mapping[str, Any] | Sequence[str]) -> dict[str, list[str]]:
+    """Every condition but the public model, with what it is compared with: the public model and the controls."""
+    references = [one.name for one in (EPS0, *CONTROLS) if one.name in names]
+    return {name: [one for one in references if one != name] for name in names if name != EPS0.name}
+
+
+def between(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """The conditions that can close a part of the gap from the public model to the private text."""
+    return [name for name in names if name not in (EPS0.name, PRIVATE.name)]
+
+
+def gap_closed(
+    measure: PerText, counts: Counts, public: Counts, private: Counts, clients: Clusters | None = None
+) -> dict[str, Any]:
+    """Share (m - m_0) / (m_inf - m_0) of the gap, with its 95% interval; None, and why, if there is no gap to close."""
+    gap = _difference(private, public, clients)
+    if min(measure.improvement(gap.low), measure.improvement(gap.high)) <= 0:
+        reason = (
+            f"no gap to close: training on the private text itself changes {measure.noun} by "
+            f"{measure.change(gap.estimate)} {measure.unit.step} (95% interval {measure.change(gap.low)} to "
+            f"{measure.change(gap.high)}), which is within noise or a loss"
+        )
+        return {"share": None, "low": None, "high": None, "reason": reason}
+    whole = private.numerator - public.numerator
+    share = clustered_ratio(counts.numerator - public.numerator, whole, clients)
+    return {"share": share.estimate, "low": share.low, "high": share.high, "reason": None}
+
+
+def described(found: Ratio) -> dict[str, Any]:
+    """A difference as a report keeps it."""
+    measurable = found.low > 0 or found.high < 0
+    return {"estimate": found.estimate, "low": found.low, "high": found.high, "measurable": measurable}
+
+
+def _difference(a: Counts, b: Counts, clients: Clusters | None) -> Ratio:
+    if not np.array_equal(a.denominator, b.denominator):
+        raise ValueError("two conditions were scored on different held-out texts; score them on the same")
+    return clustered_ratio(a.numerator - b.numerator, a.denominator, clients)

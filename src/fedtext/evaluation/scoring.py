@@ -1,0 +1,58 @@
+"""One condition: train the on-device model on its texts, count what it gets right in each held-out text.
+
+All conditions are scored on the same held-out texts, so their differences are paired by client (evaluation.paired).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.evaluation.next_token import fine_tune_and_count
+from fedtext.evaluation.published_metric import fine_tune_and_score_as_published
+from fedtext.params.evaluation import Evaluation
+from fedtext.seeding import stream
+
+if TYPE_CHECKING:
+    from fedtext.models.language_model import LanguageModel
+
+
+def held_out_sample(count: int, params: Evaluation) -> Int[np.ndarray, " sample"]:
+    """Sorted positions of the held-out samples to evaluate on: all, or `params.max_eval_samples` drawn once a run."""
+    if count <= params.max_eval_samples:
+        return np.arange(count)
+    drawn = stream(params.seed, "held-out samples").choice(count, params.max_eval_samples, replace=False)
+    return np.sort(drawn)
+
+
+def evenly_spaced(texts: Sequence[str], most: int) -> list[str]:
+    """At most `most` of the texts: every condition trains on as many."""
+    rows = np.linspace(0, len(texts) - 1, min(most, len(texts))).astype(np.int64)
+    return [texts[row] for row in rows]
+
+
+def score_condition(
+    on_device: LanguageModel,
+    texts: Sequence[str],
+    held_out: Sequence[str],
+    evaluation: Evaluation,
+    *,
+    length: int,
+    label: str,
+) -> dict[str, np.ndarray]:
+    """Train the on-device model on `texts` (none: leave it) and count what it gets right in each held-out text.
+
+    Returns:
+        Arrays of `NextTokenCounts`, `texts` (trained on), and with `evaluation.published_metric` the released code's
+        figures, each under its own name.
+    """
+    recipe: dict[str, Any] = {"length": length, "seed": evaluation.seed, "label": label}
+    counts, facts = fine_tune_and_count(on_device, texts, held_out, evaluation, **recipe)
+    published = {}
+    if evaluation.published_metric:
+        published = fine_tune_and_score_as_published(on_device, texts, held_out, evaluation, **recipe)
+    scalars = {"texts": facts["texts"], **published}
+    return counts.arrays() | {name: np.asarray(value) for name, value in scalars.items()}

@@ -1,0 +1,100 @@
+"""What the on-device model is trained on before it is judged: every condition, defined once.
+
+Conditions belong to the vocabulary of the parameters, since the claims of a comparison name them. A private method
+earns its privacy only if it beats the controls that spend none. A generator is worth having only if it beats the
+control at the same epsilon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Epsilon(Enum):
+    """What a condition spends of the private text's privacy, in words."""
+
+    ZERO = "no privacy cost"
+    RUN = "the same ε"
+    INFINITE = "no finite ε"
+
+
+class Role(Enum):
+    """What a condition is for."""
+
+    START = "the model as it was"
+    CONTROL = "what is to be beaten"
+    JUDGED = "what an algorithm made"
+    CEILING = "what can be reached without privacy"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One kind of training text.
+
+    `title` stands in tables, `label` on a line of a figure and before a set of texts, `phrase` in a sentence about
+    controls. `made` says what an algorithm made that is judged by this condition.
+    """
+
+    name: str
+    title: str
+    label: str
+    role: Role
+    epsilon: Epsilon
+    phrase: str = ""
+    made: str = ""
+
+    def spent(self, by_run: float | None) -> float | None:
+        """Epsilon of the condition beside a run that spent `by_run`; None is infinity."""
+        return {Epsilon.ZERO: 0.0, Epsilon.RUN: by_run, Epsilon.INFINITE: None}[self.epsilon]
+
+
+EPS0 = Condition("eps0", "public model, no fine-tuning (ε = 0)", "ε = 0", Role.START, Epsilon.ZERO)
+PUBLIC_CONTROL = Condition(
+    "public_control",
+    "the same number of public texts",
+    "public texts",
+    Role.CONTROL,
+    Epsilon.ZERO,
+    phrase="as many public texts",
+)
+UNTUNED_CONTROL = Condition(
+    "untuned_control",
+    "samples of the untuned generator",
+    "untuned generator's texts",
+    Role.CONTROL,
+    Epsilon.ZERO,
+    phrase="the untuned generator's texts",
+)
+MATCHED_CONTROL = Condition(
+    "matched_control",
+    "public texts that match the release (same ε)",
+    "public texts that match the release",
+    Role.CONTROL,
+    Epsilon.RUN,
+    phrase="public texts that match the release",
+)
+SYNTHETIC = Condition(
+    "synthetic",
+    "the private synthetic texts",
+    "synthetic texts",
+    Role.JUDGED,
+    Epsilon.RUN,
+    made="Synthetic text",
+)
+TRAINED_MODEL = Condition(
+    "trained_model",
+    "the private text, under differential privacy",
+    "private text, under DP",
+    Role.JUDGED,
+    Epsilon.RUN,
+    made="A model",
+)
+PRIVATE = Condition("private", "the private text itself (ε = ∞)", "ε = ∞", Role.CEILING, Epsilon.INFINITE)
+
+CONDITIONS = {
+    one.name: one for one in (EPS0, PUBLIC_CONTROL, UNTUNED_CONTROL, MATCHED_CONTROL, SYNTHETIC, TRAINED_MODEL, PRIVATE)
+}
+CONTROLS = tuple(one for one in CONDITIONS.values() if one.role is Role.CONTROL)
+JUDGED = tuple(one for one in CONDITIONS.values() if one.role is Role.JUDGED)
+BESIDE = tuple(name for name, one in CONDITIONS.items() if one.role is not Role.JUDGED)  # scored beside every entry

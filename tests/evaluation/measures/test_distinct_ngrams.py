@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2, distinct_share
+from fedtext.evaluation.measures.known import measure
+from tests.evaluation.examples import card
+
+TEXTS = st.lists(st.text(alphabet="ab ", max_size=12), max_size=8)
+
+
+def test_the_share_is_that_of_its_definition_and_no_pair_spans_two_texts() -> None:
+    texts = ["The list the LIST", "list the"]  # the-list, list-the, the-list; list-the
+    assert distinct_share(texts, 2) == 2 / 4
+    assert distinct_share(texts, 1) == 2 / 6
+    assert distinct_share(texts, 3) == 1.0
+    assert distinct_share(["alone"], 2) == 0.0
+
+
+@given(TEXTS, st.integers(1, 3))
+def test_it_is_a_share_and_repeating_everything_halves_it(texts: list[str], n: int) -> None:
+    share = distinct_share(texts, n)
+    assert 0 <= share <= 1
+    assert distinct_share(texts * 2, n) == pytest.approx(share / 2)
+
+
+def test_a_larger_set_of_the_same_language_does_not_look_poorer() -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(map(str, rng.integers(0, 200, size=50))) for _ in range(2000)]
+    few, many = texts[:300], texts
+    assert distinct_share(few, 2) == pytest.approx(distinct_share(many, 2), rel=0.02)
+    assert distinct_share(many, 2, among=10**6) < 0.6 * distinct_share(few, 2), "as it would without the bound"
+
+
+def test_a_generator_that_collapses_is_told_from_one_that_does_not() -> None:
+    varied = [f"word{i} word{i + 1} word{i + 2}" for i in range(100)]
+    assert distinct_share(varied[:5] * 20, 2) < 0.1 < distinct_share(varied, 2)
+
+
+def test_it_is_known_by_name_and_kept_with_what_is_taken_of_texts_alone() -> None:
+    assert measure("distinct_2") is DISTINCT_2
+    found = card(texts={"measures": ["distinct_2"], "sets": {"synthetic": {"distinct_2": 0.81, "texts": 9}}})
+    assert DISTINCT_2.shown(DISTINCT_2.within(found, "synthetic")) == "81.0%"

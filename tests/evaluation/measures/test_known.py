@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from fedtext.evaluation.measures.distances import FID, MEAN_GAP
+from fedtext.evaluation.measures.known import MEASURES, in_document, measure, of_kind, of_sets
+from fedtext.evaluation.measures.measure import Distance
+from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, top
+from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
+from fedtext.params.evaluation import Evaluation
+from tests.evaluation.examples import accuracy
+
+
+def test_every_measure_has_one_name() -> None:
+    assert [measure(each.name) for each in MEASURES] == list(MEASURES)
+    assert len({each.name for each in MEASURES}) == len(MEASURES)
+    assert measure("top_7") is top(7)
+
+
+def test_an_unknown_name_is_told_what_there_is() -> None:
+    with pytest.raises(ValueError, match=r"no measure is called 'fud': choose among top_1, .*fid.*or top_k"):
+        measure("fud")
+
+
+def test_names_of_other_kinds_are_left_out() -> None:
+    names = Evaluation(measures="repeated_texts mean_gap fid").measures
+    assert of_kind(Distance, names) == (MEAN_GAP, FID)
+    assert of_sets(names) == (REPEATED_TEXTS, MEAN_GAP, FID)
+
+
+def test_what_is_taken_in_any_case_is_no_measure_of_sets() -> None:
+    with pytest.raises(ValueError, match="cross_entropy: taken in any case"):
+        of_sets(["fid", "cross_entropy"])
+
+
+def test_a_document_s_measures_are_found_again() -> None:
+    assert in_document(accuracy())[0] is ACCURACY
+    assert [each.name for each in in_document(accuracy())] == ["top_1", "top_3", "top_5"]
