@@ -23,7 +23,6 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
     figures |= {"rounds": "rounds", "pca_rounds": "rounds_map"} if algorithm.rounds else {}
     figures |= {} if active_form().priced else {"tokens": "tokens"}
     shown = {place_in_page: made.figure(name) for place_in_page, name in figures.items()}
-    measured = {"distances": made.distances, "texts_alone": made.texts_alone}
     curves = place.node(
         nodes.draw_round_curves,
         [made.distances, made.rounds],
