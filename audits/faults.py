@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 from fedtext.algorithms import dp_fedavg, dp_ftrl
-from fedtext.federation import correlated_sum, secure_sum
+from fedtext.federation import correlated_sum, messages, secure_sum
 from fedtext.federation.blocks import Block
 from fedtext.models.encoder import Encoder
 from fedtext.pipelines.clients.nodes import samples as clients
@@ -28,7 +28,7 @@ Fault = Callable[[], AbstractContextManager[None]]
 @contextmanager
 def unclipped() -> Iterator[None]:
     """The door takes contributions as they come."""
-    with patch.object(secure_sum, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64)):
+    with patch.object(messages, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64)):
         yield
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from fedtext.algorithms import dp_fedavg, dp_ftrl
-from fedtext.federation.secure_sum import digest
+from fedtext.federation.digest import digest
 from fedtext.training.federated_averaging import flat_weights
 
 if TYPE_CHECKING:

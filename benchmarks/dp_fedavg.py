@@ -32,7 +32,9 @@ import torch
 from fedtext.corpora.public import stdlib_records
 from fedtext.corpora.samples import sample_records
 from fedtext.evaluation.next_token import padded, token_rows
-from fedtext.federation.secure_sum import private_sum
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import answer
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.federated import LocalTraining
@@ -76,17 +78,13 @@ def trimmed(tokens: np.ndarray) -> torch.Tensor:
 
 def side_by_side(model: Any, tokens: np.ndarray, client: np.ndarray, at_once: int) -> np.ndarray:
     local = LOCAL.model_copy(update={"clients_at_once": at_once})
-    total, _ = private_sum(
-        client_updates(model, tokens, client, local, seed=SEED),
-        dim=sum(p.numel() for p in model.parameters()),
-        asked=np.unique(client),
-        clip_norm=CLIP_NORM,
-        noise_multiplier=MULTIPLIER,
-        name="benchmark",
-        round=1,
-        ledger=Ledger(declaration=Privacy(epsilon=1e3, delta=1e-5, noise_seed=1), population=int(client.max()) + 1),
-        key=new_noise_key(1),
-        public_digest="",
+    dim, clients = sum(p.numel() for p in model.parameters()), int(client.max()) + 1
+    total, _ = answer(
+        Query("benchmark", 1, dim, CLIP_NORM, MULTIPLIER),
+        lambda held: client_updates(model, held.features, held.unit, local, seed=SEED),
+        PrivateSamples.of_one_class(tokens, client),
+        Ledger(declaration=Privacy(epsilon=1e3, delta=1e-5, noise_seed=1), population=clients),
+        new_noise_key(1),
     )
     return total
 

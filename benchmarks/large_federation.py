@@ -20,12 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made_up import clients_of, unit_rows
+from made_up import DIM, clients_of, unit_rows
 
+from fedtext.algorithms.pe import budget as pe
 from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.algorithms.popri.ballots import score_by_ballots
+from fedtext.algorithms.popri.budget import planned_query
 from fedtext.algorithms.popri.release import release_private_mean
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
 from fedtext.federation.units import unit_codes
 from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
@@ -36,7 +39,7 @@ from fedtext.privacy.noise import new_noise_key
 CLIENTS, SAMPLES_PER_CLIENT = 134_000, 6.6  # speeches; bioRxiv's samples a client (POPri, Table 4)
 PROMPTS, RESPONSES, POPULATION = 1800, 10, 1024  # POPri's candidates (App. B.1), PrE-Text's N_syn (App. C.3)
 LARGEST = 4096  # MiB
-MULTIPLIER = 19.3
+NOISE = Privacy(epsilon=1.0, delta=3e-6, noise_multiplier=19.3)
 RESULT = Path("build/benchmarks/large_federation.json")
 
 Mechanism = Callable[[PrivateSamples, Ledger, np.random.Generator], object]
@@ -47,20 +50,27 @@ def popri(scoring: str) -> Popri:
     return Popri.model_validate({**sizes, "scoring": scoring, "prompt_pool": "random", "oversample": 1.0})
 
 
+def asked(parameters: Popri, round_number: int) -> Query:
+    return planned_query(parameters, NOISE, CLIENTS, embedding_dim=DIM, round_number=round_number)
+
+
 def mean_features(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
-    return release_private_mean(samples, popri("witness_rff"), ledger, new_noise_key(0), MULTIPLIER)
+    parameters = popri("witness_rff")
+    return release_private_mean(asked(parameters, 0), samples, parameters, ledger, new_noise_key(0))
 
 
 def ballots(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
     texts = unit_rows(random, PROMPTS * RESPONSES)
     label = np.zeros(len(texts), dtype=np.int64)
-    return score_by_ballots(samples, texts, label, popri("mean_cosine"), ledger, new_noise_key(0), MULTIPLIER, 1)
+    parameters = popri("mean_cosine")
+    return score_by_ballots(asked(parameters, 1), samples, texts, label, parameters, ledger, new_noise_key(0))
 
 
 def histogram(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
     texts, label = unit_rows(random, POPULATION), np.zeros(POPULATION, dtype=np.int64)
     evolution = Pe(rounds=1, population=POPULATION, synthetic_texts=1)
-    return noised_histogram(samples, texts, label, evolution, ledger, new_noise_key(0), MULTIPLIER, 1)
+    query = pe.planned_query(evolution, NOISE, CLIENTS, 1)
+    return noised_histogram(query, samples, texts, label, evolution, ledger, new_noise_key(0))
 
 
 MECHANISMS: dict[str, tuple[str, Mechanism]] = {

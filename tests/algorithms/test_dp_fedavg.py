@@ -10,10 +10,10 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from fedtext.algorithms import dp_fedavg
-from fedtext.federation import secure_sum
+from fedtext.federation import messages, secure_sum
+from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.federation.secure_sum import digest
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
@@ -55,9 +55,10 @@ def ledger(population: int = 12, **declared: Any) -> Ledger:
     return Ledger(declaration=Privacy(**{**settings, **declared}), population=population)
 
 
-def drawn(params: DpFedavg) -> dict[str, str]:
-    """What names the draw of a round, but for the round."""
-    return {"name": dp_fedavg.RELEASE, "settings": params.model_dump_json(), "public_digest": digest(WEIGHTS)}
+def drawn(params: DpFedavg, opened: Ledger, round_number: int) -> np.ndarray:
+    """Who takes part in a round."""
+    query = dp_fedavg.planned_query(params, opened.declaration, 12, dim=WEIGHTS.size, round_number=round_number)
+    return asked_units(samples(), opened, KEY, query.about(digest(WEIGHTS), params.model_dump_json()))
 
 
 def released(own: PrivateSamples, params: DpFedavg, opened: Ledger, round_number: int = 1) -> np.ndarray:
@@ -115,11 +116,10 @@ def test_no_client_moves_the_sum_further_than_the_sensitivity(
     monkeypatch: pytest.MonkeyPatch, learning_rate: float
 ) -> None:
     params = fedavg(local={"learning_rate": learning_rate})
-    charged = planned_sum(
-        ledger(1).declaration, 1, dim=WEIGHTS.size, clip_norm=0.2, noise_multiplier=QUIET, name="x", round=1
-    ).release.sensitivity
+    query = dp_fedavg.planned_query(params, ledger(1).declaration, 1, dim=WEIGHTS.size, round_number=1)
+    charged = planned_sum(query, ledger(1).declaration, 1).release.sensitivity
     assert 0.199 < largest_contribution(params) <= charged
-    monkeypatch.setattr(secure_sum, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64))
+    monkeypatch.setattr(messages, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64))
     assert largest_contribution(params) > 2 * charged
 
 
@@ -127,7 +127,7 @@ def test_no_client_moves_the_sum_further_than_the_sensitivity(
 @pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
 def test_only_the_asked_take_part_and_the_divisor_is_public(sampling: str) -> None:
     params, opened = fedavg(clip_norm=100.0), ledger(sampling=sampling, clients_per_round=4, noise_multiplier=1.0)
-    asked = asked_units(samples(), opened, KEY, round=2, **drawn(params))
+    asked = drawn(params, opened, 2)
     assert 0 < len(asked) < 12
     updates = without_privacy(samples(), params, asked, round_number=2)
     np.testing.assert_allclose(released(samples(), params, opened, 2), updates.sum(axis=0) / 4, atol=0.05)
@@ -136,7 +136,7 @@ def test_only_the_asked_take_part_and_the_divisor_is_public(sampling: str) -> No
 def test_an_empty_poisson_draw_releases_noise_alone() -> None:
     params = fedavg(clip_norm=0.2)
     opened = ledger(sampling="poisson", clients_per_round=1, noise_multiplier=2.0)
-    empty = next(t for t in range(1, 60) if not len(asked_units(samples(), opened, KEY, round=t, **drawn(params))))
+    empty = next(t for t in range(1, 60) if not len(drawn(params, opened, t)))
     update = released(samples(), params, opened, empty)
     assert np.std(update) == pytest.approx(2.0 * 0.2, rel=0.15)  # expected_units is 1
     assert np.unique(update).size > 100
@@ -164,10 +164,11 @@ def test_noise_has_the_planned_deviation_and_rounds_are_independent() -> None:
 def test_all_rounds_together_cost_the_budget_and_one_more_is_refused() -> None:
     params = fedavg()
     privacy = Privacy(epsilon=1.0, delta=1e-3, noise_seed=0)
-    opened = dp_fedavg.planned_ledger(12, params, privacy)
+    opened = dp_fedavg.planned_ledger(12, params, privacy, dim=WEIGHTS.size)
     for t in (1, 2, 3):
         _, opened = dp_fedavg.released_update(samples(), model(), WEIGHTS, params, opened, KEY, t)
     assert [r.round for r in opened.releases] == [1, 2, 3]
+    assert opened.releases == opened.planned
     assert 0.99 < opened.epsilon() <= 1 + 1e-9
     asked_for = plan.planned_multiplier(privacy, 12, 3)
     assert opened.releases[0].noise_multiplier == pytest.approx(asked_for, rel=1e-12)
@@ -177,7 +178,7 @@ def test_all_rounds_together_cost_the_budget_and_one_more_is_refused() -> None:
     with pytest.raises(BudgetExceeded):
         dp_fedavg.released_update(samples(), model(), WEIGHTS, params, unplanned, KEY, 4)
     with pytest.raises(BudgetExceeded):
-        dp_fedavg.planned_ledger(12, params, privacy.model_copy(update={"noise_multiplier": 1.0}))
+        dp_fedavg.planned_ledger(12, params, privacy.model_copy(update={"noise_multiplier": 1.0}), dim=WEIGHTS.size)
 
 
 def test_the_state_tells_released_and_public_figures_only() -> None:

@@ -10,6 +10,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from fedtext.algorithms import dp_ftrl
+from fedtext.federation.correlated_sum import planned_run
 from fedtext.federation.participation import scheduled
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.params.dp_ftrl import DpFtrl
@@ -52,7 +53,7 @@ def declared(**changes: Any) -> Privacy:
 def run(params: DpFtrl, privacy: Privacy) -> tuple[list[dict[str, np.ndarray]], Ledger, list[dict[str, Any]]]:
     """The server after every round, the last ledger, and the states."""
     factorisation = dp_ftrl.chosen_factorisation(params)
-    ledger = dp_ftrl.planned_ledger(CLIENTS, params, privacy, factorisation)
+    ledger = dp_ftrl.planned_ledger(CLIENTS, params, privacy, factorisation, dim=START.size)
     servers = [{"weights": START, "released": np.empty((0, START.size), np.float32)}]
     open_sums, states = np.empty((0, START.size), np.int64), []
     for t in range(1, params.rounds + 1):
@@ -94,6 +95,7 @@ def test_a_run_costs_the_budget_once(noise: str) -> None:
     params = ftrl(noise=noise)
     _, ledger, states = run(params, Privacy(epsilon=1.0, delta=1e-6, noise_seed=0))
     assert [(release.name, release.rounds) for release in ledger.releases] == [("dp_ftrl.weighted_sums", 5)]
+    assert ledger.releases == ledger.planned
     assert 1 - 1e-6 < ledger.epsilon() <= 1 + 1e-9
     assert states[-1]["update_norm"] == pytest.approx(states[-1]["noise_norm"], rel=0.2)  # noise is all there is here
 
@@ -103,7 +105,9 @@ def test_a_declared_multiplier_is_that_of_a_released_sum_over_the_clip_norm() ->
     privacy = Privacy(epsilon=8.0, delta=3e-6, noise_multiplier=19.3)
     for noise, restart in (("banded", None), ("independent", None), ("tree", 1)):
         params = ftrl(rounds=20, separation=1, noise=noise, restart=restart)
-        plan = dp_ftrl.planned(params, privacy, CLIENTS, dp_ftrl.chosen_factorisation(params), 4)
+        factorisation = dp_ftrl.chosen_factorisation(params)
+        query = dp_ftrl.planned_query(params, privacy, CLIENTS, factorisation, dim=4, round_number=1)
+        plan = planned_run(query, factorisation, privacy, CLIENTS)
         assert plan.release.noise_stddev == pytest.approx(19.3 * 0.2, rel=2e-3)
         assert Ledger(declaration=privacy, population=CLIENTS).charge(plan.release).epsilon() == pytest.approx(
             0.919, abs=2e-3
@@ -114,11 +118,12 @@ def test_plans_that_cannot_be_are_refused_before_anything_is_read() -> None:
     params = ftrl()
     factorisation = dp_ftrl.chosen_factorisation(params)
     with pytest.raises(BudgetExceeded):
-        dp_ftrl.planned_ledger(CLIENTS, params, declared(epsilon=1.0), factorisation)
+        dp_ftrl.planned_ledger(CLIENTS, params, declared(epsilon=1.0), factorisation, dim=4)
     with pytest.raises(ValueError, match="separation is 3 with 2 clients"):
-        dp_ftrl.planned_ledger(2, params, declared(), factorisation)
+        dp_ftrl.planned_ledger(2, params, declared(), factorisation, dim=4)
+    drawn = declared(sampling="poisson", clients_per_round=3)
     with pytest.raises(ValueError, match="keeps a schedule of its own"):
-        dp_ftrl.planned_ledger(CLIENTS, params, declared(sampling="poisson", clients_per_round=3), factorisation)
+        dp_ftrl.planned_ledger(CLIENTS, params, drawn, factorisation, dim=4)
     with pytest.raises(ValueError, match="more clients hold samples than the 11"):
         dp_ftrl.released_rows(
             SAMPLES, model(), {"weights": START}, np.empty((0, START.size), np.int64), params, factorisation,

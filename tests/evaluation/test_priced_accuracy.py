@@ -10,8 +10,10 @@ import pytest
 from fedtext.evaluation import priced_accuracy as priced
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.priced_accuracy import ReleasedCounts, accuracy_blocks, compare_released, joint_clip_norm
-from fedtext.evaluation.tested import accuracy_release, evaluation_ledger, noised_sum
+from fedtext.evaluation.tested import Asked, accuracy_release, evaluation_ledger
 from fedtext.federation.mechanism import summed_stddev
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.secure_sum import answer
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
@@ -40,16 +42,14 @@ def rows(said: Said, clip_norm: float = CLIP) -> dict[int, np.ndarray]:
 def released(said: Said, seed: int, *, epsilon: float = 1.0, clip_norm: float = CLIP) -> ReleasedCounts:
     correct, tokens, unit = said
     privacy = Privacy(epsilon=epsilon, delta=1e-5, noise_seed=seed, aggregation="trusted")
-    ledger = evaluation_ledger(privacy, Evaluation(), len(np.unique(unit)), [RELEASE])
-    total, charged = noised_sum(
-        RELEASE,
-        accuracy_blocks(correct, tokens, unit, guess=GUESS, clip_norm=clip_norm),
-        unit,
-        dim=1 + 2 * len(correct),
-        clip_norm=joint_clip_norm(clip_norm),
-        ledger=ledger,
-        key=new_noise_key(seed),
-        public_digest="",
+    asked = Asked(RELEASE, 1 + 2 * len(correct), joint_clip_norm(clip_norm))
+    ledger = evaluation_ledger(privacy, Evaluation(), len(np.unique(unit)), [asked])
+    total, charged = answer(
+        asked.query_of(ledger),
+        lambda _: accuracy_blocks(correct, tokens, unit, guess=GUESS, clip_norm=clip_norm),
+        PrivateSamples.of_one_class(tokens[:, None], unit),
+        ledger,
+        new_noise_key(seed),
     )
     known = {"guess": GUESS, "noise": summed_stddev(charged), "clip_norm": clip_norm}
     return ReleasedCounts.of(total, tuple(correct), **known)

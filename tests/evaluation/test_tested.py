@@ -7,20 +7,22 @@ import pytest
 
 from fedtext.evaluation.tested import (
     FEATURES,
+    Asked,
     evaluation_ledger,
-    noised_sum,
     samples_of_each,
     spread_over_own,
     unit_of_samples,
 )
 from fedtext.federation.blocks import Block
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.secure_sum import answer
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
 
 PRIVACY = Privacy(epsilon=2.0, delta=1e-5, noise_seed=1, sampling="poisson", clients_per_round=5, aggregation="trusted")
-TWO = (FEATURES, "evaluation.popri.accuracy")
+TWO = (Asked(FEATURES, 2, 1.0), Asked("evaluation.popri.accuracy", 9, 13.4))
 
 
 def test_whose_samples_are_chosen_depends_on_their_owner_alone() -> None:
@@ -44,7 +46,8 @@ def test_the_ledger_is_the_test_clients_own_and_asks_all_of_them() -> None:
     ledger = evaluation_ledger(PRIVACY, Evaluation(epsilon=0.5), 300, TWO)
     assert (ledger.part, ledger.population, ledger.declaration.epsilon) == ("test", 300, 0.5)
     assert ledger.declaration.sampling == "full"
-    assert [plan.name for plan in ledger.planned] == list(TWO)
+    assert [plan.name for plan in ledger.planned] == [asked.name for asked in TWO]
+    assert [plan.sensitivity for plan in ledger.planned] == [pytest.approx(one.clip_norm, rel=1e-3) for one in TWO]
     both = ledger.charge(ledger.planned[0]).charge(ledger.planned[1])
     assert 0.499 < both.spent() <= 0.5 * (1 + 1e-9)
     alone = evaluation_ledger(PRIVACY, Evaluation(), 300, TWO[1:])
@@ -60,11 +63,10 @@ def test_a_release_is_charged_at_its_planned_noise_and_asks_silent_clients_too()
     ledger = evaluation_ledger(PRIVACY, Evaluation(epsilon=1e5), 30, TWO)
     unit = unit_of_samples([f"c{i // 2}" for i in range(20)], [f"text {i}" for i in range(20)], PRIVACY)
     block = Block(np.unique(unit), np.ones((10, 2)) / 2)
-    total, charged = noised_sum(
-        FEATURES, [block], unit, dim=2, clip_norm=1.0, ledger=ledger, key=new_noise_key(1), public_digest=""
-    )
+    held = PrivateSamples.of_one_class(np.zeros((20, 0)), unit)
+    total, charged = answer(TWO[0].query_of(ledger), lambda _: [block], held, ledger, new_noise_key(1))
     assert total == pytest.approx([5, 5], abs=0.1)
-    assert charged.releases[0].noise_multiplier == pytest.approx(ledger.planned[0].noise_multiplier)
+    assert charged.releases == ledger.planned[:1]
 
 
 def test_a_record_is_a_unit_of_its_own_where_records_are_protected() -> None:

@@ -11,10 +11,12 @@ import pytest
 from scipy import stats
 
 from fedtext.federation import correlated_sum as module
-from fedtext.federation import secure_sum
+from fedtext.federation import messages
 from fedtext.federation.blocks import Block
 from fedtext.federation.correlated_sum import PlannedRun, correlated_sum, planned_run
 from fedtext.federation.participation import scheduled
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.banded_factor import banded_factor
 from fedtext.privacy.calibration import noise_multiplier
@@ -46,9 +48,18 @@ def ledger(population: int = CLIENTS, **declared: Any) -> Ledger:
     )
 
 
+def query(dim: int, round: int = 1, **other: Any) -> Query:
+    return Query(
+        **{"name": "sums", "round": round, "dim": dim, "clip_norm": CLIP_NORM, "noise_multiplier": MULTIPLIER, **other}
+    )
+
+
 def plan(factorisation: Factorisation, opened: Ledger, dim: int, **other: Any) -> PlannedRun:
-    arguments = {"clip_norm": CLIP_NORM, "noise_multiplier": MULTIPLIER, "name": "sums", **other}
-    return planned_run(opened.declaration, opened.population, factorisation=factorisation, dim=dim, **arguments)
+    return planned_run(query(dim, **other), factorisation, opened.declaration, opened.population)
+
+
+def holding(units: np.ndarray) -> PrivateSamples:
+    return PrivateSamples.of_one_class(np.zeros((len(units), 0)), units)
 
 
 def run(
@@ -57,18 +68,16 @@ def run(
     opened: Ledger,
     key: NoiseKey = KEY,
     enrolled: np.ndarray | None = None,
-    public_digest: str = "",
     **other: Any,
 ) -> tuple[np.ndarray, Ledger]:
     """All rounds; `data[round, client]` is what a client would send. Released rows in order, and the last ledger."""
-    planned = plan(factorisation, opened, data.shape[2], **other)
     everybody = np.arange(data.shape[1]) if enrolled is None else enrolled
     open_sums, released, charged = np.zeros((0, data.shape[2]), dtype=np.int64), [], opened
     for t in range(1, factorisation.rounds + 1):
         done = correlated_sum(
-            lambda asked, t=t: [Block(asked, data[t - 1, asked])],
-            planned, enrolled=everybody, clip_norm=CLIP_NORM, round=t, open_sums=open_sums, ledger=charged, key=key,
-            public_digest=public_digest,
+            query(data.shape[2], t, **other), factorisation,
+            lambda held, t=t: [Block(held.unit, data[t - 1, held.unit])],
+            holding(everybody), open_sums, charged, key,
         )  # fmt: skip
         open_sums, charged = done.open_sums, done.ledger
         released.append(done.released)
@@ -198,9 +207,15 @@ def test_missing_shares_are_made_up_for_once() -> None:
     assert ratio == pytest.approx(1.25, rel=0.02)
 
 
-def untouched(asked: np.ndarray) -> Iterator[Block]:
+def untouched(held: PrivateSamples) -> Iterator[Block]:
     raise AssertionError("private data were read")
     yield
+
+
+def ask(round: int = 1, rows: int = 0, paid: Ledger | None = None, blocks_of: Any = untouched) -> None:
+    """One round of four numbers, after a round that left so many `rows` open."""
+    open_sums = np.zeros((rows, 4), np.int64)
+    correlated_sum(query(4, round), banded(), blocks_of, holding(np.arange(CLIENTS)), open_sums, paid or ledger(), KEY)
 
 
 @pytest.mark.parametrize(
@@ -208,24 +223,27 @@ def untouched(asked: np.ndarray) -> Iterator[Block]:
     [
         ({"round": 2}, "hand on the ledger that round 1 returned"),
         ({"round": 7}, "round 7 of a run of 6"),
-        ({"open_sums": np.zeros((1, 4), np.int64)}, "open sums"),
-        ({"ledger": ledger(epsilon=0.1)}, "privacy budget"),
+        ({"rows": 1}, "open sums"),
+        ({"paid": ledger(epsilon=0.1)}, "privacy budget"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_read(changes: dict[str, Any], words: str) -> None:
-    call = {"round": 1, "open_sums": np.zeros((0, 4), np.int64), "ledger": ledger(), "clip_norm": CLIP_NORM, **changes}
-    call |= {"enrolled": np.arange(CLIENTS), "key": KEY, "public_digest": ""}
     with pytest.raises(ValueError, match=words):
-        correlated_sum(untouched, plan(banded(), ledger(), 4), **call)
+        ask(**changes)
 
 
 def test_a_ledger_that_paid_for_other_weights_does_not_pay_for_these() -> None:
     _, paid = run(np.zeros((ROUNDS, CLIENTS, 4)), FACTORISATIONS[1], ledger())
     with pytest.raises(ValueError, match="paid for by round 1"):
-        correlated_sum(
-            untouched, plan(banded(), ledger(), 4), clip_norm=CLIP_NORM, round=4,
-            open_sums=np.zeros((2, 4), np.int64), ledger=paid, key=KEY, enrolled=np.arange(CLIENTS), public_digest="",
-        )  # fmt: skip
+        ask(round=4, rows=2, paid=paid)
+
+
+def test_a_ledger_is_charged_the_very_release_that_it_was_opened_for_whichever_round_planned_it() -> None:
+    opened = ledger()
+    planned = plan(banded(), opened, 4).release
+    assert all(plan(banded(), opened, 4, round=t).release == planned for t in range(1, ROUNDS + 1))
+    _, charged = run(np.zeros((ROUNDS, CLIENTS, 4)), banded(), opened.model_copy(update={"planned": (planned,)}))
+    assert charged.releases == charged.planned == (planned,)
 
 
 @pytest.mark.parametrize(
@@ -251,11 +269,7 @@ def test_a_client_that_was_not_asked_or_answers_twice_is_refused(answer: str) ->
     once_too_often = np.append(asked_in_round_1, asked_in_round_1[0])
     codes = {"another": another, "twice": asked_in_round_1[[0, 0]]}.get(answer, once_too_often)
     with pytest.raises(ValueError, match="sums: a client contributes that was not asked, or contributes twice"):
-        correlated_sum(
-            lambda asked: [Block(codes, np.zeros((len(codes), 4)))], plan(banded(), ledger(), 4), clip_norm=CLIP_NORM,
-            round=1, open_sums=np.zeros((0, 4), np.int64), ledger=ledger(), key=KEY, enrolled=np.arange(CLIENTS),
-            public_digest="",
-        )  # fmt: skip
+        ask(blocks_of=lambda _: [Block(codes, np.zeros((len(codes), 4)))])
 
 
 def test_the_gate_stands_before_every_round_and_is_told_of_each() -> None:
@@ -280,10 +294,7 @@ def test_the_gate_stands_before_every_round_and_is_told_of_each() -> None:
     assert [round for _, round in told[1::2]] == [1, 2, 3, 4, 5, 6]
     assert len({receipt for receipt, _ in told[1::2]}) == ROUNDS
     with standing(Shut()), pytest.raises(RuntimeError, match="not admitted"):
-        correlated_sum(
-            untouched, plan(banded(), ledger(), 4), clip_norm=CLIP_NORM, round=1, open_sums=np.zeros((0, 4), np.int64),
-            ledger=ledger(), key=KEY, enrolled=np.arange(CLIENTS), public_digest="",
-        )  # fmt: skip
+        ask()
 
 
 def test_a_sum_that_could_wrap_is_refused() -> None:
@@ -320,7 +331,7 @@ def test_the_audit_passes(factorisation: Factorisation) -> None:
 
 @pytest.mark.parametrize("factorisation", FACTORISATIONS[:2])
 def test_the_audit_fails_without_the_clip(monkeypatch: pytest.MonkeyPatch, factorisation: Factorisation) -> None:
-    monkeypatch.setattr(secure_sum, "clip_rows", lambda rows, clip_norm: rows)
+    monkeypatch.setattr(messages, "clip_rows", lambda rows, clip_norm: rows)
     assert not passes_audit(factorisation)
 
 

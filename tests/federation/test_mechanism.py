@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fedtext.federation.mechanism import PlannedSum, planned_sum, share_divergence, summed_stddev
+from fedtext.federation.query import Query
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import covering_stddev
@@ -19,9 +20,7 @@ def plan(
     population: int = 1000, dim: int = 100, multiplier: float = 2.0, clip_norm: float = 1.0, **declared: Any
 ) -> PlannedSum:
     declaration = Privacy(epsilon=1.0, delta=1e-6, **declared)
-    return planned_sum(
-        declaration, population, dim=dim, clip_norm=clip_norm, noise_multiplier=multiplier, name="scores", round=3
-    )
+    return planned_sum(Query("scores", 3, dim, clip_norm, multiplier), declaration, population)
 
 
 @pytest.mark.parametrize("clip_norm", [0.01, 1.0, 7.3])

@@ -17,6 +17,7 @@ from fedtext.federation.private_samples import (
     enrolled_units,
     label_codes,
 )
+from fedtext.federation.query import Query
 from fedtext.federation.units import silent_codes, unit_codes
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
@@ -72,9 +73,13 @@ def test_a_label_s_index_is_its_position_among_the_declared_classes(
     assert found.tolist() == expected
 
 
+_TOLD = ("settings", "public_digest")
+
+
 def asked(samples: PrivateSamples, opened: Ledger, key: int = 0, **changed: Any) -> np.ndarray:
-    release = {"name": "a.sum", "round": 1, "settings": "{}", "public_digest": "ab", **changed}
-    return asked_units(samples, opened, new_noise_key(key), **release)
+    told = {"settings": "{}", "public_digest": "ab"} | {k: changed.pop(k) for k in _TOLD if k in changed}
+    query = Query(**{"name": "a.sum", "round": 1, "dim": 4, "clip_norm": 1.0, "noise_multiplier": 9.0, **changed})
+    return asked_units(samples, opened, new_noise_key(key), query.about(**told))
 
 
 @pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])

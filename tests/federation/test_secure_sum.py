@@ -12,10 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.federation import secure_sum
+from fedtext.federation import messages, secure_sum
 from fedtext.federation.blocks import Block
-from fedtext.federation.mechanism import PlannedSum, planned_sum
-from fedtext.federation.secure_sum import client_messages, digest, private_sum
+from fedtext.federation.mechanism import PlannedSum, opened_ledger, planned_sum
+from fedtext.federation.messages import client_messages
+from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import answer
 from fedtext.federation.units import unit_codes
 from fedtext.params.privacy import Adjacency, Privacy
 from fedtext.privacy.calibration import noise_multiplier
@@ -33,29 +36,40 @@ def ledger(population: int = 5000, **declared: Any) -> Ledger:
     )
 
 
+def query(dim: int, **changes: Any) -> Query:
+    return Query(
+        **{"name": "scores", "round": 1, "dim": dim, "clip_norm": 1.0, "noise_multiplier": MULTIPLIER, **changes}
+    )
+
+
+def holding(units: np.ndarray) -> PrivateSamples:
+    """These units and nobody else, as far as anybody knows."""
+    return PrivateSamples.of_one_class(np.zeros((len(units), 0)), units)
+
+
 def summed(
     rows: np.ndarray,
     opened: Ledger,
     *,
     units: np.ndarray | None = None,
     blocks: int = 1,
-    multiplier: float = MULTIPLIER,
     key: NoiseKey = KEY,
+    asked: np.ndarray | None = None,
+    modulus_bits: int = 64,
     **other: Any,
 ) -> np.ndarray:
+    """The noised sum of the units' rows; where everybody is asked, the population are those that are `asked`."""
     codes = np.arange(len(rows)) if units is None else units
-    arguments = {"clip_norm": 1.0, "name": "scores", "round": 1, "asked": codes, "public_digest": ""} | other
-    cut = map(Block, np.array_split(codes, blocks), np.array_split(rows, blocks))
-    parts = cut if len(rows) else iter(())
-    total, _ = private_sum(parts, dim=rows.shape[1], noise_multiplier=multiplier, ledger=opened, key=key, **arguments)
-    return total
+    everybody = codes if asked is None else asked
+    if opened.declaration.sampling == "full":
+        opened = opened.model_copy(update={"population": len(np.unique(everybody))})
+    cut = [Block(*part) for part in zip(np.array_split(codes, blocks), np.array_split(rows, blocks), strict=True)]
+    asking = query(rows.shape[1], **other)
+    return answer(asking, lambda _: cut, holding(everybody), opened, key, modulus_bits=modulus_bits).sum
 
 
-def plan(opened: Ledger, dim: int, *, clip_norm: float = 1.0, round: int = 1) -> PlannedSum:
-    return planned_sum(
-        opened.declaration, opened.population, dim=dim, clip_norm=clip_norm, noise_multiplier=MULTIPLIER, name="scores",
-        round=round,
-    )  # fmt: skip
+def plan(opened: Ledger, dim: int, **changes: Any) -> PlannedSum:
+    return planned_sum(query(dim, **changes), opened.declaration, opened.population)
 
 
 def unit_rows(clients: int, dim: int, seed: int = 0) -> np.ndarray:
@@ -86,7 +100,7 @@ def test_without_noise_it_is_the_sum_of_clipped_rows() -> None:
 def test_noise_has_the_stated_deviation(aggregation: str, share: float) -> None:
     clients, dim = (1, 40_000) if aggregation != "local" else (4, 20_000)
     opened = ledger(aggregation=aggregation)
-    noise = summed(np.zeros((clients, dim)), opened, multiplier=MULTIPLIER * share)
+    noise = summed(np.zeros((clients, dim)), opened, noise_multiplier=MULTIPLIER * share)
     stated = plan(opened, dim).release.noise_stddev * math.sqrt(clients if aggregation == "local" else 1)
     p_value = stats.chi2.cdf(np.square(noise / stated).sum(), dim)
     assert (p_value < 1e-6) if share < 1 else (1e-3 < p_value < 1 - 1e-3)
@@ -116,7 +130,7 @@ def test_a_block_is_worked_on_a_few_rows_at_a_time_with_the_same_bytes(
 ) -> None:
     rows, opened = unit_rows(30, 7), ledger(aggregation=aggregation)
     whole = summed(rows, opened)
-    monkeypatch.setattr(secure_sum, "_CELLS", 20)
+    monkeypatch.setattr(messages, "_CELLS", 20)
     assert summed(rows, opened).tobytes() == whole.tobytes()
 
 
@@ -132,7 +146,7 @@ def test_every_value_is_on_the_grid() -> None:
         {"name": "other"},
         {"public_digest": "another"},
         {"key": new_noise_key(22)},
-        {"multiplier": 10.0, "clip_norm": 2.0},
+        {"noise_multiplier": 10.0, "clip_norm": 2.0},
     ],
 )
 def test_any_change_gives_independent_noise(change: dict[str, Any]) -> None:
@@ -150,45 +164,50 @@ def test_two_different_sums_of_one_name_do_not_share_their_noise(aggregation: st
     assert np.std(first - second) > 1.3 * MULTIPLIER * (math.sqrt(2) if aggregation == "local" else 1)
 
 
-def test_the_ledger_is_charged_what_was_planned() -> None:
-    opened = ledger(honest_fraction=0.9)
-    rows = unit_rows(10, 16)
-    _, charged = private_sum(
-        [Block(np.arange(10), rows)],
-        dim=16,
-        asked=np.arange(10),
-        clip_norm=1.0,
-        noise_multiplier=MULTIPLIER,
-        name="scores",
-        round=4,
-        ledger=opened,
-        key=KEY,
-        public_digest="",
-    )
-    assert charged.releases == (plan(opened, 16, round=4).release,)
-    assert opened.releases == ()
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"honest_fraction": 0.9},
+        {"aggregation": "local"},
+        {"sampling": "poisson", "clients_per_round": 5},
+        {"sampling": "fixed_size", "clients_per_round": 5, "unit": "record"},
+    ],
+)
+def test_a_ledger_is_charged_the_very_releases_that_it_was_opened_for(declared: dict[str, Any]) -> None:
+    """Rounds of one question and another one beside them, under another clip: what was planned is what is charged."""
+    privacy = Privacy(**{"epsilon": 80.0, "delta": 1e-6, "noise_seed": 0, **declared})
+    queries = [query(16, round=t) for t in (1, 2)] + [query(7, name="means", clip_norm=0.3, noise_multiplier=9.0)]
+    book = opened_ledger(queries, privacy, 10)
+    assert book.releases == ()
+    for asking in queries:
+        asked = asking.about("public", "settings")
+        told = answer(asked, lambda held, dim=asking.dim: [Block(held.unit, np.ones((len(held.unit), dim)))],
+                      holding(np.arange(10)), book, KEY)  # fmt: skip
+        assert plan(book, 16, round=2).release in (book.planned or ())
+        book = told.ledger
+    assert book.releases == book.planned
+    assert [(r.name, r.round) for r in book.releases] == [("scores", 1), ("scores", 2), ("means", 1)]
+    assert book.releases[2].sensitivity == pytest.approx(0.3, rel=1e-3)
 
 
-def untouched() -> Iterator[Block]:
+def untouched(held: PrivateSamples) -> Iterator[Block]:
     raise AssertionError("private data were read")
     yield
 
 
-def unread(**other: Any) -> None:
-    """A sum whose call is refused before any block is read."""
-    call: dict[str, Any] = {"dim": 4, "asked": np.arange(3), "clip_norm": 1.0, "noise_multiplier": MULTIPLIER}
-    call |= {"name": "scores", "round": 1, "ledger": ledger(), "key": KEY, "public_digest": ""}
-    private_sum(untouched(), **(call | other))
+def unread(opened: Ledger | None = None, units: int = 3, key: NoiseKey = KEY, bits: int = 64, **other: Any) -> None:
+    """A question that is refused before any unit answers."""
+    answer(query(4, **other), untouched, holding(np.arange(units)), opened or ledger(), key, modulus_bits=bits)
 
 
 @pytest.mark.parametrize(
     ("error", "arguments"),
     [
         (BudgetExceeded, {"noise_multiplier": 0.1}),
-        (ValueError, {"modulus_bits": 12}),
+        (ValueError, {"bits": 12}),
         (ValueError, {"noise_multiplier": 0.0}),
         (ValueError, {"clip_norm": -1.0}),
-        (ValueError, {"asked": np.arange(5001)}),
+        (ValueError, {"units": 5001}),
     ],
 )
 def test_overdraft_and_bad_plans_are_refused_before_any_block_is_read(
@@ -204,14 +223,13 @@ def test_a_calibrated_multiplier_pays_for_its_rounds_and_no_more(adjacency: Adja
     declared = ledger(epsilon=1.0, delta=3e-6, adjacency=adjacency, honest_fraction=honest_fraction)
     multiplier = noise_multiplier(epsilon=1.0, delta=3e-6, rounds=5, adjacency=adjacency)
     rows = unit_rows(10, 16)
-    call: dict[str, Any] = {"dim": 16, "asked": np.arange(10), "clip_norm": 1.0, "noise_multiplier": multiplier}
-    call |= {"name": "scores", "key": KEY, "public_digest": ""}
-    charged = declared
+    charged = declared.model_copy(update={"population": 10})
     for round in range(5):
-        _, charged = private_sum([Block(np.arange(10), rows)], round=round, ledger=charged, **call)
+        asking = query(16, round=round, noise_multiplier=multiplier)
+        charged = answer(asking, lambda held: [Block(held.unit, rows)], holding(np.arange(10)), charged, KEY).ledger
     assert charged.epsilon() == pytest.approx(1.0, abs=1e-6)
     with pytest.raises(BudgetExceeded):
-        private_sum(untouched(), round=5, ledger=charged, **call)
+        unread(charged, round=5, noise_multiplier=multiplier)
 
 
 def test_the_modulus_keeps_every_legal_sum() -> None:
@@ -233,10 +251,14 @@ def test_residues_are_read_around_zero(bits: int) -> None:
 
 
 def test_an_empty_draw_is_pure_noise() -> None:
-    empty = np.empty((0, 5000))
-    noise = summed(empty, ledger(sampling="poisson", clients_per_round=10))
-    assert np.std(noise) == pytest.approx(MULTIPLIER, rel=0.05)
-    assert not summed(empty, ledger(aggregation="local")).any()
+    """A unit in thirty is drawn, so that in some round nobody is."""
+    nobody = np.zeros(0, dtype=np.int64)
+    for aggregation in ("secure", "local"):
+        opened = ledger(30, sampling="poisson", clients_per_round=1, aggregation=aggregation)
+        drawn = (asked_units(holding(nobody), opened, KEY, query(5000, round=t)) for t in range(50))
+        empty = next(t for t, units in enumerate(drawn) if not len(units))
+        noise = summed(np.empty((0, 5000)), opened, asked=nobody, round=empty)
+        assert np.std(noise) == pytest.approx(MULTIPLIER if aggregation == "secure" else 0.0, rel=0.05)
 
 
 @pytest.mark.parametrize("aggregation", ["secure", "trusted", "local"])
@@ -252,14 +274,11 @@ def test_a_client_with_a_broken_row_is_as_silent_as_one_without_a_row(aggregatio
 
 def test_blocks_of_another_width_and_too_many_clients_are_refused() -> None:
     for codes, width in ((np.arange(2), 5), (np.arange(3), 4)):
-        call: dict[str, Any] = {"dim": 4, "asked": np.arange(3), "clip_norm": 1.0, "noise_multiplier": MULTIPLIER}
-        call |= {"name": "scores", "round": 1, "ledger": ledger(), "key": KEY, "public_digest": ""}
+        blocks = [Block(codes, np.zeros((2, width)))]
         with pytest.raises(ValueError, match=rf"\(2, {width}\) of {len(codes)} clients; rows of 4 numbers"):
-            private_sum([Block(codes, np.zeros((2, width)))], **call)
-    with pytest.raises(ValueError, match="31 clients are asked, 30 were accounted for"):
-        summed(np.zeros((31, 4)), ledger(30))
-    with pytest.raises(ValueError, match="11 clients are asked, 10 were accounted for"):
-        summed(np.zeros((11, 4)), ledger(30, sampling="fixed_size", clients_per_round=10))
+            answer(query(4), lambda _, blocks=blocks: blocks, holding(np.arange(3)), ledger(3), KEY)
+    with pytest.raises(ValueError, match="more clients hold samples than the 30 that the ledger was opened for"):
+        unread(ledger(30), units=31)
     with pytest.raises(ValueError, match="contributes that was not asked"):
         summed(np.zeros((10, 4)), ledger(30), asked=np.arange(9))
 
@@ -287,7 +306,7 @@ def test_who_is_silent_does_not_show_under_local_noise() -> None:
 def test_a_key_of_another_source_than_declared_is_refused_before_any_block_is_read() -> None:
     for opened, key in ((ledger(noise_seed=None), KEY), (ledger(), new_noise_key())):
         with pytest.raises(ValueError, match=r"noise key comes from the .*remove the data root's private_noise_key"):
-            unread(ledger=opened, key=key)
+            unread(opened, key=key)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -311,8 +330,8 @@ def sent(
     codes: np.ndarray, rows: np.ndarray, key: NoiseKey = KEY, stream: tuple[str, ...] = ("a",)
 ) -> dict[int, bytes]:
     """Each unit's message."""
-    messages = client_messages([Block(codes, rows)], plan(ledger(), rows.shape[1]), 1.0, key, stream)
-    return {unit: message.tobytes() for unit, message in messages}
+    own = client_messages([Block(codes, rows)], plan(ledger(), rows.shape[1]), codes, key, stream)
+    return {unit: message.tobytes() for unit, message in own}
 
 
 @settings(max_examples=40, deadline=None)
@@ -331,9 +350,9 @@ def test_what_a_client_sends_depends_on_nobody_else(seed: int, dim: int, company
 def test_every_client_tosses_coins_of_its_own() -> None:
     """The same row of 200 clients: no two messages are alike, and their mean is the row; other streams toss anew."""
     codes, row = unit_codes([str(i) for i in range(200)]), np.full((1, 64), 0.01 + 0.3 * 2.0**-13)
-    messages = sent(codes, row.repeat(200, axis=0))
-    assert len(set(messages.values())) == 200
-    grid = np.array([np.frombuffer(message, dtype=np.int64) for message in messages.values()])
+    own = sent(codes, row.repeat(200, axis=0))
+    assert len(set(own.values())) == 200
+    grid = np.array([np.frombuffer(message, dtype=np.int64) for message in own.values()])
     down, up = np.unique(grid)
     share = row[0, 0] / plan(ledger(), 64).step - down
     assert (up - down, 0 < share < 1) == (1, True)
@@ -341,7 +360,7 @@ def test_every_client_tosses_coins_of_its_own() -> None:
     assert right.pvalue > 1e-4
     assert stats.binomtest(right.k, grid.size, 1 - share).pvalue < 1e-6
     changed = [sent(codes[:1], row, new_noise_key(22)), sent(codes[:1], row, stream=("b",))]
-    assert all(one[int(codes[0])] != messages[int(codes[0])] for one in changed)
+    assert all(one[int(codes[0])] != own[int(codes[0])] for one in changed)
 
 
 @pytest.mark.parametrize("change", [{"round": 2}, {"name": "other"}, {"public_digest": "other"}, {"clip_norm": 1.5}])
@@ -404,21 +423,3 @@ def test_the_stated_sensitivity_is_nearly_reached() -> None:
     rows = np.eye(3) * 50
     moved = summed(rows, ledger()) - summed(rows * [[0], [1], [1]], ledger())
     assert 0.999 < np.linalg.norm(moved) <= 1.001
-
-
-def test_digests_tell_shape_type_order_and_bytes_apart() -> None:
-    base = np.arange(6.0)
-    different = [
-        (base,),
-        (base.reshape(2, 3),),
-        (base.reshape(3, 2),),
-        (base.astype(np.float32),),
-        (base[:3], base[3:]),
-        (base[3:], base[:3]),
-        (base + 1e-16 + 1e-15,),
-        (base.view(np.int64),),
-        (),
-    ]
-    assert len({digest(*arrays) for arrays in different}) == len(different)
-    assert digest(base) == digest(base.copy())
-    assert digest(np.asfortranarray(base.reshape(2, 3))) == digest(base.reshape(2, 3))

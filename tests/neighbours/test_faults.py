@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fedtext.corpora import enrolment
-from fedtext.federation import secure_sum
+from fedtext.federation import messages
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
@@ -47,7 +47,7 @@ def last_bits_of_the_company(patch: pytest.MonkeyPatch) -> None:
 def one_stream_of_coins(patch: pytest.MonkeyPatch) -> None:
     """Clients draw their coins one after the other."""
     shared = np.random.default_rng(0)
-    patch.setattr(secure_sum, "_coins", lambda key, stream: shared)
+    patch.setattr(messages, "_coins", lambda key, stream: shared)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from kedro.pipeline.node import Node
 from kedro.validation.type_extractor import TypeExtractor
 
 from fedtext.datasets.model_directory import ModelDirectoryDataset
-from fedtext.federation import secure_sum
+from fedtext.federation import messages
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 
@@ -97,7 +97,7 @@ class World:
 def recorded() -> Iterator[Counter[bytes]]:
     """Counts the integer rows that pass the door inside."""
     sent: Counter[bytes] = Counter()
-    rounded = secure_sum.randomly_rounded
+    rounded = messages.randomly_rounded
 
     def noted(x: np.ndarray, *rest: Any) -> np.ndarray:
         messages = rounded(x, *rest)
@@ -105,7 +105,7 @@ def recorded() -> Iterator[Counter[bytes]]:
         return messages
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(secure_sum, "randomly_rounded", noted)
+        patch.setattr(messages, "randomly_rounded", noted)
         yield sent
 
 

@@ -129,6 +129,9 @@ def test_both_releases_are_charged_to_the_test_clients_and_reported(priced: dict
     assert [release["name"] for release in report["releases"]] == ["evaluation.features", "evaluation.popri.accuracy"]
     assert 1.99 < report["epsilon"] <= 2.0 * (1 + 1e-9)
     assert report["population"] == 64
+    charged = priced["evaluation.popri.ledger_final"]
+    assert charged.releases == charged.planned
+    assert charged.releases[0].sensitivity < 1.001 < 12 < charged.releases[1].sensitivity  # each under its own clip
 
 
 def test_only_sums_of_numbers_leave_the_releases(priced: dict[str, Any]) -> None:
@@ -165,7 +168,7 @@ def test_a_model_is_judged_by_its_accuracy_alone_at_the_whole_budget(tmp_path: P
         Privacy(epsilon=2.0, delta=1e-5),
         Population.declared(500, validation_share=0.1, test_share=0.2),
     )
-    opened = nodes.ledger_opener("evaluation.dp_fedavg.accuracy")(population, Evaluation(), privacy)
+    opened = nodes.ledger_opener("dp_fedavg", 3)(population, Evaluation(), privacy)
     ledger = opened.charge(opened.planned[0])
     assert ledger.spent() == pytest.approx(2.0, rel=1e-6)
     sums = np.array([2e3, 300.0, 200.0, 100.0, 900.0, 900.0, 900.0])

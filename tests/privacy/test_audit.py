@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fedtext.federation import secure_sum
+from fedtext.federation import messages, secure_sum
 from fedtext.federation.blocks import Block
-from fedtext.federation.secure_sum import private_sum
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import answer
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import discrete_gaussian, new_noise_key
@@ -33,25 +35,18 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Which canaries were there, and each one's coordinate of the release in units of the clip norm."""
     present = np.random.default_rng(seed).integers(0, 2, CANARIES).astype(bool)
 
-    def blocks() -> Iterator[Block]:
+    def blocks_of(held: PrivateSamples) -> Iterator[Block]:
         for start in range(0, CANARIES, 250):
             block = np.zeros((250, CANARIES))
             rows = np.arange(250)
             block[rows, start + rows] = 10 * CLIP_NORM * present[start + rows]
             yield Block(start + rows, block)
 
-    total, _ = private_sum(
-        blocks(),
-        dim=CANARIES,
-        asked=np.arange(CANARIES),
-        clip_norm=CLIP_NORM,
-        noise_multiplier=MULTIPLIER,
-        name="audit",
-        round=seed,
-        ledger=Ledger(declaration=Privacy(epsilon=8.0, delta=1e-6, noise_seed=seed), population=10_000),
-        key=new_noise_key(seed),
-        public_digest="",
-    )
+    declaration = Privacy(epsilon=8.0, delta=1e-6, noise_seed=seed)
+    everybody = PrivateSamples.of_one_class(present[:, None], np.arange(CANARIES))
+    query = Query("audit", seed, CANARIES, CLIP_NORM, MULTIPLIER)
+    opened = Ledger(declaration=declaration, population=CANARIES)
+    total, _ = answer(query, blocks_of, everybody, opened, new_noise_key(seed))
     return present, total / CLIP_NORM
 
 
@@ -92,7 +87,7 @@ def scaled_noise(share: float) -> Callable[..., np.ndarray]:
 
 
 def test_without_the_clip_both_audits_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure_sum, "clip_rows", lambda rows, clip_norm: rows)
+    monkeypatch.setattr(messages, "clip_rows", lambda rows, clip_norm: rows)
     present, seen = attack()
     assert not passes_gaussian_audit(present, seen)
     assert audited_epsilon(present, seen) > EPSILON

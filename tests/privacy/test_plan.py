@@ -1,4 +1,4 @@
-"""Plans: the noise that a number of releases asks for, and budgets that are refused before anything is read."""
+"""Plans: the noise that a number of releases asks for, and the draw that may be priced."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from fedtext.federation.mechanism import planned_sum
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.ledger import BudgetExceeded
-from fedtext.privacy.plan import planned_ledger, planned_multiplier, sampling_rate
+from fedtext.privacy.plan import planned_multiplier, priced_rate, priced_sampling, sampling_rate
 
 
 def privacy(**changes: Any) -> Privacy:
@@ -45,40 +43,7 @@ def test_sampling_amplifies_except_where_the_server_watches_who_answers() -> Non
     sampled = {"sampling": "poisson", "clients_per_round": 50}
     everybody = planned_multiplier(privacy(), 500, 3)
     assert planned_multiplier(privacy(**sampled), 500, 3) < 0.5 * everybody
-    assert planned_multiplier(privacy(aggregation="local", **sampled), 500, 3) == everybody
-
-
-def test_a_plan_within_budget_opens_an_empty_ledger_and_one_beyond_it_names_itself() -> None:
-    assert not planned_ledger(privacy(), 500, name="votes", releases=3).releases
-    with pytest.raises(BudgetExceeded, match="'votes' of round 2"):
-        planned_ledger(privacy(noise_multiplier=4.0), 500, name="votes", releases=3)
-
-
-def test_a_ledger_is_opened_for_the_planned_releases_and_no_others() -> None:
-    opened = planned_ledger(privacy(), 500, name="votes", releases=3, first_round=0, clip_norm=7.0)
-    assert [(plan.name, plan.round) for plan in opened.planned or ()] == [("votes", 0), ("votes", 1), ("votes", 2)]
-    noise = planned_multiplier(privacy(), 500, 3)
-    plans = opened.planned or ()
-    assert [plan.noise_multiplier for plan in plans] == [pytest.approx(noise)] * 3
-    for plan in plans:
-        opened = opened.charge(plan)
-    with pytest.raises(ValueError, match=r"'votes' of round 3 .* is not what the ledger was opened for"):
-        opened.charge(plan.model_copy(update={"round": 3}))
-
-
-@pytest.mark.parametrize("aggregation", ["secure", "local"])
-def test_a_plan_is_sampled_as_the_release_will_be_priced(aggregation: str) -> None:
-    sampled = privacy(aggregation=aggregation, sampling="poisson", clients_per_round=50)
-    opened = planned_ledger(sampled, 500, name="votes", releases=1)
-    noise = planned_multiplier(sampled, 500, 1)
-    made = planned_sum(sampled, 500, dim=9, clip_norm=1.0, noise_multiplier=noise, name="votes", round=1).release
-    assert opened.charge(made).epsilon() == pytest.approx(1.0, abs=1e-5)
-
-
-def test_sensitivity_scales_with_the_clip_and_leaves_the_price_alone() -> None:
-    assert planned_ledger(privacy(noise_multiplier=5.0), 500, name="votes", releases=1, clip_norm=7.0).population == 500
-
-
-def test_too_large_a_delta_is_refused() -> None:
-    with pytest.raises(ValueError, match="delta"):
-        planned_ledger(privacy(delta=0.01), 100, name="votes", releases=1)
+    local = privacy(aggregation="local", **sampled)
+    assert planned_multiplier(local, 500, 3) == everybody
+    assert (priced_sampling(local), priced_rate(local, 500)) == ("full", 1.0)
+    assert (priced_sampling(privacy(**sampled)), priced_rate(privacy(**sampled), 500)) == ("poisson", 0.1)

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from fedtext.evaluation.measures.known import MEASURES
+from fedtext.evaluation.measures.measure import SHARE, Direction, Distance
 from fedtext.evaluation.priced_distances import FeatureMap, ReleasedMean
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
@@ -14,9 +16,9 @@ from fedtext.privacy.ledger import Release, open_ledger
 from fedtext.privacy.report import privacy_report
 from fedtext.reporting.html import render_report
 from fedtext.reporting.scorecard import Distribution, Protection, epsilon_after
-from fedtext.reporting.tables import protection_table
+from fedtext.reporting.tables import distance_table, protection_table
 from fedtext.reporting.terms import Terms, TestUnits
-from tests.evaluation.examples import HELD_OUT, accuracy, card, cloud, protection
+from tests.evaluation.examples import HELD_OUT, accuracy, card, cloud, distribution, protection
 
 TESTED = TestUnits(unit="client", units=120, epsilon=0.5, delta=1e-5, simulated=False)
 
@@ -146,3 +148,16 @@ def test_what_texts_are_like_has_its_own_table_and_stays_out_without_measures() 
     assert "50.0%" in page.partition("What the texts are like")[2]
     for nothing in (None, {"measures": [], "sets": {}}):
         assert "What the texts are like" not in render_report(card(texts=nothing), {}, [])
+
+
+def test_a_distance_that_nobody_knew_gets_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Distance(name="mauve", title="MAUVE", direction=Direction.HIGHER, unit=SHARE, decimals=1)
+    monkeypatch.setattr("fedtext.reporting.tables.MEASURES", (*MEASURES, known))
+    found = distribution().model_dump()
+    found["bias"] = distribution().bias._asdict()
+    assert "MAUVE" not in distance_table(found)
+    found["sets"]["synthetic"]["mauve"] = 0.914
+    found["sets"]["public_control"]["mauve"] = None
+    drawn = distance_table(found)
+    assert "<td>91.4%</td>" in drawn
+    assert drawn.count("<td>–</td>") == 4, "what the public set has not, and what the floor has not"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -11,12 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
 from fedtext.federation.units import unit_codes
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import new_noise_key
 from fedtext.voting.ballots import client_means, nearest_histogram_blocks, score_blocks
-from fedtext.voting.tally import UNCLIPPED, Cast, joint_ballots
+from fedtext.voting.tally import UNCLIPPED, Ballot, Candidates, Cast, joint_ballots, noised_tally
 from tests.voting.examples import unit
 
 CAST = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED, block=3)
+KEY = new_noise_key(4)
+VOTE = Ballot({"votes": CAST}, settings="")
 CODES = unit_codes([f"client {i}" for i in range(9)])
 
 
@@ -24,6 +31,11 @@ def cast_cosines(
     features: np.ndarray, who: np.ndarray, units: int, candidates: np.ndarray, block: int = 3
 ) -> Iterator[np.ndarray]:
     return score_blocks(client_means(features, who, units), candidates, clip_norm=UNCLIPPED, block=block)
+
+
+def on(texts: np.ndarray, label: np.ndarray | None = None) -> Candidates:
+    classes = np.zeros(len(texts), dtype=np.int64) if label is None else label
+    return Candidates(texts, classes, np.ones(len(texts), dtype=bool))
 
 
 def held(seed: int, classes: int = 2) -> PrivateSamples:
@@ -42,7 +54,7 @@ def test_ballots_equal_one_loop_over_samples(seed: int, classes: int) -> None:
         open_to = np.flatnonzero((label == c) & voted_on)
         if len(open_to):
             expected[int(who)][open_to[(texts[open_to] @ row).argmax()]] += 1
-    blocks = list(joint_ballots(samples, texts, label, CAST, voted_on))
+    blocks = list(joint_ballots(samples, Candidates(texts, label, voted_on), VOTE))
     if voted_on.any():
         found = {int(one): row for block in blocks for one, row in zip(*block, strict=True)}
         assert sum(len(block.unit) for block in blocks) == len(found), "no unit comes twice"
@@ -55,7 +67,8 @@ def test_ballots_equal_one_loop_over_samples(seed: int, classes: int) -> None:
 def ballots_of(samples: PrivateSamples, cast: Cast, seed: int = 0, block: int = 3) -> dict[int, bytes]:
     """Each unit's joint ballot on 14 candidates of two classes."""
     texts, label = unit(np.random.default_rng(seed).standard_normal((14, 5))), np.arange(14) % 2
-    blocks = joint_ballots(samples, texts, label, partial(cast, block=block), np.ones(14, dtype=bool))
+    ballot = Ballot({"score": partial(cast, block=block)}, settings="")
+    blocks = joint_ballots(samples, on(texts, label), ballot)
     return {int(one): row.tobytes() for found in blocks for one, row in zip(*found, strict=True)}
 
 
@@ -77,24 +90,55 @@ def test_a_unit_that_goes_or_changes_moves_no_bit_of_another_s_ballot(cast: Cast
 
 def test_units_keep_their_own_row_whatever_class_they_lack() -> None:
     samples = PrivateSamples(np.eye(3), np.array([0, 4, 7]), np.array([1, 0, 1]), np.arange(9))
-    (ballots,) = joint_ballots(samples, np.eye(3), np.array([1, 0, 1]), CAST, np.ones(3, dtype=bool))
+    (ballots,) = joint_ballots(samples, on(np.eye(3), np.array([1, 0, 1])), VOTE)
     assert ballots.unit.tolist() == [0, 4, 7]
     assert np.array_equal(ballots.rows, np.eye(3))
 
 
 def test_nobody_at_all_sends_nothing() -> None:
     nobody = held(0).of_units(np.zeros(0, dtype=np.int64))
-    assert (
-        sum(
-            len(b.rows)
-            for b in joint_ballots(nobody, np.eye(5), np.zeros(5, dtype=np.int64), CAST, np.ones(5, dtype=bool))
-        )
-        == 0
-    )
+    assert sum(len(block.rows) for block in joint_ballots(nobody, on(np.eye(5)), VOTE)) == 0
+
+
+def cast_far(
+    features: np.ndarray, who: np.ndarray, units: int, candidates: np.ndarray, block: int = 3
+) -> Iterator[np.ndarray]:
+    """A vote for the candidate that is furthest away."""
+    return nearest_histogram_blocks(-features, who, units, candidates, clip_norm=UNCLIPPED, block=block)
+
+
+NEAR_AND_FAR = Ballot({"near": CAST, "far": cast_far}, settings="both")
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), classes=st.integers(1, 3))
+def test_parts_lie_side_by_side_each_over_all_candidates(seed: int, classes: int) -> None:
+    samples, rng = held(seed, classes), np.random.default_rng(seed + 1)
+    texts = on(unit(rng.standard_normal((14, 5))), rng.integers(0, classes, 14))
+    joint = list(joint_ballots(samples, texts, NEAR_AND_FAR))
+    for name, cast in NEAR_AND_FAR.parts.items():
+        alone = list(joint_ballots(samples, texts, Ballot({name: cast}, settings="")))
+        for both, own in zip(joint, alone, strict=True):
+            assert np.array_equal(both.unit, own.unit)
+            assert np.array_equal(NEAR_AND_FAR.layout(14).read(both.rows)[name], own.rows)
+
+
+def test_parts_share_one_clip_one_charge_and_one_name_and_are_read_back_by_name() -> None:
+    """A client that votes once near and once far has one ballot of norm sqrt 2: half as loud in either part."""
+    texts, samples = np.eye(4), PrivateSamples.of_one_class(np.array([[0.9, 0.1, -0.1, -0.9]]), CODES[:1])
+    declared = Privacy(epsilon=1e15, delta=1e-6, noise_seed=0, aggregation="trusted")
+    book, query = Ledger(declaration=declared, population=1), Query("votes", 1, 8, 1.0, 1e-6)
+    scores, charged = noised_tally(query, NEAR_AND_FAR, on(texts), samples, book, KEY)
+    assert scores["near"] == pytest.approx([math.sqrt(0.5), 0, 0, 0], abs=2e-3)
+    assert scores["far"] == pytest.approx([0, 0, 0, math.sqrt(0.5)], abs=2e-3)
+    assert [release.name for release in charged.releases] == ["votes"]
+    assert charged.releases[0].sensitivity == pytest.approx(1.0, rel=1e-3)
+    alone, _ = noised_tally(query, VOTE, on(texts), samples, book, KEY)
+    assert alone["votes"] == pytest.approx([1, 0, 0, 0], abs=2e-3)
 
 
 def test_a_broken_candidate_is_named() -> None:
     texts = np.eye(5)
     texts[2, 2] = np.nan
     with pytest.raises(ValueError, match="candidates holds NaN"):
-        list(joint_ballots(held(1, 1), texts, np.zeros(5, dtype=np.int64), CAST, np.ones(5, dtype=bool)))
+        list(joint_ballots(held(1, 1), on(texts), VOTE))

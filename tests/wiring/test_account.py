@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 from fedtext.federation.blocks import Block
-from fedtext.federation.secure_sum import private_sum
+from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import BlocksOf, answer
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accountant import epsilon
 from fedtext.privacy.gate import current, standing
@@ -21,13 +24,14 @@ from fedtext.privacy.history import HISTORY_ROOT, History, release_history
 from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.parties import Party
-from fedtext.privacy.plan import planned_ledger, planned_multiplier
+from fedtext.privacy.plan import planned_multiplier
 from fedtext.privacy.spending import TotalExceeded, total_epsilon
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import Account
 
 CLIENTS, KEY = 200, new_noise_key(1)
 DATA = np.random.default_rng(0).normal(size=(CLIENTS, 4))
+HELD = PrivateSamples.of_one_class(np.zeros((CLIENTS, 0)), np.arange(CLIENTS))
 
 
 @pytest.fixture(autouse=True)
@@ -41,8 +45,13 @@ def account(root: Path, **changes: Any) -> Account:
 
 def opened(part: str = "train", releases: int = 1, **declared: Any) -> Ledger:
     privacy = Privacy(**{"epsilon": 1.0, "delta": 1e-4, "noise_seed": 1, **declared})
-    ledger = planned_ledger(privacy, CLIENTS, name="sum", releases=releases)
-    return ledger.model_copy(update={"part": part})
+    queries = [query(privacy, releases, t) for t in range(1, releases + 1)]
+    return opened_ledger(queries, privacy, CLIENTS, part=part)
+
+
+def query(privacy: Privacy, releases: int, round: int = 1, **other: Any) -> Query:
+    noise = {"noise_multiplier": planned_multiplier(privacy, CLIENTS, releases)}
+    return Query(**{"name": "sum", "round": round, "dim": 4, "clip_norm": 1.0, **noise, **other})
 
 
 def run(
@@ -50,25 +59,25 @@ def run(
 ) -> tuple[np.ndarray, Ledger]:
     """A run that checks its plan first and then makes one release."""
     of.refuse_plan(ledger)
-    return release(of, ledger, [Block(np.arange(CLIENTS), data)], round, node, **other)
+    return release(of, ledger, answers(data), round, node, **other)
+
+
+def answers(data: np.ndarray = DATA) -> BlocksOf:
+    """The rows of those who are asked."""
+    return lambda held: [Block(held.unit, data[held.unit])]
 
 
 def release(
-    of: Account, ledger: Ledger, blocks: Any, round: int = 1, node: str = "node", releases: bool = True, **other: Any
+    of: Account, ledger: Ledger, blocks_of: Any, round: int = 1, node: str = "node", releases: bool = True, **other: Any
 ) -> tuple[np.ndarray, Ledger]:
-    privacy = ledger.declaration
-    planned = len(ledger.planned or ())
-    call = {"noise_multiplier": planned_multiplier(privacy, ledger.population, planned), "public_digest": "", **other}
+    asking = query(ledger.declaration, len(ledger.planned or ()), round, **other)
     with standing(gate := of.gate(node, releases=releases)):
-        released = private_sum(
-            blocks, dim=4, asked=np.arange(CLIENTS), clip_norm=1.0, name="sum", round=round, ledger=ledger, key=KEY,
-            **call,
-        )  # fmt: skip
+        released = answer(asking, blocks_of, HELD, ledger, KEY)
     gate.tell()
     return released
 
 
-def untouched() -> Iterator[Block]:
+def untouched(held: PrivateSamples) -> Iterator[Block]:
     raise AssertionError("private data were read")
     yield
 
@@ -96,7 +105,7 @@ def test_four_runs_that_differ_in_delta_s_third_digit_are_one_budget(tmp_path: P
             account(tmp_path).refuse_plan(opened(delta=delta))
         assert "Nothing was read" in str(no.value)
         with pytest.raises(TotalExceeded, match=r"'sum' would make it 1\.48"):  # the door itself, with no check before
-            release(account(tmp_path), opened(delta=delta), untouched())
+            release(account(tmp_path), opened(delta=delta), untouched)
     assert len(release_history(tmp_path)) == 1
 
 
@@ -152,8 +161,8 @@ def test_a_run_of_rounds_is_resumed_within_its_plan(tmp_path: Path) -> None:
     ledger = opened(releases=3)
     _, charged = run(account(tmp_path), ledger, round=1)
     account(tmp_path).refuse_plan(ledger)
-    _, charged = release(account(tmp_path), charged, [Block(np.arange(CLIENTS), DATA)], round=2)
-    release(account(tmp_path), charged, [Block(np.arange(CLIENTS), DATA)], round=3)
+    _, charged = release(account(tmp_path), charged, answers(), round=2)
+    release(account(tmp_path), charged, answers(), round=3)
     account(tmp_path).refuse_plan(ledger)
     assert [entry.round for entry in release_history(tmp_path)] == [1, 2, 3]
 
@@ -185,7 +194,7 @@ def test_a_second_release_of_other_data_is_priced_without_the_draw(tmp_path: Pat
 
 def test_a_node_that_is_no_release_gets_nothing_out(tmp_path: Path) -> None:
     with pytest.raises(RunRefusedError, match=r"node 'sneaky' asks private data for 'sum' .*tag it 'release'"):
-        release(account(tmp_path), opened(), untouched(), node="sneaky", releases=False)
+        release(account(tmp_path), opened(), untouched, node="sneaky", releases=False)
     assert release_history(tmp_path) == ()
 
 
@@ -193,11 +202,8 @@ def test_what_passed_is_told_in_order(tmp_path: Path) -> None:
     gate, ledger = account(tmp_path).gate("node", releases=True), opened(releases=2)
     with standing(gate):
         for round in (1, 2):
-            multiplier = planned_multiplier(ledger.declaration, CLIENTS, 2)
-            _, ledger = private_sum(
-                [Block(np.arange(CLIENTS), DATA)], dim=4, asked=np.arange(CLIENTS), clip_norm=1.0, name="sum",
-                round=round, ledger=ledger, key=KEY, public_digest="", noise_multiplier=multiplier,
-            )  # fmt: skip
+            asking = query(ledger.declaration, 2, round)
+            _, ledger = answer(asking, answers(), HELD, ledger, KEY)
     assert gate.passed == [*ledger.releases]
 
 
@@ -247,7 +253,7 @@ def test_what_the_ledger_does_not_hold_as_planned_is_refused_before_the_gate(tmp
     planned = Release(name="votes", round=1, mechanism="Gaussian", sensitivity=1.0, noise_stddev=9.0)
     other = open_ledger(Privacy(epsilon=1.0, delta=1e-4, noise_seed=1), CLIENTS, [planned])
     with pytest.raises(ValueError, match=r"'sum' of round 1 .* is not what the ledger was opened for"):
-        release(account(tmp_path), other, untouched())
+        release(account(tmp_path), other, untouched)
     assert release_history(tmp_path) == ()
 
 

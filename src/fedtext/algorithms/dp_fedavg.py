@@ -18,16 +18,19 @@ A client's training loss and the share of clipped updates would be private: neit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
+from fedtext.federation.blocks import Block
 from fedtext.federation.communication import Exchange
-from fedtext.federation.mechanism import summed_stddev
-from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.federation.secure_sum import digest, private_sum
+from fedtext.federation.digest import digest
+from fedtext.federation.mechanism import opened_ledger, summed_stddev
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import answer
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
@@ -39,17 +42,23 @@ from fedtext.training.federated_averaging import client_updates, load_weights
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-RELEASE = "dp_fedavg.update"
+
+def planned_query(params: DpFedavg, privacy: Privacy, population: int, *, dim: int, round_number: int) -> Query:
+    """A round's question: the asked clients' updates of all `dim` weights."""
+    noise = plan.planned_multiplier(privacy, population, params.rounds)
+    return Query("dp_fedavg.update", round_number, dim, params.clip_norm, noise)
 
 
-def planned_ledger(population: int, params: DpFedavg, privacy: Privacy) -> Ledger:
-    """An empty ledger for `population` units, before any of them trains.
+def planned_ledger(population: int, params: DpFedavg, privacy: Privacy, *, dim: int) -> Ledger:
+    """An empty ledger for `population` units, before any of them trains the model of `dim` weights.
 
     Raises:
         BudgetExceeded: the run's planned releases would overdraw its budget.
         ValueError: the declaration means nothing for so many units.
     """
-    return plan.planned_ledger(privacy, population, name=RELEASE, releases=params.rounds, clip_norm=params.clip_norm)
+    rounds = range(1, params.rounds + 1)
+    queries = [planned_query(params, privacy, population, dim=dim, round_number=t) for t in rounds]
+    return opened_ledger(queries, privacy, population)
 
 
 def released_update(
@@ -66,36 +75,15 @@ def released_update(
     `samples.features` are rows of tokens, filled up with negative numbers. The sum is divided by the number of units
     that was to be expected, which is public, and not by how many a Poisson draw came to.
     """
-    public = digest(weights)
-    asked = asked_units(
-        samples,
-        ledger,
-        key,
-        name=RELEASE,
-        round=round_number,
-        settings=params.model_dump_json(),
-        public_digest=public,
-    )
-    own = samples.of_units(asked)
-    updates = client_updates(
-        load_weights(model, weights),
-        own.features,
-        own.unit,
-        params.local,
-        seed=derived_seed(params.seed, "round", round_number),
-    )
-    total, charged = private_sum(
-        updates,
-        dim=weights.size,
-        asked=asked,
-        clip_norm=params.clip_norm,
-        noise_multiplier=plan.planned_multiplier(ledger.declaration, ledger.population, params.rounds),
-        name=RELEASE,
-        round=round_number,
-        ledger=ledger,
-        key=key,
-        public_digest=public,
-    )
+    query = planned_query(
+        params, ledger.declaration, ledger.population, dim=weights.size, round_number=round_number
+    ).about(digest(weights), params.model_dump_json())
+
+    def updates(own: PrivateSamples) -> Iterable[Block]:
+        seed = derived_seed(params.seed, "round", round_number)
+        return client_updates(load_weights(model, weights), own.features, own.unit, params.local, seed=seed)
+
+    total, charged = answer(query, updates, samples, ledger, key)
     return total / plan.expected_units(ledger), charged
 
 

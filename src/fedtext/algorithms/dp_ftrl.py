@@ -17,18 +17,19 @@ model, as in DP-FedAvg.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float, Int, Int64
+from jaxtyping import Float, Int64
 
 from fedtext.federation.blocks import Block
 from fedtext.federation.communication import Exchange
-from fedtext.federation.correlated_sum import CorrelatedRound, PlannedRun, correlated_sum, planned_run
+from fedtext.federation.correlated_sum import CorrelatedRound, correlated_sum, planned_run
+from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import summed_stddev
-from fedtext.federation.private_samples import PrivateSamples, enrolled_units
-from fedtext.federation.secure_sum import digest
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.banded_factor import banded_factor
@@ -42,7 +43,6 @@ from fedtext.training.federated_averaging import client_updates, load_weights
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-RELEASE = "dp_ftrl.weighted_sums"
 Server = Mapping[str, np.ndarray]  # `weights` now, `released`: all rows so far
 
 
@@ -62,8 +62,10 @@ def restored(params: DpFtrl, saved: Mapping[str, np.ndarray]) -> Factorisation:
     return Factorisation(saved["weights"], float(saved["weight_step"]), workload, params.separation)
 
 
-def planned(params: DpFtrl, privacy: Privacy, population: int, factorisation: Factorisation, dim: int) -> PlannedRun:
-    """Noise, grid and price of the whole run, which is one Gaussian release.
+def planned_query(
+    params: DpFtrl, privacy: Privacy, population: int, factorisation: Factorisation, *, dim: int, round_number: int
+) -> Query:
+    """A round's question; all rounds of a run are one Gaussian release, charged once.
 
     A declared `privacy.noise_multiplier` is, as the papers print it, the deviation of one released sum over the clip
     norm; without one it is calibrated to the budget.
@@ -71,19 +73,13 @@ def planned(params: DpFtrl, privacy: Privacy, population: int, factorisation: Fa
     multiplier = planned_multiplier(privacy, population, releases=1)
     if privacy.noise_multiplier is not None:
         multiplier /= factorisation.sensitivity
-    return planned_run(
-        privacy,
-        population,
-        factorisation=factorisation,
-        dim=dim,
-        clip_norm=params.clip_norm,
-        noise_multiplier=multiplier,
-        name=RELEASE,
-    )
+    return Query("dp_ftrl.weighted_sums", round_number, dim, params.clip_norm, multiplier)
 
 
-def planned_ledger(population: int, params: DpFtrl, privacy: Privacy, factorisation: Factorisation) -> Ledger:
-    """An empty ledger for `population` units, before any of them trains.
+def planned_ledger(
+    population: int, params: DpFtrl, privacy: Privacy, factorisation: Factorisation, *, dim: int
+) -> Ledger:
+    """An empty ledger for `population` units, before any of them trains the model of `dim` weights.
 
     Raises:
         BudgetExceeded: the run would overdraw its budget.
@@ -94,7 +90,8 @@ def planned_ledger(population: int, params: DpFtrl, privacy: Privacy, factorisat
             f"dp_ftrl.separation is {params.separation} with {population} {privacy.unit}s: some rounds would have "
             f"none; lower it to at most {population}"
         )
-    return open_ledger(privacy, population, [planned(params, privacy, population, factorisation, dim=1).release])
+    query = planned_query(params, privacy, population, factorisation, dim=dim, round_number=1)
+    return open_ledger(privacy, population, [planned_run(query, factorisation, privacy, population).release])
 
 
 def released_rows(
@@ -116,22 +113,15 @@ def released_rows(
         ValueError: what `enrolled_units` or `correlated_sum` refuse.
     """
     weights = server["weights"]
+    query = planned_query(
+        params, ledger.declaration, ledger.population, factorisation, dim=weights.size, round_number=round_number
+    ).about(digest(weights))
 
-    def contributions(asked: Int[np.ndarray, " participant"]) -> Iterator[Block]:
-        own, seed = samples.of_units(asked), derived_seed(params.seed, "round", round_number)
+    def updates(own: PrivateSamples) -> Iterable[Block]:
+        seed = derived_seed(params.seed, "round", round_number)
         return client_updates(load_weights(model, weights), own.features, own.unit, params.local, seed=seed)
 
-    return correlated_sum(
-        contributions,
-        planned(params, ledger.declaration, ledger.population, factorisation, weights.size),
-        enrolled=enrolled_units(samples, ledger),
-        clip_norm=params.clip_norm,
-        round=round_number,
-        open_sums=open_sums,
-        ledger=ledger,
-        key=key,
-        public_digest=digest(weights),
-    )
+    return correlated_sum(query, factorisation, updates, samples, open_sums, ledger, key)
 
 
 def next_server(

@@ -34,6 +34,7 @@ from jaxtyping import Float, Int64
 from fedtext.evaluation.distribution import Pca, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEAN_GAP, MEDIAN_DISTANCE, MMD, stddev_of
 from fedtext.federation.blocks import Block
+from fedtext.federation.query import Parts
 from fedtext.params.conditions import PUBLIC_CONTROL, SYNTHETIC
 from fedtext.seeding import stream
 from fedtext.voting.ballots import client_mean_blocks
@@ -44,6 +45,11 @@ LINEAR, KERNEL, SPREAD, PRESENT = math.sqrt(0.36), math.sqrt(0.27), math.sqrt(0.
 BANDWIDTH = 1.0  # as `distribution.mmd_squared`
 DRAWS = 200  # of noise, for what it does to the Frechet distance
 Row = dict[str, float | int | None]
+
+
+def feature_width(dim: int, *, features: int, axes: int) -> int:
+    """Width of phi of embeddings of `dim` numbers."""
+    return _layout(dim, features, axes).dim
 
 
 @dataclass(frozen=True)
@@ -65,14 +71,16 @@ class FeatureMap:
     @property
     def parts(self) -> dict[str, slice]:
         """Where the blocks lie."""
-        dim, axes = self.plane.axes.shape[1], len(self.plane.axes)
-        ends = np.cumsum([0, dim, self.features, axes * (axes + 1) // 2]).tolist()
-        return {name: slice(*ends[i : i + 2]) for i, name in enumerate(("linear", "kernel", "spread"))}
+        return self._layout.places
 
     @property
     def dim(self) -> int:
         """Width of phi."""
-        return int(self.parts["spread"].stop) + 1
+        return self._layout.dim
+
+    @property
+    def _layout(self) -> Parts:
+        return _layout(self.plane.axes.shape[1], self.features, len(self.plane.axes))
 
     def __call__(self, embeddings: Float[np.ndarray, "text dim"]) -> Float[np.ndarray, "text feature"]:
         """Phi of each text, each row a function of its own embedding."""
@@ -172,6 +180,10 @@ def measured(
     """Rows of each round's candidates and of the sets, and the Frechet distance's floor."""
     sets = {SYNTHETIC.name: released.compare(synthetic), PUBLIC_CONTROL.name: released.compare(public)}
     return {t: released.compare(rows) for t, rows in rounds.items()}, sets, released.floor(public)
+
+
+def _layout(dim: int, features: int, axes: int) -> Parts:
+    return Parts.of(linear=dim, kernel=features, spread=axes * (axes + 1) // 2, present=1)
 
 
 def _triangle(z: Float[np.ndarray, "text axis"]) -> Float[np.ndarray, "text pair"]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int, Int64
+from jaxtyping import Int, Int64
 
-from fedtext.federation.blocks import Block
-from fedtext.federation.private_samples import PrivateSamples, enrolled_units
-from fedtext.federation.secure_sum import private_sum
+from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.query import Query
 from fedtext.federation.units import record_codes, unit_codes
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.ledger import Ledger, Release, open_ledger
-from fedtext.privacy.noise import NoiseKey
+from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.plan import planned_multiplier
 
 FEATURES = "evaluation.features"
@@ -25,8 +24,26 @@ def accuracy_release(algorithm: str) -> str:
     return f"evaluation.{algorithm}.accuracy"
 
 
-def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int, planned: Sequence[str]) -> Ledger:
-    """The test clients' own empty ledger, for releases of these names at one noise.
+@dataclass(frozen=True)
+class Asked:
+    """What test clients are asked in one release: a vector of `dim` numbers, clipped to `clip_norm`."""
+
+    name: str
+    dim: int
+    clip_norm: float
+
+    def query(self, declared: Privacy, test_units: int, releases: int) -> Query:
+        """As one of so many releases, all at one noise."""
+        noise = planned_multiplier(declared, test_units, releases)
+        return Query(self.name, 0, self.dim, self.clip_norm, noise)
+
+    def query_of(self, ledger: Ledger) -> Query:
+        """As one of the releases that the ledger was opened for."""
+        return self.query(ledger.declaration, ledger.population, len(ledger.planned or ()))
+
+
+def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int, asked: Sequence[Asked]) -> Ledger:
+    """The test clients' own empty ledger, for these releases at one noise.
 
     Raises:
         ValueError: there is no test client, or delta is too large for so few.
@@ -37,43 +54,13 @@ def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int,
             f"{test_units} test {privacy.unit}s are expected: raise partition.test_share or privacy.population, or "
             "measure without protection (evaluation.priced=false)"
         )
-    noise = planned_multiplier(declared, test_units, len(planned))
-    described = {"mechanism": "discrete Gaussian", "sensitivity": 1.0, "noise_stddev": noise, "unit": privacy.unit}
-    releases = [Release.model_validate({"name": name, "round": 0, **described}) for name in planned]
-    return open_ledger(declared, test_units, releases, part="test")
+    queries = [one.query(declared, test_units, len(asked)) for one in asked]
+    return opened_ledger(queries, declared, test_units, part="test")
 
 
 def unit_of_samples(ids: list[str], texts: list[str], privacy: Privacy) -> Int64[np.ndarray, " sample"]:
     """Code of the protected unit that each held-out sample belongs to."""
     return unit_codes(ids) if privacy.unit == "client" else record_codes(ids, texts)
-
-
-def noised_sum(
-    name: str,
-    blocks: Iterable[Block],
-    unit: Int[np.ndarray, " sample"],
-    *,
-    dim: int,
-    clip_norm: float,
-    ledger: Ledger,
-    key: NoiseKey,
-    public_digest: str,
-) -> tuple[Float[np.ndarray, " dim"], Ledger]:
-    """One planned release over all test units, those without text among them."""
-    nobody = np.zeros((len(unit), 0))
-    held = PrivateSamples(nobody, unit, np.zeros(len(unit), dtype=np.int64), np.unique(unit))
-    return private_sum(
-        blocks,
-        dim=dim,
-        asked=enrolled_units(held, ledger),
-        clip_norm=clip_norm,
-        noise_multiplier=next(plan.noise_multiplier for plan in ledger.planned or () if plan.name == name),
-        name=name,
-        round=0,
-        ledger=ledger,
-        key=key,
-        public_digest=public_digest,
-    )
 
 
 def samples_of_each(evaluation: Evaluation, test_units: int) -> int:

@@ -15,23 +15,23 @@ can be weighted and kept as well as messages can, and no party need see a sum. T
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int, Int64
+from jaxtyping import Float, Int64
 
-from fedtext.federation.blocks import Block
-from fedtext.federation.mechanism import PlannedSum, noise_widening, planned_sum
+from fedtext.federation.digest import digest
+from fedtext.federation.mechanism import PlannedSum, noise_widening, planned_release, planned_sum
+from fedtext.federation.messages import client_messages, receipt
 from fedtext.federation.participation import scheduled
-from fedtext.federation.secure_sum import client_messages, digest, receipt
+from fedtext.federation.private_samples import PrivateSamples, enrolled_units
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import BlocksOf
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.factorisation import Factorisation
 from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, refuse_inexact
-
-Contributions = Callable[[Int[np.ndarray, " participant"]], Iterable[Block]]
 
 
 @dataclass(frozen=True)
@@ -68,21 +68,12 @@ class PlannedRun:
         return (heaviest * largest + noise_bound(self.stddev_on_grid)).bit_length() + 1
 
 
-def planned_run(
-    declaration: Privacy,
-    population: int,
-    *,
-    factorisation: Factorisation,
-    dim: int,
-    clip_norm: float,
-    noise_multiplier: float,
-    name: str,
-) -> PlannedRun:
+def planned_run(query: Query, factorisation: Factorisation, declaration: Privacy, population: int) -> PlannedRun:
     """What the rounds of `correlated_sum` will do, and the one release that pays for all of them.
 
     All released rows together are one Gaussian: a client moves C X by at most `factorisation.sensitivity` times its
     largest contribution, however it and others react to what was released before (Denisov et al., NeurIPS 2022,
-    Theorem 2.1). `noise_multiplier` is the noise's deviation over that.
+    Theorem 2.1). `query.noise_multiplier` is the noise's deviation over that. Every round's query plans the same run.
 
     Raises:
         ValueError: sampling is declared (a schedule is kept instead, and amplifies nothing) or aggregation is local
@@ -90,69 +81,71 @@ def planned_run(
     """
     if declaration.sampling != "full" or declaration.aggregation == "local":
         raise ValueError(
-            f"{name}: privacy.sampling is {declaration.sampling}, privacy.aggregation {declaration.aggregation}; noise "
-            "correlated across rounds keeps a schedule of its own and weights sums: declare sampling full and "
+            f"{query.name}: privacy.sampling is {declaration.sampling}, privacy.aggregation {declaration.aggregation}; "
+            "noise correlated across rounds keeps a schedule of its own and weights sums: declare sampling full and "
             "aggregation secure or trusted"
         )
-    plain = planned_sum(
-        declaration, population, dim=dim, clip_norm=clip_norm, noise_multiplier=noise_multiplier, name=name, round=0
-    )
-    release = plain.release.model_copy(
-        update={
-            "sensitivity": plain.release.sensitivity * factorisation.sensitivity,
-            "noise_stddev": plain.release.noise_stddev * factorisation.sensitivity,
-            "rounds": factorisation.rounds,
-            "mechanism": f"{plain.release.mechanism}; {_described(factorisation)}",
-        }
-    )
+    plain = planned_sum(query, declaration, population)
+    release = planned_release(query, declaration, population, factorisation)
     step = plain.step * factorisation.weight_step
     stddev = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
     refuse_inexact(stddev)
     run = PlannedRun(factorisation, plain, release, stddev)
     if run.sum_bits > 64:
-        raise ValueError(f"{name}: a released row needs {run.sum_bits} bits, 64 are the most: add less noise")
+        raise ValueError(f"{query.name}: a released row needs {run.sum_bits} bits, 64 are the most: add less noise")
     return run
 
 
 def correlated_sum(
-    contributions: Contributions,
-    plan: PlannedRun,
-    *,
-    enrolled: Int[np.ndarray, " unit"],
-    clip_norm: float,
-    round: int,
+    query: Query,
+    factorisation: Factorisation,
+    blocks_of: BlocksOf,
+    samples: PrivateSamples,
     open_sums: Int64[np.ndarray, "open dim"],
     ledger: Ledger,
     key: NoiseKey,
-    public_digest: str,
 ) -> CorrelatedRound:
-    """Round `round` of a planned run: the rows that it completes, noised, and those that stay open.
+    """Round `query.round` of a planned run: the rows that it completes, noised, and those that stay open.
 
-    The mechanism itself draws whose turn it is among the `enrolled` codes (`scheduled`) and asks `contributions` for
-    the rows of these clients, so that none takes part more often than was priced; each is clipped here to `clip_norm`.
-    Round 1 charges the ledger for the whole run; later rounds ask for the ledger that paid. The same call gives the
-    same bytes.
+    The mechanism itself draws whose turn it is among the enrolled units (`scheduled`) and gives `blocks_of` their
+    samples, so that none takes part more often than was priced; each contribution is clipped here. Round 1 charges the
+    ledger for the whole run; later rounds ask for the ledger that paid. The same call gives the same bytes.
+
+    Args:
+        query: As `planned_run` planned it; its round counts from 1.
+        factorisation: Of the run.
+        blocks_of: What the units of given samples contribute, not yet clipped, at most one row a unit.
+        samples: What all units hold.
+        open_sums: What the round before left open; private.
+        ledger: What pays, or has paid.
+        key: The run's secret.
 
     Raises:
         BudgetExceeded: the ledger cannot pay; nothing has been read.
         ValueError: the ledger has not paid for this very run, the open sums are not those of the round before, a block
             is malformed, or a client answers that was not asked.
     """
-    factorisation, name = plan.factorisation, plan.release.name
+    plan, name, round = (
+        planned_run(query, factorisation, ledger.declaration, ledger.population),
+        query.name,
+        query.round,
+    )
     if not 1 <= round <= factorisation.rounds:
         raise ValueError(f"{name}: round {round} of a run of {factorisation.rounds} rounds")
     key.refuse_undeclared(ledger.declaration.noise_seed)
     charged = _paid(ledger, plan.release, round)
     held = (factorisation.start < round) & (factorisation.due >= round)
-    if open_sums.shape != (held.sum(), plan.messages.dim):
-        wanted = f"({held.sum()}, {plan.messages.dim})"
+    if open_sums.shape != (held.sum(), query.dim):
+        wanted = f"({held.sum()}, {query.dim})"
         raise ValueError(
             f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
         )
     current().admit(plan.release, ledger)
-    asked = scheduled(enrolled, separation=factorisation.separation, round=round, key=key)
-    stream = ("correlated", plan.release.model_dump_json(), str(plan.messages.dim), str(round), public_digest)
-    total = _total(client_messages(contributions(asked), plan.messages, clip_norm, key, stream), plan, asked)
+    asked = scheduled(enrolled_units(samples, ledger), separation=factorisation.separation, round=round, key=key)
+    stream = ("correlated", plan.release.stream_name(), str(query.dim), str(round), query.public_digest)
+    total = np.zeros(query.dim, dtype=np.int64)
+    for _, message in client_messages(blocks_of(samples.of_units(asked)), plan.messages, asked, key, stream):
+        total += message  # modulo 2^64
     counted = (factorisation.start <= round) & (factorisation.due >= round)
     rows = factorisation.weights[counted, round - 1, None] * total
     rows[held[counted]] += open_sums
@@ -173,33 +166,11 @@ def _paid(ledger: Ledger, release: Release, round: int) -> Ledger:
     return ledger
 
 
-def _total(
-    messages: Iterable[tuple[int, Int64[np.ndarray, " dim"]]], plan: PlannedRun, asked: Int[np.ndarray, " participant"]
-) -> Int64[np.ndarray, " dim"]:
-    """The sum of the messages, which is one modulo 2^64."""
-    waiting, total = set(asked.tolist()), np.zeros(plan.messages.dim, dtype=np.int64)
-    for unit, message in messages:
-        if unit not in waiting:
-            raise ValueError(f"{plan.release.name}: a client contributes that was not asked, or contributes twice")
-        waiting.remove(unit)
-        total += message
-    return total
-
-
 def _noised(
     rows: Int64[np.ndarray, "row dim"], plan: PlannedRun, key: NoiseKey, hidden: tuple[str, ...]
 ) -> Float[np.ndarray, "row dim"]:
-    """As in `private_sum`, the noise is bound to the very sums it hides."""
+    """As in `secure_sum.answer`, the noise is bound to the very sums it hides."""
     noise = discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=rows.size, stream=hidden).reshape(
         rows.shape
     )
     return np.asarray((rows + noise) * plan.step)
-
-
-def _described(factorisation: Factorisation) -> str:
-    """For the ledger; the digest of the weights makes two runs with different weights two releases."""
-    return (
-        f"correlated across {factorisation.rounds} rounds, of which a unit takes part in at most "
-        f"{factorisation.participations}, at least {factorisation.separation} apart (weights "
-        f"{digest(factorisation.weights)[:12]} of step {factorisation.weight_step:g})"
-    )

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from fedtext.federation.digest import digest
+from fedtext.federation.query import Query
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.ledger import Ledger, Release, most_units
+from fedtext.privacy.factorisation import Factorisation
+from fedtext.privacy.ledger import Ledger, Part, Release, most_units, open_ledger
 from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
+from fedtext.privacy.plan import priced_rate, priced_sampling
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 
 NEGLIGIBLE = 1e-9  # nats of epsilon: far below the digits that any report shows
@@ -18,14 +23,14 @@ _TERMS = 2**16  # of a bound's sum, added up one by one: a billion clients' woul
 
 @dataclass(frozen=True)
 class PlannedSum:
-    """One noisy sum. `release` is what the ledger will be charged; the rest is in grid points unless said otherwise.
+    """One noisy sum. `release` is what the ledger is charged; the rest is in grid points unless said otherwise.
 
     `step` is the grid's (units of the sum), `stddev_on_grid` the deviation of one draw of noise, `draws` how many are
     added (one, or one per client under local noise), `contributors` the most clients that may contribute.
     """
 
+    query: Query
     release: Release
-    dim: int
     step: float
     stddev_on_grid: float
     draws: int
@@ -50,56 +55,76 @@ class PlannedSum:
             )
 
 
-def planned_sum(
-    declaration: Privacy,
-    population: int,
-    *,
-    dim: int,
-    clip_norm: float,
-    noise_multiplier: float,
-    name: str,
-    round: int,
-) -> PlannedSum:
-    """What `private_sum` will do, and charge, with these arguments.
+def planned_sum(query: Query, declaration: Privacy, population: int) -> PlannedSum:
+    """What `fedtext.federation.secure_sum.answer` will do, and charge, for this query.
 
-    Sensitivity is the L2 norm one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
-    `noise_multiplier` times that, so the multiplier asked for is the multiplier kept. Under `secure` the noise drawn is
-    wider by 1 / sqrt(honest_fraction): what is priced is left when the other shares are missing. Under `local` the
-    server sees each message and who sent it, so a message is priced alone and client sampling amplifies nothing.
+    Under `secure` the noise drawn is wider by 1 / sqrt(honest_fraction): what is priced is left when the other shares
+    are missing.
 
     Raises:
-        ValueError: `noise_multiplier` is not positive and finite, or `clip_norm` or `dim` makes no grid.
+        ValueError: what `planned_release` refuses, or noise that cannot be drawn exactly.
     """
-    if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
-        raise ValueError(f"noise_multiplier {noise_multiplier} of {name}: it must be positive and finite")
-    local = declaration.aggregation == "local"
-    sampling = "full" if local else declaration.sampling
-    per_round = population if declaration.sampling == "full" else declaration.clients_per_round or population
-    widening = noise_widening(declaration)
-    step = grid_step(clip_norm, dim)
-    sensitivity = adjusted_sensitivity(clip_norm, step, dim)
-    release = Release(
-        name=name,
-        round=round,
-        mechanism=_described(declaration, step, widening),
-        sensitivity=sensitivity,
-        noise_stddev=noise_multiplier * sensitivity,
-        sampling=sampling,
-        rate=1.0 if sampling == "full" else per_round / population,
-        unit=declaration.unit,
-    )
-    stddev_on_grid = covering_stddev(release.noise_stddev / step * widening)
+    release, step = planned_release(query, declaration, population), grid_step(query.clip_norm, query.dim)
+    stddev_on_grid = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
     refuse_inexact(stddev_on_grid)
     if declaration.aggregation == "secure":
-        _refuse_coarse_shares(stddev_on_grid, population, dim, name)
+        _refuse_coarse_shares(stddev_on_grid, population, query.dim, query.name)
+    fixed = declaration.clients_per_round if declaration.sampling == "fixed_size" else None
     return PlannedSum(
+        query=query,
         release=release,
-        dim=dim,
         step=step,
         stddev_on_grid=stddev_on_grid,
-        draws=most_units(declaration, population) if local else 1,
-        contributors=per_round if declaration.sampling == "fixed_size" else most_units(declaration, population),
+        draws=most_units(declaration, population) if declaration.aggregation == "local" else 1,
+        contributors=fixed or most_units(declaration, population),
     )
+
+
+def planned_release(
+    query: Query, declaration: Privacy, population: int, correlation: Factorisation | None = None
+) -> Release:
+    """What the ledger is opened for and, once the query is asked, charged: the one place where a release is written.
+
+    Sensitivity is the L2 norm one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
+    `noise_multiplier` times that, so the multiplier asked for is the multiplier kept. Under `local` the server sees
+    each message and who sent it, so a message is priced alone and client sampling amplifies nothing. With a
+    `correlation` one release, of round 0, pays for all its rounds: a unit moves all weighted sums together by at most
+    `correlation.sensitivity` times its largest contribution.
+
+    Raises:
+        ValueError: `noise_multiplier` is not positive and finite, `clip_norm` or `dim` makes no grid, or more units are
+            to be asked than there are.
+    """
+    if not (query.noise_multiplier > 0 and math.isfinite(query.noise_multiplier)):
+        raise ValueError(f"noise_multiplier {query.noise_multiplier} of {query.name}: it must be positive and finite")
+    step = grid_step(query.clip_norm, query.dim)
+    sensitivity = adjusted_sensitivity(query.clip_norm, step, query.dim)
+    moved = 1.0 if correlation is None else correlation.sensitivity
+    words = _described(declaration, step)
+    return Release(
+        name=query.name,
+        round=query.round if correlation is None else 0,
+        mechanism=words if correlation is None else f"{words}; {_correlated(correlation)}",
+        sensitivity=sensitivity * moved,
+        noise_stddev=query.noise_multiplier * sensitivity * moved,
+        sampling=priced_sampling(declaration),
+        rate=priced_rate(declaration, population),
+        unit=declaration.unit,
+        rounds=1 if correlation is None else correlation.rounds,
+        non_negative=query.non_negative,
+        parties=query.parties,
+    )
+
+
+def opened_ledger(queries: Iterable[Query], declaration: Privacy, population: int, *, part: Part = "train") -> Ledger:
+    """An empty ledger for `population` units, after checking that the answers to these queries fit the budget.
+
+    Raises:
+        BudgetExceeded: they would overdraw it.
+        ValueError: a query that cannot be answered, or a declaration that means nothing for so many units.
+    """
+    planned = [planned_release(query, declaration, population) for query in queries]
+    return open_ledger(declaration, population, planned, part=part)
 
 
 def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
@@ -130,12 +155,22 @@ def summed_stddev(ledger: Ledger) -> float:
     return release.noise_stddev * noise_widening(declaration)
 
 
-def _described(declaration: Privacy, step: float, widening: float) -> str:
+def _described(declaration: Privacy, step: float) -> str:
     """The mechanism in words, for the ledger and the privacy report."""
+    widening = noise_widening(declaration)
     words = f"exact discrete Gaussian, {declaration.aggregation} aggregation, grid step 2^{math.frexp(step)[1] - 1}"
     if widening > 1:
         words += f", noise {widening:.4g} times wider for an honest fraction of {declaration.honest_fraction}"
     return words
+
+
+def _correlated(factorisation: Factorisation) -> str:
+    """For the ledger; the digest of the weights makes two runs with different weights two releases."""
+    return (
+        f"correlated across {factorisation.rounds} rounds, of which a unit takes part in at most "
+        f"{factorisation.participations}, at least {factorisation.separation} apart (weights "
+        f"{digest(factorisation.weights)[:12]} of step {factorisation.weight_step:g})"
+    )
 
 
 def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Int, Int64, Shaped
 
 from fedtext.federation.participation import participants
+from fedtext.federation.query import Query
 from fedtext.federation.units import silent_codes
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
@@ -43,6 +44,13 @@ class PrivateSamples:
         label = class_index(embeddings["label"], classes)
         return cls(embeddings["features"], embeddings[unit], label, enrolled)
 
+    @classmethod
+    def of_one_class(
+        cls, features: Shaped[np.ndarray, "sample dim"], unit: Int[np.ndarray, " sample"]
+    ) -> PrivateSamples:
+        """Samples without a class; of the units, those that hold one are known to be enrolled."""
+        return cls(features, unit, np.zeros(len(unit), dtype=np.int64), np.unique(unit))
+
     def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
         """The samples of the chosen units only."""
         return self._kept(np.isin(self.unit, chosen))
@@ -73,13 +81,12 @@ def class_index(codes: Int[np.ndarray, " sample"], classes: Sequence[str]) -> In
     return index
 
 
-def asked_units(
-    samples: PrivateSamples, ledger: Ledger, key: NoiseKey, *, name: str, round: int, settings: str, public_digest: str
-) -> Int64[np.ndarray, " asked"]:
+def asked_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Query) -> Int64[np.ndarray, " asked"]:
     """Codes of the units that take part in a release, drawn among all that are enrolled.
 
-    The run's secret and a unit's own code draw it, anew for every release: another name, round or declaration, other
-    `settings` (what the units are told to compute) or other public inputs give an independent draw.
+    The run's secret and a unit's own code draw it, anew for every release: another name, round or declaration, or
+    other words in `query.draw` (what the units are told to compute, and of which public inputs), give an independent
+    draw.
 
     Raises:
         ValueError: what `enrolled_units` refuses.
@@ -90,7 +97,7 @@ def asked_units(
         clients_per_round=ledger.declaration.clients_per_round,
         population=ledger.population,
         key=key,
-        stream=(name, str(round), ledger.declaration.model_dump_json(), settings, public_digest),
+        stream=(query.name, str(query.round), ledger.declaration.model_dump_json(), *query.draw),
     )
 
 

@@ -16,141 +16,89 @@ their difference would otherwise cancel.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int, Int64, Shaped
+from jaxtyping import Float, Int64
 
 from fedtext.federation.blocks import Block
+from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import PlannedSum, planned_sum
-from fedtext.privacy.clipping import clip_rows
+from fedtext.federation.messages import client_messages, receipt
+from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.query import Query
 from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey, discrete_gaussian, keyed_bytes
-from fedtext.privacy.quantisation import randomly_rounded
+from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 
-_CELLS = 2**18  # coordinates that are clipped and rounded in one go
-
-
-def digest(*arrays: Shaped[np.ndarray, " ..."]) -> str:
-    """SHA-256 over shape, type and bytes of each array, in order."""
-    state = hashlib.sha256()
-    for array in arrays:
-        state.update(f"{array.shape} {array.dtype.str};".encode())
-        state.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)  # no copy: embeddings are large
-    return state.hexdigest()
+BlocksOf = Callable[[PrivateSamples], Iterable[Block]]
 
 
-def private_sum(
-    blocks: Iterable[Block],
-    *,
-    dim: int,
-    asked: Int[np.ndarray, " unit"],
-    clip_norm: float,
-    noise_multiplier: float,
-    name: str,
-    round: int,
+class Answer(NamedTuple):
+    """The noised sum, a multiple of the grid's step in every coordinate, and the ledger that paid for it."""
+
+    sum: Float[np.ndarray, " dim"]
+    ledger: Ledger
+
+
+def answer(
+    query: Query,
+    blocks_of: BlocksOf,
+    samples: PrivateSamples,
     ledger: Ledger,
     key: NoiseKey,
-    public_digest: str,
+    *,
     modulus_bits: int = 64,
-) -> tuple[Float[np.ndarray, " dim"], Ledger]:
-    """Noisy sum over clients of their contributions, each clipped here to `clip_norm`, and the ledger that paid for it.
+) -> Answer:
+    """The noised sum of what the asked units answer, each clipped here, and the ledger that paid for it.
 
-    A block has the rows of some clients, as many as it likes; memory holds one block and `dim` integers. Plan, budget
-    and gate are asked before the first block is read. The same call gives the same bytes, however the clients are cut
-    into blocks and ordered; other sums, or the same name with other parameters or public inputs, give independent
-    noise. Every value returned is a multiple of the grid's step. Of the clients `asked` (their codes) those that have
-    nothing to say need no row: they send zeros, and under `local` their noise, for who is silent must not show. So does
-    whose row holds NaN or an infinity: whether a release happens must not be one client's say. Nobody asked (an empty
-    Poisson draw) gives pure noise, or zeros under `local`, where nobody is there to add any.
+    Plan, budget and gate are asked before a private value is read. Then the units are drawn as the ledger declares,
+    and `blocks_of` is given the samples of those that were drawn, to say what they send: blocks of rows, as many
+    units in each as it likes; memory holds one block and `query.dim` integers. The same call gives the same bytes,
+    however units are cut into blocks and ordered; other sums, or the same name with other parameters or public inputs,
+    give independent noise. A unit that has nothing to say needs no row: it sends zeros, and under `local` its noise,
+    for who is silent must not show. So does whose row holds NaN or an infinity: whether a release happens must not be
+    one client's say. Nobody drawn (an empty Poisson draw) gives pure noise, or zeros under `local`, where nobody is
+    there to add any.
 
     Args:
-        blocks: What the clients contribute.
-        dim: Width of a contribution.
-        asked: Codes of all clients that are asked, silent ones among them.
-        clip_norm: Largest L2 norm of a contribution.
-        noise_multiplier: Deviation of the noise over the sensitivity.
-        name: The release's, for ledger and streams.
-        round: The release's.
+        query: What is asked, as it was planned (`fedtext.federation.mechanism.opened_ledger`).
+        blocks_of: What the units of given samples contribute, not yet clipped, at most one row a unit.
+        samples: What all units hold.
         ledger: What pays.
         key: The run's secret.
-        public_digest: Digest of the public inputs that contributions are made with (candidates, weights).
         modulus_bits: Sums are taken modulo 2^modulus_bits.
 
     Raises:
         BudgetExceeded: ledger or gate refuse; nothing has been read.
-        ValueError: the sum could wrap around modulo 2^modulus_bits (nothing has been read), a block is not `dim` wide,
-            the key is not of the declared source, a client contributes that was not asked or twice, or more are asked
-            than were priced.
+        ValueError: the sum could wrap around modulo 2^modulus_bits or the key is not of the declared source (nothing
+            has been read), samples are of units that the ledger was not opened for, a block is not `query.dim` wide, or
+            a unit contributes that was not asked, or twice.
     """
-    plan = planned_sum(
-        ledger.declaration,
-        ledger.population,
-        dim=dim,
-        clip_norm=clip_norm,
-        noise_multiplier=noise_multiplier,
-        name=name,
-        round=round,
-    )
+    plan = planned_sum(query, ledger.declaration, ledger.population)
     plan.refuse_wrap(modulus_bits)
     key.refuse_undeclared(ledger.declaration.noise_seed)
-    if len(asked) > plan.contributors:
-        raise ValueError(f"{name}: {len(asked)} clients are asked, {plan.contributors} were accounted for")
     charged = ledger.charge(plan.release)
     current().admit(plan.release, ledger)
-    stream = (plan.release.model_dump_json(), str(dim), public_digest)
+    asked = asked_units(samples, ledger, key, query)
+    stream = (plan.release.stream_name(), str(query.dim), query.public_digest)
     local = ledger.declaration.aggregation == "local"
-    waiting, total = set(asked.tolist()), np.zeros(dim, dtype=np.int64)
-    for unit, message in client_messages(blocks, plan, clip_norm, key, stream):
-        if unit not in waiting:
-            raise ValueError(f"{name}: a client contributes that was not asked, or contributes twice")
-        waiting.remove(unit)
+    total = np.zeros(query.dim, dtype=np.int64)
+    for unit, message in client_messages(blocks_of(samples.of_units(asked)), plan, asked, key, stream):
         total += message  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
         if local:
             total += _noise(plan, key, ("client", str(unit), *stream, digest(message)))
-    if local:
-        silent = digest(np.zeros(dim, dtype=np.int64))
-        for unit in sorted(waiting):
-            total += _noise(plan, key, ("client", str(unit), *stream, silent))
     hidden = (*stream, digest(total))
-    current().confirm(plan.release, round, receipt(key, hidden))
+    current().confirm(plan.release, query.round, receipt(key, hidden))
     if not local:
         total += _noise(plan, key, hidden)
-    return _centred(total, modulus_bits) * plan.step, charged
-
-
-def client_messages(
-    blocks: Iterable[Block], plan: PlannedSum, clip_norm: float, key: NoiseKey, stream: tuple[str, ...]
-) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
-    """What each client would send, with its code: clipped, and rounded to the grid by coins of its own."""
-    for block in blocks:
-        if block.rows.ndim != 2 or block.rows.shape != (len(block.unit), plan.dim):
-            raise ValueError(
-                f"{plan.release.name}: a block of shape {block.rows.shape} of {len(block.unit)} clients; rows of "
-                f"{plan.dim} numbers were declared"
-            )
-        rows = max(1, _CELLS // plan.dim)  # a few at a time: working memory in the cache, whatever a block's size
-        for first in range(0, len(block.rows), rows):
-            clipped = clip_rows(block.rows[first : first + rows], clip_norm)
-            for unit, row in zip(block.unit[first : first + rows].tolist(), clipped, strict=True):
-                yield unit, randomly_rounded(row[None], plan.step, _coins(key, (*stream, str(unit))))[0]
-
-
-def receipt(key: NoiseKey, stream: tuple[str, ...]) -> str:
-    """A name for what leaves, the same for the same noised sum; without the key it says nothing about it."""
-    return keyed_bytes(key, 16, ("receipt", *stream)).hex()
-
-
-def _coins(key: NoiseKey, stream: tuple[str, ...]) -> np.random.Generator:
-    """Stands for a client's own coin tosses."""
-    return np.random.Generator(np.random.SFC64(int.from_bytes(keyed_bytes(key, 16, ("rounding", *stream)), "big")))
+    return Answer(_centred(total, modulus_bits) * plan.step, charged)
 
 
 def _noise(plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]) -> Int64[np.ndarray, " dim"]:
     """One draw of the planned noise."""
-    return discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=plan.dim, stream=stream)
+    return discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=plan.query.dim, stream=stream)
 
 
 def _centred(total: Int64[np.ndarray, " dim"], bits: int) -> Int64[np.ndarray, " dim"]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fedtext.params.privacy import Privacy
+from fedtext.params.privacy import Privacy, Sampling
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.ledger import Ledger, Release, open_ledger
+from fedtext.privacy.ledger import Ledger
 
 
 def sampling_rate(privacy: Privacy, population: int) -> float:
@@ -23,6 +23,16 @@ def sampling_rate(privacy: Privacy, population: int) -> float:
     return privacy.clients_per_round / population
 
 
+def priced_sampling(privacy: Privacy) -> Sampling:
+    """The draw that may be priced: under local noise the server sees who answers, so the draw of units hides nobody."""
+    return "full" if privacy.aggregation == "local" else privacy.sampling
+
+
+def priced_rate(privacy: Privacy, population: int) -> float:
+    """The rate that goes with `priced_sampling`."""
+    return 1.0 if privacy.aggregation == "local" else sampling_rate(privacy, population)
+
+
 def expected_units(ledger: Ledger) -> float:
     """How many units a release is expected to hear of, which is public."""
     return ledger.population * sampling_rate(ledger.declaration, ledger.population)
@@ -37,42 +47,14 @@ def planned_multiplier(privacy: Privacy, population: int, releases: int) -> floa
     """Noise multiplier of each of `releases` releases: the declared one, or the smallest that keeps the epsilon."""
     if privacy.noise_multiplier is not None:
         return privacy.noise_multiplier
-    watched = privacy.aggregation == "local"  # the server sees who answers, so the draw of units hides nobody
     return noise_multiplier(
         epsilon=privacy.epsilon,
         delta=privacy.delta,
         rounds=releases,
         adjacency=privacy.adjacency,
-        sampling="full" if watched else privacy.sampling,
-        rate=1.0 if watched else sampling_rate(privacy, population),
+        sampling=priced_sampling(privacy),
+        rate=priced_rate(privacy, population),
     )
-
-
-def planned_ledger(
-    privacy: Privacy, population: int, *, name: str, releases: int, first_round: int = 1, clip_norm: float = 1.0
-) -> Ledger:
-    """An empty ledger for `population` units, after checking that `releases` releases called `name` fit the budget.
-
-    Raises:
-        BudgetExceeded: they would overdraw it.
-        ValueError: the declaration means nothing for so many units.
-    """
-    noise = planned_multiplier(privacy, population, releases)
-    watched = privacy.aggregation == "local"  # as in planned_multiplier
-    planned = [
-        Release(
-            name=name,
-            round=first_round + t,
-            mechanism="discrete Gaussian",
-            sensitivity=clip_norm,
-            noise_stddev=noise * clip_norm,
-            sampling="full" if watched else privacy.sampling,
-            rate=1.0 if watched else sampling_rate(privacy, population),
-            unit=privacy.unit,
-        )
-        for t in range(releases)
-    ]
-    return open_ledger(privacy, population, planned)
 
 
 def refuse_other_holder(privacy: Privacy, *, parameter: str, value: str, central: str, federated: str) -> None:

@@ -15,8 +15,9 @@ import numpy as np
 from jaxtyping import Int
 
 from fedtext.evaluation.distribution import Bias
-from fedtext.evaluation.measures.distances import DISTANCES, FID, MEDIAN_DISTANCE
-from fedtext.evaluation.measures.known import in_document
+from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
+from fedtext.evaluation.measures.known import MEASURES, in_document
+from fedtext.evaluation.measures.measure import Distance
 from fedtext.params.conditions import CONDITIONS, Role
 from fedtext.reporting.figure_style import CONTROL, INK, MUTED, PRIVATE, PUBLIC, SYNTHETIC, WARNING, note, styled
 from fedtext.reporting.wording import count, share, spent
@@ -30,7 +31,7 @@ TOKEN_EDGES = (0, 64, 128, 256, 512, 1024, 2048, 4096)
 MOST_LABELS = 12  # bars that still have room for their number
 COLOURS = {Role.START: PUBLIC, Role.CONTROL: CONTROL, Role.JUDGED: SYNTHETIC, Role.CEILING: PRIVATE}
 CURVES = {
-    **{each.name: each.curve for each in DISTANCES if each.curve},
+    **{each.name: each.curve for each in MEASURES if isinstance(each, Distance) and each.curve},
     "released_score": "released score (all that may steer)",
 }
 

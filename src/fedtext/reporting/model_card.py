@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from fedtext.evaluation.measures.next_token_accuracy import top
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.params.training import Recipe
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-HELD_OUT_SAMPLES = 1500
+HELD_OUT_SAMPLES, RANKS = 1500, (1, 3, 5)
 
 
 def model_card(
@@ -26,7 +27,8 @@ def model_card(
 ) -> str:
     """Markdown card of `model`, trained on `tokens` tokens, with its accuracy on `held_out` samples of `length` tokens."""
     model.eval()
-    accuracy = next_token_accuracy(model, tokenizer, held_out[:HELD_OUT_SAMPLES], length=length, top=(1, 3, 5))
+    accuracy = next_token_accuracy(model, tokenizer, held_out[:HELD_OUT_SAMPLES], length=length, top=RANKS)
+    reached = ", ".join(f"{each.column} {each.shown(accuracy[each.name])}" for each in map(top, RANKS))
     last = history[-1] if history else {"step": 0, "loss": float("nan")}
     shape = recipe.shape
     return f"""# fedtext {name}
@@ -44,7 +46,7 @@ A Llama-architecture language model of {model.num_parameters() / 1e6:.2f}M param
 | seeds | weights and order {recipe.seed}, rows {recipe.data_seed} |
 | last training loss | {last["loss"]:.3f} nats a token |
 | held-out samples of public text | {accuracy["tokens"]:,} tokens, cross-entropy {accuracy["cross_entropy"]:.3f} nats |
-| held-out next-token accuracy | top 1 {accuracy["top_1"]:.1%}, top 3 {accuracy["top_3"]:.1%}, top 5 {accuracy["top_5"]:.1%} |
+| held-out next-token accuracy | {reached} |
 
 Made again by `kedro run --pipelines pretrain`; the recipe is `conf/base/parameters_pretrain.yml`.
 """

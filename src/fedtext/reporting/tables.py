@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
-from fedtext.evaluation.measures.distances import DISTANCES, FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
+from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
 from fedtext.evaluation.measures.known import MEASURES, in_document, of_kind
 from fedtext.evaluation.measures.measure import ABSENT, Distance, OfTexts
 from fedtext.evaluation.published_metric import PREFIX
@@ -96,7 +96,7 @@ def distance_table(distribution: Mapping[str, Any]) -> str:
         [CONDITIONS[name].label, count(found["texts"]), *[_distance(each, found, error) for each in taken]]
         for name, found in sets.items()
     ]
-    what, texts, floors = _floor(distribution)
+    what, texts, floors = _floor(distribution, taken)
     rows.append([what, texts, *[floors.get(each.name, ABSENT) for each in taken]])
     means = "by sentence embeddings" if bias else "from noised mean features"
     return table(
@@ -111,10 +111,11 @@ def _distance(each: Distance, found: Mapping[str, Any], error: float | None) -> 
     """A distance with the deviation of its noise, or with as many digits as its error supports."""
     if (noise := found.get(stddev_of(each))) is not None:
         return f"{found[each.name]:.3f} ± {noise:.3f}"
-    return rounded(found[each.name], error if each.rough else None, each.decimals)
+    value = found.get(each.name)
+    return rounded(value, error, each.decimals) if each.rough and value is not None else each.shown(value)
 
 
-def _floor(distribution: Mapping[str, Any]) -> tuple[str, str, dict[str, str]]:
+def _floor(distribution: Mapping[str, Any], taken: Sequence[Distance]) -> tuple[str, str, dict[str, str]]:
     """The last row: what it is of, its texts, and the distances that are known of it."""
     if bias := distribution["bias"]:
         least, own = rounded(bias["mean"], bias["stddev"]), distribution["held_out_distance"]
@@ -122,7 +123,7 @@ def _floor(distribution: Mapping[str, Any]) -> tuple[str, str, dict[str, str]]:
         return "held-out text against itself", f"2 × {count(bias['size'])}", floors
     noise = distribution["floor"]
     noised = {key for row in distribution["sets"].values() for key in row}
-    unbiased = {each.name: "0" for each in DISTANCES if stddev_of(each) in noised}
+    unbiased = {each.name: "0" for each in taken if stddev_of(each) in noised}
     axes = f"{noise['mean']:.3f} ± {noise['stddev']:.3f}"
     return "noise alone", ABSENT, {**unbiased, FRECHET_MAIN_AXES.name: axes}
 

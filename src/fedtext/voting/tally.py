@@ -1,20 +1,24 @@
-"""The tally of a vote: the asked units' ballots on all candidates, class by class, in one noised sum.
+"""The tally of a vote: the asked units' ballots on all candidates, class by class and part by part, in one noised sum.
 
 In conditional generation a sample votes on candidates of its own class only, but a unit's ballot is ONE vector over
 the candidates of all classes, clipped once, as a whole, by the mechanism: how many samples a unit or a class has is
-read nowhere else.
+read nowhere else. So with the parts of a ballot, as near and far votes: they are one vector under one clip.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from fedtext.federation.blocks import Block
-from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.federation.secure_sum import digest, private_sum
+from fedtext.federation.digest import digest
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Parts, Query
+from fedtext.federation.secure_sum import answer
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 
@@ -25,63 +29,74 @@ Ballots = Iterator[Float[np.ndarray, "unit candidate"]]
 Cast = Callable[[Embeddings, Int[np.ndarray, " sample"], int, Embeddings], Ballots]
 
 
-def noised_tally(
-    samples: PrivateSamples,
-    candidate_embeddings: Float[np.ndarray, "candidate dim"],
-    candidate_label: Int[np.ndarray, " candidate"],
-    cast: Cast,
-    *,
-    voted_on: Bool[np.ndarray, " candidate"],
-    clip_norm: float,
-    noise_multiplier: float,
-    name: str,
-    round: int,
-    settings: str,
-    ledger: Ledger,
-    key: NoiseKey,
-) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
-    """Noised sum over the asked units of their ballots, each clipped to `clip_norm`, and the ledger that paid for it.
+@dataclass(frozen=True)
+class Candidates:
+    """What is voted on: unit embeddings, the class of each, and which of them a vote can fall on at all."""
 
-    `cast(features, unit, units, candidates)` gives the ballots of one class, unclipped, in blocks of units that do not
-    depend on the class. A candidate that is not `voted_on` gets no vote, only noise. `settings` tell this vote from
-    others on the same candidates: they name the draw of who is asked.
+    embeddings: Float[np.ndarray, "candidate dim"]
+    label: Int[np.ndarray, " candidate"]
+    voted_on: Bool[np.ndarray, " candidate"]
+
+    @property
+    def public_digest(self) -> str:
+        """Of what a ballot is made with."""
+        return digest(self.embeddings, self.label)
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """What a unit says of candidates: in each named part one number a candidate, and one clip for all parts together.
+
+    A part is cast as `cast(features, unit, units, candidates)`: the ballots of one class, unclipped, in blocks of units
+    that depend neither on the class nor on the part. `settings` are what units are told beside the candidates: they
+    name the draw of who is asked.
+    """
+
+    parts: Mapping[str, Cast]
+    settings: str
+
+    def layout(self, candidates: int) -> Parts:
+        """Where the parts lie in a joint ballot on so many candidates: it is as wide as all of them together."""
+        return Parts(dict.fromkeys(self.parts, candidates))
+
+
+class Tally(NamedTuple):
+    """The noised scores of the candidates, part by part, and the ledger that paid for them."""
+
+    scores: dict[str, Float[np.ndarray, " candidate"]]
+    ledger: Ledger
+
+
+def noised_tally(
+    query: Query, ballot: Ballot, candidates: Candidates, samples: PrivateSamples, ledger: Ledger, key: NoiseKey
+) -> Tally:
+    """Noised sum over the asked units of their ballots, and the ledger that paid for it.
+
+    The query is asked about these candidates, as wide as the ballot on them: a round that generated fewer than were
+    planned has fewer coordinates, at the planned price. A candidate that is not voted on gets no vote, only noise.
 
     Raises:
         BudgetExceeded: the ledger cannot pay; nothing has been read.
     """
-    public = digest(candidate_embeddings, candidate_label)
-    asked = asked_units(samples, ledger, key, name=name, round=round, settings=settings, public_digest=public)
-    return private_sum(
-        joint_ballots(samples.of_units(asked), candidate_embeddings, candidate_label, cast, voted_on),
-        dim=len(candidate_embeddings),
-        asked=asked,
-        clip_norm=clip_norm,
-        noise_multiplier=noise_multiplier,
-        name=name,
-        round=round,
-        ledger=ledger,
-        key=key,
-        public_digest=public,
-    )
+    layout = ballot.layout(len(candidates.label))
+    asked = replace(query, dim=layout.dim).about(candidates.public_digest, ballot.settings)
+    total, charged = answer(asked, lambda held: joint_ballots(held, candidates, ballot), samples, ledger, key)
+    return Tally(layout.read(total), charged)
 
 
-def joint_ballots(
-    samples: PrivateSamples,
-    candidates: Float[np.ndarray, "candidate dim"],
-    candidate_label: Int[np.ndarray, " candidate"],
-    cast: Cast,
-    voted_on: Bool[np.ndarray, " candidate"],
-) -> Iterator[Block]:
-    """Blocks of ballots over all candidates, not yet clipped; units without samples send nothing."""
-    present = np.unique(samples.unit)
+def joint_ballots(samples: PrivateSamples, candidates: Candidates, ballot: Ballot) -> Iterator[Block]:
+    """Blocks of ballots, all parts over all candidates, not yet clipped; units without samples send nothing."""
+    present, layout = np.unique(samples.unit), ballot.layout(len(candidates.label))
     columns, ballots = [], []
-    for c in np.unique(candidate_label[voted_on]):
-        held, own = samples.of_class(int(c)), np.flatnonzero((candidate_label == c) & voted_on)
-        columns.append(own)
-        ballots.append(cast(held.features, np.searchsorted(present, held.unit), len(present), candidates[own]))
+    for name, cast in ballot.parts.items():
+        for c in np.unique(candidates.label[candidates.voted_on]):
+            held, own = samples.of_class(int(c)), np.flatnonzero((candidates.label == c) & candidates.voted_on)
+            columns.append(layout.places[name].start + own)
+            unit = np.searchsorted(present, held.unit)
+            ballots.append(cast(held.features, unit, len(present), candidates.embeddings[own]))
     first = 0
     for blocks in zip(*ballots, strict=True):
-        joint = np.zeros((len(blocks[0]), len(candidates)))
+        joint = np.zeros((len(blocks[0]), layout.dim))
         for own, block in zip(columns, blocks, strict=True):
             joint[:, own] = block
         yield Block(present[first : first + len(joint)], joint)

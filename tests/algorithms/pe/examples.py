@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from fedtext.algorithms.pe.budget import planned_query
+from fedtext.federation.query import Query
 from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
@@ -23,6 +25,11 @@ def ledger(population: int, **declared: Any) -> Ledger:
     """A curator's, for next to no noise cannot be cut into shares."""
     settings = {"epsilon": 1e15, "delta": 1e-6, "noise_seed": 0, "aggregation": "trusted", **declared}
     return Ledger(declaration=Privacy(**settings), population=population)
+
+
+def asked(parameters: Pe, noise: float, round_number: int = 1) -> Query:
+    """The round's question at a noise of one's own."""
+    return planned_query(parameters, Privacy(epsilon=1.0, delta=1e-6, noise_multiplier=noise), 1, round_number)
 
 
 def table(texts: list[str], labels: list[str | None] | None = None, **more: Any) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.algorithms.pe.budget import multiplier, planned_ledger
+from fedtext.algorithms.pe.budget import planned_ledger, planned_query
 from fedtext.algorithms.pe.cost import communication
 from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.federation.mechanism import summed_stddev
@@ -15,7 +15,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded
 from fedtext.privacy.noise import new_noise_key
-from tests.algorithms.pe.examples import evolution, ledger
+from tests.algorithms.pe.examples import asked, evolution, ledger
 from tests.algorithms.popri.examples import samples, unit_rows
 
 
@@ -25,9 +25,18 @@ def privacy(**changes: Any) -> Privacy:
 
 def test_noise_is_calibrated_to_one_histogram_a_round_whatever_the_clip() -> None:
     for clip_norm in (1.0, 8.0):
-        asked = multiplier(evolution(clip_norm=clip_norm), privacy(), 500)
-        assert asked == noise_multiplier(epsilon=1.0, delta=1e-5, rounds=3)
+        query = planned_query(evolution(clip_norm=clip_norm), privacy(), 500, 1)
+        assert query.noise_multiplier == noise_multiplier(epsilon=1.0, delta=1e-5, rounds=3)
         assert not planned_ledger(500, evolution(clip_norm=clip_norm), privacy()).releases
+
+
+def test_what_is_charged_is_what_the_ledger_was_opened_for() -> None:
+    held, texts, label = samples(1, clients=36), unit_rows(2, 12), np.zeros(12, dtype=np.int64)
+    book = planned_ledger(36, evolution(clip_norm=3.0), privacy(noise_seed=0))
+    for t in (1, 2, 3):
+        query = planned_query(evolution(clip_norm=3.0), book.declaration, 36, t)
+        _, book = noised_histogram(query, held, texts, label, evolution(clip_norm=3.0), book, new_noise_key(0))
+    assert book.releases == book.planned
 
 
 def test_a_plan_that_overdraws_is_refused_before_anything_is_read() -> None:
@@ -71,9 +80,8 @@ def test_the_threshold_knows_the_noise_that_is_in_a_cell(declared: dict[str, Any
     held, texts, label = samples(1, clients=36), unit_rows(2, 300), np.zeros(300, dtype=np.int64)
     drawn = []
     for key in map(new_noise_key, range(4)):
-        scores, charged = noised_histogram(
-            held, texts, label, evolution(), ledger(len(held.enrolled), **declared), key, 50.0, 1
-        )
+        opened = ledger(len(held.enrolled), **declared)
+        scores, charged = noised_histogram(asked(evolution(), 50.0), held, texts, label, evolution(), opened, key)
         drawn.append(scores)
     assert np.std(drawn) == pytest.approx(summed_stddev(charged), rel=0.08)
 

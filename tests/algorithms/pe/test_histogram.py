@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fedtext.algorithms.pe.histogram import noised_histogram
-from fedtext.federation import secure_sum
+from fedtext.federation import messages
+from fedtext.federation.digest import digest
 from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.federation.secure_sum import digest
 from fedtext.params.pe import Pe
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.voting.ballots import nearest_histogram_blocks
-from fedtext.voting.tally import UNCLIPPED, joint_ballots
-from tests.algorithms.pe.examples import KEY, QUIET, evolution, ledger
+from fedtext.voting.tally import UNCLIPPED, Ballot, Candidates, joint_ballots
+from tests.algorithms.pe.examples import KEY, QUIET, asked, evolution, ledger
 from tests.algorithms.popri.examples import samples, unit_rows, without
 
 GRID = 3e-3
@@ -27,8 +27,8 @@ GRID = 3e-3
 
 def ballots(held: PrivateSamples, texts: np.ndarray, label: np.ndarray) -> np.ndarray:
     """What the units hand to the mechanism."""
-    cast = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
-    blocks = joint_ballots(held, texts, label, cast, np.ones(len(texts), dtype=bool))
+    ballot = Ballot({"votes": partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)}, settings="")
+    blocks = joint_ballots(held, Candidates(texts, label, np.ones(len(texts), dtype=bool)), ballot)
     return np.concatenate([np.zeros((0, len(texts))), *(block.rows for block in blocks)])
 
 
@@ -36,7 +36,9 @@ def votes(
     held: PrivateSamples, texts: np.ndarray, parameters: Pe, noise: float = QUIET, key: NoiseKey = KEY
 ) -> np.ndarray:
     label = np.zeros(len(texts), dtype=np.int64)
-    return noised_histogram(held, texts, label, parameters, ledger(len(held.enrolled)), key, noise, 1)[0]
+    return noised_histogram(
+        asked(parameters, noise, 1), held, texts, label, parameters, ledger(len(held.enrolled)), key
+    )[0]
 
 
 @pytest.mark.parametrize("unit", ["client", "record"])
@@ -68,7 +70,7 @@ def test_the_mechanism_itself_enforces_the_clip(monkeypatch: pytest.MonkeyPatch)
     for clip_norm in (0.5, 1.0, 7.0):
         heard = votes(greedy, texts, evolution(clip_norm=clip_norm))
         assert np.linalg.norm(heard) == pytest.approx(clip_norm, abs=2 * GRID * clip_norm)
-    monkeypatch.setattr(secure_sum, "clip_rows", lambda rows, clip_norm: rows)
+    monkeypatch.setattr(messages, "clip_rows", lambda rows, clip_norm: rows)
     assert np.linalg.norm(votes(greedy, texts, evolution())) > 900
 
 
@@ -87,7 +89,9 @@ def test_the_noise_has_the_stated_deviation_and_no_other(clip_norm: float) -> No
     label = np.zeros(400, dtype=np.int64)
     drawn = []
     for key in map(new_noise_key, range(40)):
-        scores, charged = noised_histogram(held, texts, label, parameters, ledger(len(held.enrolled)), key, noise, 1)
+        scores, charged = noised_histogram(
+            asked(parameters, noise, 1), held, texts, label, parameters, ledger(len(held.enrolled)), key
+        )
         drawn.append(scores - truth)
     stddev = charged.releases[0].noise_stddev
     assert stddev == pytest.approx(noise * clip_norm, rel=2e-3)
@@ -111,14 +115,16 @@ def audited_right(clients: int = 600) -> int:
 def test_the_audit_passes_with_the_clip_and_fails_without(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each guess at multiplier 2 is right with probability at most Phi(1/4) (tests/privacy/test_audit.py)."""
     assert stats.binom.sf(audited_right() - 1, 600, stats.norm.cdf(0.25)) > 1e-6
-    monkeypatch.setattr(secure_sum, "clip_rows", lambda rows, clip_norm: rows)
+    monkeypatch.setattr(messages, "clip_rows", lambda rows, clip_norm: rows)
     assert stats.binom.sf(audited_right() - 1, 600, stats.norm.cdf(0.25)) < 1e-6
 
 
 def test_a_sample_votes_in_its_own_class_only_and_one_of_no_class_not_at_all() -> None:
     texts, label = unit_rows(8, 12), np.repeat([0, 1], 6)
     held = PrivateSamples(unit_rows(9, 4), np.arange(4), np.array([0, 0, -1, 0]), np.arange(4))
-    scored, _ = noised_histogram(held, texts, label, evolution(labels=("a", "b")), ledger(4), KEY, QUIET, 1)
+    scored, _ = noised_histogram(
+        asked(evolution(labels=("a", "b")), QUIET, 1), held, texts, label, evolution(labels=("a", "b")), ledger(4), KEY
+    )
     assert scored[:6].sum() == pytest.approx(3, abs=GRID * 6)
     assert np.abs(scored[6:]).max() < GRID
 
@@ -127,7 +133,15 @@ def test_class_sizes_are_read_through_the_noised_sum_alone() -> None:
     """A client whose samples are of several classes still has one ballot of one clip."""
     texts, label = np.eye(6), np.repeat([0, 1, 2], 2)
     held = PrivateSamples(np.eye(6), np.zeros(6, dtype=np.int64), label, np.arange(1))
-    scored, _ = noised_histogram(held, texts, label, evolution(labels=("a", "b", "c")), ledger(1), KEY, QUIET, 1)
+    scored, _ = noised_histogram(
+        asked(evolution(labels=("a", "b", "c")), QUIET, 1),
+        held,
+        texts,
+        label,
+        evolution(labels=("a", "b", "c")),
+        ledger(1),
+        KEY,
+    )
     assert np.linalg.norm(scored) == pytest.approx(1.0, abs=GRID * 3)
 
 
@@ -135,10 +149,10 @@ def test_only_the_asked_clients_vote_and_every_round_is_charged() -> None:
     held, texts, label = samples(16, clients=40), unit_rows(17, 12), np.zeros(12, dtype=np.int64)
     book = ledger(40, sampling="poisson", clients_per_round=10)
     for t in (1, 2):
-        told = {"settings": evolution().model_dump_json(), "public_digest": digest(texts, label)}
-        asked = asked_units(held, book, KEY, name="pe.histogram", round=t, **told)
-        scored, book = noised_histogram(held, texts, label, evolution(), book, KEY, 1e-4, t)
-        truth = clip_rows(ballots(held.of_units(asked), texts, label), 1.0).sum(axis=0)
+        told = digest(texts, label), evolution().model_dump_json()
+        drawn = asked_units(held, book, KEY, asked(evolution(), 1e-4, t).about(*told))
+        scored, book = noised_histogram(asked(evolution(), 1e-4, t), held, texts, label, evolution(), book, KEY)
+        truth = clip_rows(ballots(held.of_units(drawn), texts, label), 1.0).sum(axis=0)
         assert scored == pytest.approx(truth, abs=0.02)
     assert [(r.name, r.round, r.sampling, r.rate) for r in book.releases] == [
         ("pe.histogram", 1, "poisson", 0.25), ("pe.histogram", 2, "poisson", 0.25),

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedtext.algorithms.popri.budget import planned_query
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
@@ -36,6 +38,12 @@ def ledger(population: int, **declared: Any) -> Ledger:
     """A curator's, for next to no noise cannot be cut into shares."""
     settings = {"epsilon": 1e15, "delta": 1e-6, "noise_seed": 0, "aggregation": "trusted", **declared}
     return Ledger(declaration=Privacy(**settings), population=population)
+
+
+def asked(parameters: Popri, noise: float, round_number: int = 1) -> Query:
+    """The round's question at a noise of one's own."""
+    privacy = Privacy(epsilon=1.0, delta=1e-6, noise_multiplier=noise)
+    return planned_query(parameters, privacy, 1, embedding_dim=DIM, round_number=round_number)
 
 
 def samples(seed: int, *, clients: int = 12, classes: int = 1, unit: str = "client") -> PrivateSamples:

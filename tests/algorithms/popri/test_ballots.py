@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from fedtext.algorithms.popri import ballots
 from fedtext.algorithms.popri.ballots import score_by_ballots
 from fedtext.federation import secure_sum
+from fedtext.federation.digest import digest
 from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.federation.secure_sum import digest
 from fedtext.params.popri import Popri
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.noise import NoiseKey, new_noise_key
-from fedtext.voting.tally import joint_ballots
-from tests.algorithms.popri.examples import BALLOTS, DIM, KEY, QUIET, ledger, popri, samples, unit_rows, without
+from fedtext.voting.tally import Ballot, Candidates, joint_ballots
+from tests.algorithms.popri.examples import BALLOTS, DIM, KEY, QUIET, asked, ledger, popri, samples, unit_rows, without
 
 GRID = 3e-3  # twelve rounded ballots and the least noise there is
 ONE_CLASS = np.zeros(12, dtype=np.int64)
@@ -27,8 +27,8 @@ MODES = [("mean_cosine", "none"), ("mean_cosine_centred", "all"), ("mean_cosine_
 
 
 def unclipped(held: PrivateSamples, texts: np.ndarray, label: np.ndarray, parameters: Popri) -> np.ndarray:
-    cast = partial(ballots._class_ballots, popri=parameters)
-    blocks = joint_ballots(held, texts, label, cast, ballots._voted_on(texts, parameters))
+    ballot = Ballot({"score": partial(ballots._class_ballots, popri=parameters)}, settings="")
+    blocks = joint_ballots(held, Candidates(texts, label, ballots._voted_on(texts, parameters)), ballot)
     return np.concatenate([np.zeros((0, len(texts))), *(block.rows for block in blocks)])
 
 
@@ -42,7 +42,9 @@ def score(
     held: PrivateSamples, texts: np.ndarray, parameters: Popri, noise: float = QUIET, key: NoiseKey = KEY
 ) -> np.ndarray:
     label = np.zeros(len(texts), dtype=np.int64)
-    return score_by_ballots(held, texts, label, parameters, ledger(len(held.enrolled)), key, noise, 1)[0]
+    return score_by_ballots(asked(parameters, noise), held, texts, label, parameters, ledger(len(held.enrolled)), key)[
+        0
+    ]
 
 
 @pytest.mark.parametrize(("scoring", "centre"), MODES)
@@ -102,7 +104,7 @@ def test_a_sample_scores_candidates_of_its_own_class_only(monkeypatch: pytest.Mo
     texts, label = unit_rows(8, 12), np.repeat([0, 1], 6)
     held = PrivateSamples(unit_rows(9, 4), np.arange(4), np.array([0, 0, -1, 0]), np.arange(4))
     parameters = popri(scoring=scoring, labels=("a", "b"))
-    scored, _ = score_by_ballots(held, texts, label, parameters, ledger(4), KEY, QUIET, 1)
+    scored, _ = score_by_ballots(asked(parameters, QUIET), held, texts, label, parameters, ledger(4), KEY)
     assert np.abs(scored[:6]).max() > 0.05
     assert not scored[6:].any()
 
@@ -110,7 +112,9 @@ def test_a_sample_scores_candidates_of_its_own_class_only(monkeypatch: pytest.Mo
 def test_a_class_without_candidates_is_passed_over() -> None:
     held, texts = samples(10, classes=3), unit_rows(11, 6)
     parameters = popri(scoring="nearest_histogram", labels=("a", "b", "c"))
-    scored, _ = score_by_ballots(held, texts, np.repeat([0, 2], 3), parameters, ledger(12), KEY, QUIET, 1)
+    scored, _ = score_by_ballots(
+        asked(parameters, QUIET), held, texts, np.repeat([0, 2], 3), parameters, ledger(12), KEY
+    )
     assert np.isfinite(scored).all()
 
 
@@ -140,20 +144,19 @@ def test_projection_keeps_noiseless_scores_and_loses_most_of_the_noise(centre: s
 def test_only_the_asked_units_vote_and_rounds_ask_others(sampling: str) -> None:
     held, texts, parameters = samples(16, clients=40), unit_rows(17, 12), popri(scoring="mean_cosine")
     opened = ledger(40, sampling=sampling, clients_per_round=10)
-    release = {"name": "popri.scores", "settings": parameters.model_dump_json()}
-    release["public_digest"] = digest(texts, ONE_CLASS)
-    asked = [asked_units(held, opened, KEY, round=t, **release) for t in (1, 2)]
-    assert set(asked[0]) != set(asked[1])
-    scored, charged = score_by_ballots(held, texts, ONE_CLASS, parameters, opened, KEY, 0.05, 1)
-    truths = [clipped_sum(held.of_units(units), texts, ONE_CLASS, parameters) for units in asked]
+    told = digest(texts, ONE_CLASS), parameters.model_dump_json()
+    drawn = [asked_units(held, opened, KEY, asked(parameters, 0.05, t).about(*told)) for t in (1, 2)]
+    assert set(drawn[0]) != set(drawn[1])
+    scored, charged = score_by_ballots(asked(parameters, 0.05), held, texts, ONE_CLASS, parameters, opened, KEY)
+    truths = [clipped_sum(held.of_units(units), texts, ONE_CLASS, parameters) for units in drawn]
     assert np.linalg.norm(scored - truths[0]) < 0.4 < np.linalg.norm(scored - truths[1])
     assert (charged.releases[0].sampling, charged.releases[0].rate) == (sampling, 0.25)
 
 
 def test_every_round_is_charged_once() -> None:
-    held, texts, book = samples(18), unit_rows(19, 12), ledger(12)
+    held, texts, parameters, book = samples(18), unit_rows(19, 12), popri(scoring="mean_cosine"), ledger(12)
     for t in (1, 2, 3):
-        _, book = score_by_ballots(held, texts, ONE_CLASS, popri(scoring="mean_cosine"), book, KEY, 2.0, t)
+        _, book = score_by_ballots(asked(parameters, 2.0, t), held, texts, ONE_CLASS, parameters, book, KEY)
     assert [(r.name, r.round) for r in book.releases] == [("popri.scores", t) for t in (1, 2, 3)]
     with pytest.raises(ValueError, match="in the ledger already"):
-        score_by_ballots(held, texts, ONE_CLASS, popri(scoring="mean_cosine"), book, KEY, 2.0, 3)
+        score_by_ballots(asked(parameters, 2.0, 3), held, texts, ONE_CLASS, parameters, book, KEY)

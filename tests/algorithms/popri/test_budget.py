@@ -4,17 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from fedtext.algorithms.popri.budget import multiplier, planned_ledger
+from fedtext.algorithms.popri.ballots import score_by_ballots
+from fedtext.algorithms.popri.budget import planned_ledger as opened
+from fedtext.algorithms.popri.budget import planned_query
+from fedtext.algorithms.popri.release import release_private_mean
+from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.ledger import BudgetExceeded
-from tests.algorithms.popri.examples import BALLOTS, popri
+from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.noise import new_noise_key
+from tests.algorithms.popri.examples import BALLOTS, DIM, popri, samples, unit_rows
 
 
 def privacy(**changes: Any) -> Privacy:
     return Privacy.model_validate({"epsilon": 1.0, "delta": 1e-5, **changes})
+
+
+def multiplier(parameters: Popri, declared: Privacy, population: int) -> float:
+    return planned_query(parameters, declared, population, embedding_dim=DIM, round_number=1).noise_multiplier
+
+
+def planned_ledger(population: int, parameters: Popri, declared: Privacy) -> Ledger:
+    return opened(population, parameters, declared, embedding_dim=DIM)
+
+
+@pytest.mark.parametrize("labels", [(), ("a", "b")])
+@pytest.mark.parametrize("scoring", ["witness_rff", "witness_linear", "mean_embedding", *BALLOTS])
+def test_what_is_charged_is_what_the_ledger_was_opened_for(scoring: str, labels: tuple[str, ...]) -> None:
+    parameters, declared = popri(scoring=scoring, labels=labels), privacy(noise_seed=0)
+    book, key, held = planned_ledger(12, parameters, declared), new_noise_key(0), samples(1, classes=len(labels) or 1)
+    for t in range(1, parameters.releases + 1):
+        at = 0 if parameters.single_release else t
+        query = planned_query(parameters, book.declaration, 12, embedding_dim=DIM, round_number=at)
+        if parameters.single_release:
+            _, book = release_private_mean(query, held, parameters, book, key)
+        else:
+            label = np.repeat(np.arange(len(parameters.classes)), 12 // len(parameters.classes))
+            _, book = score_by_ballots(query, held, unit_rows(t, 12), label, parameters, book, key)
+    assert book.releases == book.planned
 
 
 @pytest.mark.parametrize("scoring", ["witness_rff", "witness_linear", "mean_embedding", *BALLOTS])

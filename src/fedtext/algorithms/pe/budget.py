@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.query import Query
 from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import Ledger
 
-RELEASE = "pe.histogram"
 
-
-def multiplier(evolution: Pe, privacy: Privacy, population: int) -> float:
-    """Noise multiplier of each round's histogram."""
-    return plan.planned_multiplier(privacy, population, evolution.rounds)
+def planned_query(evolution: Pe, privacy: Privacy, population: int, round_number: int) -> Query:
+    """The round's histogram, over as many candidates as the population is meant to have."""
+    return Query(
+        name="pe.histogram",
+        round=round_number,
+        dim=evolution.population,
+        clip_norm=evolution.clip_norm,
+        noise_multiplier=plan.planned_multiplier(privacy, population, evolution.rounds),
+    )
 
 
 def planned_ledger(population: int, evolution: Pe, privacy: Privacy) -> Ledger:
@@ -23,6 +29,5 @@ def planned_ledger(population: int, evolution: Pe, privacy: Privacy) -> Ledger:
         ValueError: the declaration does not fit `pe.form`, or means nothing for so many units.
     """
     plan.refuse_other_holder(privacy, parameter="pe.form", value=evolution.form, central="aug_pe", federated="pre_text")
-    return plan.planned_ledger(
-        privacy, population, name=RELEASE, releases=evolution.rounds, clip_norm=evolution.clip_norm
-    )
+    queries = [planned_query(evolution, privacy, population, t) for t in range(1, evolution.rounds + 1)]
+    return opened_ledger(queries, privacy, population)

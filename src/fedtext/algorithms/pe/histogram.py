@@ -7,24 +7,23 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Int
 
-from fedtext.algorithms.pe.budget import RELEASE
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
 from fedtext.params.pe import Pe
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.voting.ballots import nearest_histogram_blocks
-from fedtext.voting.tally import UNCLIPPED, noised_tally
+from fedtext.voting.tally import UNCLIPPED, Ballot, Candidates, noised_tally
 
 
 def noised_histogram(
+    query: Query,
     samples: PrivateSamples,
     candidate_embeddings: Float[np.ndarray, "candidate dim"],
     candidate_label: Int[np.ndarray, " candidate"],
     evolution: Pe,
     ledger: Ledger,
     key: NoiseKey,
-    noise: float,
-    round_number: int,
 ) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
     """DP_NN_HISTOGRAM: the noised sum of the asked units' ballots, and the ledger that paid for it.
 
@@ -33,17 +32,8 @@ def noised_histogram(
     from the data. With `clip_norm` at a declared largest s no ballot of at most s votes is changed, which is the
     papers' scaling of the noise by 'the maximum number of samples per client', declared instead of looked up.
     """
-    return noised_tally(
-        samples,
-        candidate_embeddings,
-        candidate_label,
-        partial(nearest_histogram_blocks, clip_norm=UNCLIPPED),
-        voted_on=np.ones(len(candidate_embeddings), dtype=bool),
-        clip_norm=evolution.clip_norm,
-        noise_multiplier=noise,
-        name=RELEASE,
-        round=round_number,
-        settings=evolution.model_dump_json(),
-        ledger=ledger,
-        key=key,
-    )
+    candidates = Candidates(candidate_embeddings, candidate_label, np.ones(len(candidate_label), dtype=bool))
+    cast = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
+    ballot = Ballot({"votes": cast}, settings=evolution.model_dump_json())
+    tally = noised_tally(query, ballot, candidates, samples, ledger, key)
+    return tally.scores["votes"], tally.ledger

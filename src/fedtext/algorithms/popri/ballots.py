@@ -8,50 +8,39 @@ from functools import partial
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from fedtext.algorithms.popri.budget import CLIP_NORM
 from fedtext.embedding.blanks import written
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
 from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.voting.ballots import client_means, nearest_histogram_blocks, score_blocks
 from fedtext.voting.centring import Centre
 from fedtext.voting.projection import project_scores
-from fedtext.voting.tally import UNCLIPPED, noised_tally
+from fedtext.voting.tally import UNCLIPPED, Ballot, Candidates, noised_tally
 
 
 def score_by_ballots(
+    query: Query,
     samples: PrivateSamples,
     candidate_embeddings: Float[np.ndarray, "candidate dim"],
     candidate_label: Int[np.ndarray, " candidate"],
     popri: Popri,
     ledger: Ledger,
     key: NoiseKey,
-    noise: float,
-    round_number: int,
 ) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
     """Algorithm 1 lines 15-20: the asked units score this round's candidates; one noised sum of clipped ballots.
 
-    Candidates are in prompt order, `popri.responses` successive ones a prompt. An empty one (a row of zeros) is not
-    voted on, takes no part of a ballot's clip norm, and scores zero.
+    `query` is the round's (`planned_query`). Candidates are in prompt order, `popri.responses` successive ones a
+    prompt. An empty one (a row of zeros) is not voted on, takes no part of a ballot's clip norm, and scores zero.
     """
-    scores, charged = noised_tally(
-        samples,
-        candidate_embeddings,
-        candidate_label,
-        partial(_class_ballots, popri=popri),
-        voted_on=_voted_on(candidate_embeddings, popri),
-        clip_norm=CLIP_NORM,
-        noise_multiplier=noise,
-        name="popri.scores",
-        round=round_number,
-        settings=popri.model_dump_json(),
-        ledger=ledger,
-        key=key,
-    )
+    candidates = Candidates(candidate_embeddings, candidate_label, _voted_on(candidate_embeddings, popri))
+    ballot = Ballot({"score": partial(_class_ballots, popri=popri)}, settings=popri.model_dump_json())
+    tally = noised_tally(query, ballot, candidates, samples, ledger, key)
+    scores = tally.scores["score"]
     if popri.projection:
         scores = _projected(scores, candidate_embeddings, candidate_label, popri)
-    return np.where(written(candidate_embeddings), scores, 0.0), charged
+    return np.where(written(candidate_embeddings), scores, 0.0), tally.ledger
 
 
 def _centre(popri: Popri) -> Centre:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.query import Query
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
@@ -10,12 +12,24 @@ from fedtext.privacy.ledger import Ledger
 CLIP_NORM = 1.0  # section 3.1: 'We clip this vector to a norm of 1'
 
 
-def multiplier(popri: Popri, privacy: Privacy, population: int) -> float:
-    """Noise multiplier of each release."""
-    return plan.planned_multiplier(privacy, population, popri.releases)
+def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_dim: int, round_number: int) -> Query:
+    """What the clients are asked in a round, or once, in round 0, with a scoring that needs a single release.
+
+    A ballot has a number for each of the K x J candidates. The single release has the mean features, with classes one
+    block a class and in each the coordinate that stands for its size.
+    """
+    features = popri.random_features if popri.scoring == "witness_rff" else embedding_dim
+    single = (features + bool(popri.labels)) * len(popri.classes)
+    return Query(
+        name="popri.mean_features" if popri.single_release else "popri.scores",
+        round=round_number,
+        dim=single if popri.single_release else popri.prompts * popri.responses,
+        clip_norm=CLIP_NORM,
+        noise_multiplier=plan.planned_multiplier(privacy, population, popri.releases),
+    )
 
 
-def planned_ledger(population: int, popri: Popri, privacy: Privacy) -> Ledger:
+def planned_ledger(population: int, popri: Popri, privacy: Privacy, *, embedding_dim: int) -> Ledger:
     """An empty ledger for `population` units, before any private text is embedded.
 
     Raises:
@@ -25,12 +39,10 @@ def planned_ledger(population: int, popri: Popri, privacy: Privacy) -> Ledger:
     plan.refuse_other_holder(
         privacy, parameter="popri.variant", value=popri.variant, central="central", federated="federated"
     )
-    ledger = plan.planned_ledger(
-        privacy,
-        population,
-        name="popri.mean_features" if popri.single_release else "popri.scores",
-        releases=popri.releases,
-        first_round=0 if popri.single_release else 1,
-        clip_norm=CLIP_NORM,
-    )
+    first = 0 if popri.single_release else 1
+    queries = [
+        planned_query(popri, privacy, population, embedding_dim=embedding_dim, round_number=t)
+        for t in range(first, first + popri.releases)
+    ]
+    ledger = opened_ledger(queries, privacy, population)
     return ledger.model_copy(update={"planned_unaccounted": popri.checkpoint == "fid_on_private_validation"})

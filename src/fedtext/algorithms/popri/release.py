@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.algorithms.popri.budget import CLIP_NORM
 from fedtext.algorithms.popri.features import feature_map
 from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import summed_stddev
-from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.federation.secure_sum import private_sum
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import answer
 from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import expected_units
 from fedtext.voting.ballots import client_mean_blocks
 
-RELEASE = "popri.mean_features"
-
 
 def release_private_mean(
-    samples: PrivateSamples, popri: Popri, ledger: Ledger, key: NoiseKey, noise: float
+    query: Query, samples: PrivateSamples, popri: Popri, ledger: Ledger, key: NoiseKey
 ) -> tuple[Float[np.ndarray, "class feature"], Ledger]:
     """One release that serves every round: each class's mean features, noised once.
 
@@ -33,23 +32,9 @@ def release_private_mean(
     scaled by 1/sqrt 2): its released sum stands for the class size, which is never read exactly. Without, the sum is
     divided by the public number of units that were to be expected.
     """
-    settings = popri.model_dump_json()
-    asked = asked_units(samples, ledger, key, name=RELEASE, round=0, settings=settings, public_digest="")
-    classes = len(popri.classes)
-    dim = _sent_features(samples.features[:1], popri).shape[1]
-    total, charged = private_sum(
-        sent_blocks(samples.of_units(asked), popri),
-        dim=classes * dim,
-        asked=asked,
-        clip_norm=CLIP_NORM,
-        noise_multiplier=noise,
-        name=RELEASE,
-        round=0,
-        ledger=ledger,
-        key=key,
-        public_digest=_features_told(popri),
-    )
-    sums = total.reshape(classes, dim)
+    asked = replace(query, public_digest=_features_told(popri), draw=(popri.model_dump_json(), ""))
+    total, charged = answer(asked, partial(sent_blocks, popri=popri), samples, ledger, key)
+    sums = total.reshape(len(popri.classes), -1)
     if not popri.labels:
         return sums / expected_units(ledger), charged
     floor = summed_stddev(charged)  # a class lost in the noise is not divided by next to nothing, or less

@@ -19,9 +19,9 @@ from fedtext.training.server_optimizer import Server, new_server, server_step
 State = dict[str, Any]
 
 
-def open_dp_fedavg_ledger(population: Population, dp_fedavg: DpFedavg, privacy: Privacy) -> Ledger:
+def open_dp_fedavg_ledger(population: Population, server: Server, dp_fedavg: DpFedavg, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
-    return algorithm.planned_ledger(population.training, dp_fedavg, privacy)
+    return algorithm.planned_ledger(population.training, dp_fedavg, privacy, dim=server["weights"].size)
 
 
 def start_server(on_device: LanguageModel, dp_fedavg: DpFedavg) -> Server:

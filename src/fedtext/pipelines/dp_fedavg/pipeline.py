@@ -24,7 +24,7 @@ def _setup() -> Pipeline:
         [
             FEDAVG.node(
                 nodes.open_dp_fedavg_ledger,
-                ["population", PARAMS, PRIVACY],
+                ["population", FEDAVG("server"), PARAMS, PRIVACY],
                 FEDAVG("ledger_open"),
                 name="open_dp_fedavg_ledger",
                 tags=Tag.BUDGET,

@@ -25,9 +25,12 @@ def plan_factorisation(dp_ftrl: DpFtrl) -> Arrays:
     return {"weights": found.weights, "weight_step": np.asarray(found.weight_step)}
 
 
-def open_dp_ftrl_ledger(population: Population, factorisation: Arrays, dp_ftrl: DpFtrl, privacy: Privacy) -> Ledger:
+def open_dp_ftrl_ledger(
+    population: Population, server: Arrays, factorisation: Arrays, dp_ftrl: DpFtrl, privacy: Privacy
+) -> Ledger:
     """An empty ledger, after checking that the whole run fits the declared budget."""
-    return algorithm.planned_ledger(population.training, dp_ftrl, privacy, algorithm.restored(dp_ftrl, factorisation))
+    weighed, dim = algorithm.restored(dp_ftrl, factorisation), server["weights"].size
+    return algorithm.planned_ledger(population.training, dp_ftrl, privacy, weighed, dim=dim)
 
 
 def start_server(on_device: LanguageModel) -> Arrays:

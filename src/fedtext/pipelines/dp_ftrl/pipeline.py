@@ -27,7 +27,7 @@ def _setup() -> Pipeline:
             FTRL.node(nodes.plan_factorisation, PARAMS, FACTORISATION, name="plan_factorisation"),
             FTRL.node(
                 nodes.open_dp_ftrl_ledger,
-                ["population", FACTORISATION, PARAMS, PRIVACY],
+                ["population", START, FACTORISATION, PARAMS, PRIVACY],
                 FTRL("ledger_open"),
                 name="open_dp_ftrl_ledger",
                 tags=Tag.BUDGET,

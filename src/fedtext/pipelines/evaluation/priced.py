@@ -7,7 +7,6 @@ them, so it skips the first.
 
 from kedro.pipeline import Node
 
-from fedtext.evaluation.tested import FEATURES, accuracy_release
 from fedtext.pipelines.evaluation.nodes import figures, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
 from fedtext.privacy.tags import Tag
@@ -50,7 +49,7 @@ def of_texts(algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str
         map_name = made.figure("rounds_map")
         drawn.append(place.node(figures.draw_public_rounds_map, on_public, map_name, name="draw_public_rounds_map"))
     return [
-        _opened(algorithm, FEATURES, accuracy_release(algorithm.name)),
+        _opened(algorithm, len(counts), features=True),
         place.node(
             nodes.release_test_features,
             [*held, "private_noise_key", place("ledger_open"), EVALUATION],
@@ -73,7 +72,7 @@ def of_texts(algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str
 def of_model(algorithm: Algorithm, counts: dict[str, str]) -> list[Node]:
     """The release and the accuracies of an algorithm that makes a model."""
     made_from = {**TEXTS, "trained_model": algorithm.outputs.model}
-    opened = _opened(algorithm, accuracy_release(algorithm.name))
+    opened = _opened(algorithm, len(counts), features=False)
     return [opened, *_accuracies(algorithm, counts, made_from, _place(algorithm)("ledger_open"))]
 
 
@@ -81,11 +80,11 @@ def _place(algorithm: Algorithm) -> Namespace:
     return Namespace(f"evaluation.{algorithm.name}")
 
 
-def _opened(algorithm: Algorithm, *planned: str) -> Node:
-    place = _place(algorithm)
+def _opened(algorithm: Algorithm, conditions: int, features: bool) -> Node:
+    place, given = _place(algorithm), {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
     return place.node(
-        nodes.ledger_opener(*planned),
-        ["population", EVALUATION, PRIVACY],
+        nodes.ledger_opener(algorithm.name, conditions),
+        given | ({"encoder": "encoder"} if features else {}),
         place("ledger_open"),
         name="open_evaluation_ledger",
         tags=Tag.BUDGET,

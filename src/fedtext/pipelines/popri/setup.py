@@ -21,7 +21,7 @@ def _start() -> list[Node]:
     return [
         POPRI.node(
             nodes.open_popri_ledger,
-            ["population", PARAMS, PRIVACY],
+            ["population", "encoder", PARAMS, PRIVACY],
             POPRI("ledger_open"),
             name="open_popri_ledger",
             tags=Tag.BUDGET,

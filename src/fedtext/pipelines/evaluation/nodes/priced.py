@@ -3,7 +3,7 @@
 Releases read private data and write sums of numbers; all that comes after them is post-processing of what is released.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,14 @@ from fedtext.evaluation import priced_distances as distances
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.evaluation.scoring import evenly_spaced
-from fedtext.evaluation.tested import FEATURES, evaluation_ledger, noised_sum, unit_of_samples
+from fedtext.evaluation.tested import FEATURES, Asked, accuracy_release, evaluation_ledger, unit_of_samples
+from fedtext.federation.blocks import Block
+from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.population import Population
-from fedtext.federation.secure_sum import digest
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.secure_sum import answer
+from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.conditions import EPS0, PRIVATE, TRAINED_MODEL
 from fedtext.params.corpus import Chunking, Corpus
@@ -43,12 +47,19 @@ def guess_accuracy(
     return {ACCURACY.name: found[ACCURACY.name]}
 
 
-def ledger_opener(*planned: str) -> Callable[[Population, Evaluation, Privacy], Ledger]:
-    """The node that opens the test clients' ledger for releases of these names."""
+def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
+    """The node that opens the test clients' ledger for what an algorithm is judged by, under so many conditions."""
 
-    def open_evaluation_ledger(population: Population, evaluation: Evaluation, privacy: Privacy) -> Ledger:
-        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised."""
-        return evaluation_ledger(privacy, evaluation, population.test, planned)
+    def open_evaluation_ledger(
+        population: Population, evaluation: Evaluation, privacy: Privacy, encoder: Encoder | None = None
+    ) -> Ledger:
+        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
+
+        Planned are accuracies, and with an encoder mean features before them.
+        """
+        asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
+        asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation))
+        return evaluation_ledger(privacy, evaluation, population.test, asked)
 
     return open_evaluation_ledger
 
@@ -63,15 +74,13 @@ def release_test_features(
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of the mean features of their held-out text."""
     unit, phi = _units(private_test_sample, ledger.declaration), _feature_map(public_embeddings, evaluation)
-    return noised_sum(
-        FEATURES,
-        distances.mean_feature_blocks(private_test_embeddings, unit, phi),
-        unit,
-        dim=phi.dim,
-        clip_norm=distances.CLIP_NORM,
-        ledger=ledger,
-        key=private_noise_key,
-        public_digest=digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed])),
+    query = Asked(FEATURES, phi.dim, distances.CLIP_NORM).query_of(ledger)
+    return answer(
+        query.about(digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed]))),
+        lambda held: distances.mean_feature_blocks(held.features, held.unit, phi),
+        PrivateSamples.of_one_class(private_test_embeddings, unit),
+        ledger,
+        private_noise_key,
     )
 
 
@@ -86,17 +95,21 @@ def release_accuracy(
     """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
     unit, clip_norm = _units(private_test_sample, ledger.declaration), evaluation.clip_norm
     counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
-    correct = {name: counts.numerator for name, counts in counted.items()}
     tokens = next(iter(counted.values())).denominator
-    return noised_sum(
-        (ledger.planned or ())[-1].name,
-        accuracy.accuracy_blocks(correct, tokens, unit, guess=guess[ACCURACY.name], clip_norm=clip_norm),
-        unit,
-        dim=1 + 2 * len(conditions),
-        clip_norm=accuracy.joint_clip_norm(clip_norm),
-        ledger=ledger,
-        key=private_noise_key,
-        public_digest=digest(np.asarray([guess[ACCURACY.name], clip_norm])),
+    said = np.column_stack([tokens, *(counts.numerator for counts in counted.values())])
+    query = _accuracy_asked((ledger.planned or ())[-1].name, len(counted), evaluation).query_of(ledger)
+
+    def blocks_of(held: PrivateSamples) -> Iterator[Block]:
+        tokens, *correct = held.features.T
+        own = dict(zip(counted, correct, strict=True))
+        return accuracy.accuracy_blocks(own, tokens, held.unit, guess=guess[ACCURACY.name], clip_norm=clip_norm)
+
+    return answer(
+        query.about(digest(np.asarray([guess[ACCURACY.name], clip_norm]))),
+        blocks_of,
+        PrivateSamples.of_one_class(said, unit),
+        ledger,
+        private_noise_key,
     )
 
 
@@ -151,6 +164,15 @@ def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]
 def _units(private_test_sample: pd.DataFrame, privacy: Privacy) -> np.ndarray:
     ids, texts = private_test_sample["client_id"].tolist(), private_test_sample["text"].tolist()
     return unit_of_samples(ids, texts, privacy)
+
+
+def _features_asked(embedding_dim: int, evaluation: Evaluation) -> Asked:
+    width = distances.feature_width(embedding_dim, features=evaluation.random_features, axes=evaluation.main_axes)
+    return Asked(FEATURES, width, distances.CLIP_NORM)
+
+
+def _accuracy_asked(name: str, conditions: int, evaluation: Evaluation) -> Asked:
+    return Asked(name, 1 + 2 * conditions, accuracy.joint_clip_norm(evaluation.clip_norm))
 
 
 def _feature_map(public_embeddings: np.ndarray, evaluation: Evaluation) -> distances.FeatureMap:

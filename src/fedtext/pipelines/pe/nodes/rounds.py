@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms.pe import selection
-from fedtext.algorithms.pe.budget import multiplier
+from fedtext.algorithms.pe.budget import planned_query
 from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.algorithms.pe.variation import lookahead_mean, next_population, variations
 from fedtext.embedding.blanks import encode_written
@@ -75,11 +75,9 @@ def count_votes(
     samples = PrivateSamples.of(
         private_embeddings, evolution.labels, ledger.declaration.unit, private_enrolment["unit"]
     )
-    noise = multiplier(evolution, ledger.declaration, ledger.population)
+    query = planned_query(evolution, ledger.declaration, ledger.population, state["round"] + 1)
     labels = class_index(label_codes(candidates["label"].tolist()), evolution.labels)
-    return noised_histogram(
-        samples, voted_embeddings, labels, evolution, ledger, private_noise_key, noise, state["round"] + 1
-    )
+    return noised_histogram(query, samples, voted_embeddings, labels, evolution, ledger, private_noise_key)
 
 
 def select_survivors(

@@ -8,7 +8,7 @@ import pandas as pd
 
 from fedtext.algorithms.popri import steps
 from fedtext.algorithms.popri.ballots import score_by_ballots
-from fedtext.algorithms.popri.budget import multiplier
+from fedtext.algorithms.popri.budget import planned_query
 from fedtext.algorithms.popri.checkpoint import next_state
 from fedtext.algorithms.popri.features import label_index
 from fedtext.federation.private_samples import PrivateSamples
@@ -53,11 +53,10 @@ def score_candidates(
     if candidates.empty:
         return np.zeros(0), ledger
     samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
-    noise = multiplier(popri, ledger.declaration, ledger.population)
+    width, t = candidate_embeddings.shape[1], state["round"] + 1
+    query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
     labels = label_index(candidates["label"].tolist(), popri)
-    return score_by_ballots(
-        samples, candidate_embeddings, labels, popri, ledger, private_noise_key, noise, state["round"] + 1
-    )
+    return score_by_ballots(query, samples, candidate_embeddings, labels, popri, ledger, private_noise_key)
 
 
 def score_by_release(

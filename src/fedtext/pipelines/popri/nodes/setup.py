@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms.popri.budget import multiplier, planned_ledger
+from fedtext.algorithms.popri.budget import planned_ledger, planned_query
 from fedtext.algorithms.popri.release import release_private_mean
 from fedtext.algorithms.popri.steps import matched_pool
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
@@ -20,9 +21,9 @@ from fedtext.training.adapters import initial_adapter
 from fedtext.training.lora import TrainedAdapter
 
 
-def open_popri_ledger(population: Population, popri: Popri, privacy: Privacy) -> Ledger:
+def open_popri_ledger(population: Population, encoder: Encoder, popri: Popri, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
-    return planned_ledger(population.training, popri, privacy)
+    return planned_ledger(population.training, popri, privacy, embedding_dim=encoder.dim)
 
 
 def release_mean_features(
@@ -34,8 +35,10 @@ def release_mean_features(
 ) -> tuple[np.ndarray, Ledger]:
     """The one release of `witness_*` and `mean_embedding` scoring: noised mean features per class."""
     samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
-    noise = multiplier(popri, ledger.declaration, ledger.population)
-    return release_private_mean(samples, popri, ledger, private_noise_key, noise)
+    query = planned_query(
+        popri, ledger.declaration, ledger.population, embedding_dim=samples.features.shape[1], round_number=0
+    )
+    return release_private_mean(query, samples, popri, ledger, private_noise_key)
 
 
 def match_public_samples(public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri) -> np.ndarray:

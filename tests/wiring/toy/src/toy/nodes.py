@@ -8,13 +8,16 @@ import pandas as pd
 
 from fedtext.datasets.pydantic_json import PydanticJSONDataset
 from fedtext.federation.blocks import Block
-from fedtext.federation.secure_sum import private_sum
+from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import answer
 from fedtext.federation.units import unit_codes
 from fedtext.params import Parameters
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, new_noise_key
-from fedtext.privacy.plan import planned_ledger, planned_multiplier
+from fedtext.privacy.plan import planned_multiplier
 from fedtext.seeding import derived_seed
 
 
@@ -47,8 +50,12 @@ def create_noise_key(noise_seed: int | None) -> NoiseKey:
     return new_noise_key(noise_seed)
 
 
+def query(privacy: Privacy, population: int) -> Query:
+    return Query("toy.mean", 1, 8, 1.0, planned_multiplier(privacy, population, 1))
+
+
 def open_ledger(privacy: Privacy) -> Ledger:
-    return planned_ledger(privacy, privacy.population, name="toy.mean", releases=1)
+    return opened_ledger([query(privacy, privacy.population)], privacy, privacy.population)
 
 
 def release_mean(
@@ -56,17 +63,12 @@ def release_mean(
 ) -> tuple[np.ndarray, Ledger]:
     units = unit_codes(private_records["client_id"].tolist())
     drawn = [np.random.default_rng(derived_seed(0, text)).normal(size=8) for text in private_records["text"]]
-    return private_sum(
-        [Block(units, np.array(drawn))],
-        dim=8,
-        asked=units,
-        clip_norm=1.0,
-        noise_multiplier=planned_multiplier(ledger.declaration, ledger.population, 1),
-        name="toy.mean",
-        round=1,
-        ledger=ledger,
-        key=private_noise_key,
-        public_digest="",
+    return answer(
+        query(ledger.declaration, ledger.population),
+        lambda held: [Block(held.unit, held.features)],
+        PrivateSamples.of_one_class(np.array(drawn), units),
+        ledger,
+        private_noise_key,
     )
 
 

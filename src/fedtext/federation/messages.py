@@ -1,0 +1,68 @@
+"""What each unit sends to a door: its clipped contribution on the grid, by coins of its own, or zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from jaxtyping import Int, Int64
+
+from fedtext.federation.blocks import Block
+from fedtext.federation.mechanism import PlannedSum
+from fedtext.privacy.clipping import clip_rows
+from fedtext.privacy.noise import NoiseKey, keyed_bytes
+from fedtext.privacy.quantisation import randomly_rounded
+
+_CELLS = 2**18  # coordinates that are clipped and rounded in one go
+
+
+def client_messages(
+    blocks: Iterable[Block],
+    plan: PlannedSum,
+    asked: Int[np.ndarray, " unit"],
+    key: NoiseKey,
+    stream: tuple[str, ...],
+) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
+    """Each asked unit's code and message, one a unit; those of whom there is no row come last, with zeros.
+
+    A message depends on the unit's own row and code, `stream` and the run's secret alone.
+
+    Raises:
+        ValueError: a block is not `plan.query.dim` wide, or a unit contributes that was not asked, or twice.
+    """
+    waiting = set(asked.tolist())
+    for unit, message in _sent(blocks, plan, key, stream):
+        if unit not in waiting:
+            raise ValueError(f"{plan.query.name}: a client contributes that was not asked, or contributes twice")
+        waiting.remove(unit)
+        yield unit, message
+    nothing = np.zeros(plan.query.dim, dtype=np.int64)
+    for unit in sorted(waiting):
+        yield unit, nothing
+
+
+def receipt(key: NoiseKey, stream: tuple[str, ...]) -> str:
+    """A name for what leaves, the same for the same noised sum; without the key it says nothing about it."""
+    return keyed_bytes(key, 16, ("receipt", *stream)).hex()
+
+
+def _sent(
+    blocks: Iterable[Block], plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]
+) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
+    query = plan.query
+    for block in blocks:
+        if block.rows.ndim != 2 or block.rows.shape != (len(block.unit), query.dim):
+            raise ValueError(
+                f"{query.name}: a block of shape {block.rows.shape} of {len(block.unit)} clients; rows of "
+                f"{query.dim} numbers were declared"
+            )
+        rows = max(1, _CELLS // query.dim)  # a few at a time: working memory in the cache, whatever a block's size
+        for first in range(0, len(block.rows), rows):
+            clipped = clip_rows(block.rows[first : first + rows], query.clip_norm)
+            for unit, row in zip(block.unit[first : first + rows].tolist(), clipped, strict=True):
+                yield unit, randomly_rounded(row[None], plan.step, _coins(key, (*stream, str(unit))))[0]
+
+
+def _coins(key: NoiseKey, stream: tuple[str, ...]) -> np.random.Generator:
+    """Stands for a client's own coin tosses."""
+    return np.random.Generator(np.random.SFC64(int.from_bytes(keyed_bytes(key, 16, ("rounding", *stream)), "big")))

@@ -1,0 +1,73 @@
+"""Ledgers that are opened for questions: budgets that are refused before anything is read, and releases as planned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fedtext.federation.mechanism import opened_ledger, planned_sum
+from fedtext.federation.query import Query
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.plan import planned_multiplier
+
+
+def privacy(**changes: Any) -> Privacy:
+    return Privacy.model_validate({"epsilon": 1.0, "delta": 1e-5, **changes})
+
+
+def votes(declared: Privacy, releases: int, first_round: int = 1, clip_norm: float = 1.0) -> list[Query]:
+    noise = planned_multiplier(declared, 500, releases)
+    return [Query("votes", t, 9, clip_norm, noise) for t in range(first_round, first_round + releases)]
+
+
+def opened(declared: Privacy, releases: int, population: int = 500, **other: Any) -> Ledger:
+    return opened_ledger(votes(declared, releases, **other), declared, population)
+
+
+def test_a_plan_within_budget_opens_an_empty_ledger_and_one_beyond_it_names_itself() -> None:
+    assert not opened(privacy(), 3).releases
+    with pytest.raises(BudgetExceeded, match="'votes' of round 2"):
+        opened(privacy(noise_multiplier=4.0), 3)
+
+
+def test_a_ledger_is_opened_for_the_planned_releases_and_no_others() -> None:
+    book = opened(privacy(), 3, first_round=0, clip_norm=7.0)
+    assert [(plan.name, plan.round) for plan in book.planned or ()] == [("votes", 0), ("votes", 1), ("votes", 2)]
+    plans = book.planned or ()
+    assert [plan.noise_multiplier for plan in plans] == [pytest.approx(planned_multiplier(privacy(), 500, 3))] * 3
+    for plan in plans:
+        book = book.charge(plan)
+    with pytest.raises(ValueError, match=r"'votes' of round 3 .* is not what the ledger was opened for"):
+        book.charge(plan.model_copy(update={"round": 3}))
+
+
+@pytest.mark.parametrize("aggregation", ["secure", "local"])
+def test_a_plan_is_sampled_as_the_release_will_be_priced(aggregation: str) -> None:
+    sampled = privacy(aggregation=aggregation, sampling="poisson", clients_per_round=50)
+    book, (query,) = opened(sampled, 1), votes(sampled, 1)
+    made = planned_sum(query, sampled, 500).release
+    assert (made,) == book.planned
+    assert book.charge(made).epsilon() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_an_answer_of_another_width_is_paid_for_by_the_plan() -> None:
+    """Generated candidates may be fewer than were planned: the grid is another one, the price is the same."""
+    declared = privacy()
+    book, (query,) = opened(declared, 1), votes(declared, 1)
+    narrower = planned_sum(Query("votes", 1, 5, query.clip_norm, query.noise_multiplier), declared, 500).release
+    assert narrower not in (book.planned or ())
+    assert book.charge(narrower).epsilon() == pytest.approx(1.0, abs=1e-6)
+    louder = planned_sum(Query("votes", 1, 5, 1.0, 0.9 * query.noise_multiplier), declared, 500).release
+    with pytest.raises(ValueError, match="is not what the ledger was opened for"):
+        book.charge(louder)
+
+
+def test_sensitivity_scales_with_the_clip_and_leaves_the_price_alone() -> None:
+    assert opened(privacy(noise_multiplier=5.0), 1, clip_norm=7.0).population == 500
+
+
+def test_too_large_a_delta_is_refused() -> None:
+    with pytest.raises(ValueError, match="delta"):
+        opened(privacy(delta=0.01), 1, population=100)
