@@ -15,7 +15,7 @@ from fedtext.evaluation.distribution import frechet_distance
 from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
 from fedtext.models.encoder import Encoder
-from fedtext.models.language_model import LanguageModel
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.generation import prompts_for
 from fedtext.params.popri import Popri
@@ -59,7 +59,7 @@ def draw_final_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, po
 
 
 def generate_final_texts(
-    generator: LanguageModel,
+    generator: TrainableGenerator,
     prompts: pd.DataFrame,
     checkpoint: dict[str, int],
     popri: Popri,
