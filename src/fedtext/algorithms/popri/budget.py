@@ -19,13 +19,15 @@ def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_
     block a class and in each the coordinate that stands for its size.
     """
     features = popri.random_features if popri.scoring == "witness_rff" else embedding_dim
+    votes = popri.scoring == "nearest_histogram"
     single = (features + bool(popri.labels)) * len(popri.classes)
     return Query(
         name="popri.mean_features" if popri.single_release else "popri.scores",
         round=round_number,
         dim=single if popri.single_release else popri.prompts * popri.responses,
         clip_norm=CLIP_NORM,
-        noise_multiplier=plan.planned_multiplier(privacy, population, popri.releases),
+        noise_multiplier=plan.planned_multiplier(privacy, population, popri.releases, non_negative=votes),
+        non_negative=votes,
     )
 
 
