@@ -28,8 +28,8 @@ from audits.worlds import Job, TwoWorlds
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.splits import splits_of
 from fedtext.embedding.similarity import nearest
+from fedtext.generation.local_generator import LocalGenerator
 from fedtext.models.encoder import Encoder
-from fedtext.models.language_model import LanguageModel
 from fedtext.seeding import stream
 
 CANARIES = 60
@@ -96,7 +96,7 @@ def _written(algorithm: str, private: pd.DataFrame, public: pd.DataFrame, seed: 
     """The synthetic texts of one run, by the bundled generator."""
     privacy = {"epsilon": 1.0, "delta": DELTA, "population": CLIENTS + CANARIES, "noise_seed": 0}
     parameters = {"privacy": privacy, "partition": SHARES, "chunking": CHUNKING, algorithm: OWN[algorithm]}
-    job = Job(algorithm, parameters, public, {**models(), "generator": LanguageModel("bundled:generator")})
+    job = Job(algorithm, parameters, public, {**models(), "generator": LocalGenerator("bundled:generator")})
     table: pd.DataFrame = TwoWorlds(job, (private, private), target="synthetic").run(0, seed)[1]
     return table["text"].tolist()
 

@@ -14,7 +14,8 @@ import pandas as pd
 
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.splits import splits_of
-from fedtext.models.language_model import LanguageModel, bundled
+from fedtext.generation.local_generator import LocalGenerator
+from fedtext.models.language_model import LanguageModel, Tokenizer, bundled
 from fedtext.params.training import LlamaShape
 from fedtext.seeding import stream
 from fedtext.training.pretraining import new_llama, train_tokenizer
@@ -85,8 +86,8 @@ def replaced(records: pd.DataFrame, client: str) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class InMemory(LanguageModel):
-    """A language model that is read from its directory once; who asks for it gets a copy."""
+class InMemory(LocalGenerator):
+    """A generator that is read from its directory once; who asks for it gets a copy."""
 
     def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         """As `LanguageModel.load`."""
@@ -101,15 +102,16 @@ def _read(source: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     return LanguageModel(source).load()
 
 
-def small_models(directory: Path) -> dict[str, LanguageModel]:
-    """`generator`, with the bundled one's tokenizer, and `on_device` of three thousand weights: both untrained."""
+def small_models(directory: Path) -> dict[str, LanguageModel | Tokenizer]:
+    """`generator`, with the bundled one's tokenizer, and `on_device` of three thousand weights, both untrained."""
     shape = LlamaShape(hidden_size=8, layers=1, heads=1, feed_forward=16, max_positions=512)
     own = train_tokenizer([" ".join(WORDS)], 300)
     theirs = LanguageModel(bundled("generator")).tokenizer()
     for name, tokenizer in (("generator", theirs), ("on_device", own)):
         new_llama(shape, tokenizer, seed=0).save_pretrained(directory / name)
         tokenizer.save_pretrained(directory / name)
-    return {name: InMemory(str(directory / name)) for name in ("generator", "on_device")}
+    models = {name: InMemory(str(directory / name)) for name in ("generator", "on_device")}
+    return {**models, "chunk_tokenizer": Tokenizer(models["generator"].source)}
 
 
 def _sentence(rng: np.random.Generator) -> str:

@@ -50,7 +50,7 @@ class Job:
         algorithm: Its name among the registered pipelines.
         parameters: By group, as on the command line.
         public: `public_records`.
-        models: By data set name: `encoder`, `generator`, `on_device`.
+        models: By data set name: `encoder`, `generator`, `chunk_tokenizer`, `on_device`.
     """
 
     algorithm: str

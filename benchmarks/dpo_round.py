@@ -26,7 +26,7 @@ import pandas as pd
 
 os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
-from fedtext.generation.prompts import few_shot_prompt
+from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.hardware import bfloat16_pays, compute_device
@@ -65,7 +65,7 @@ def make_pairs(count: int, tokenizer: Any) -> pd.DataFrame:
     def text() -> str:
         return "".join(random.choice(words, size=SAMPLE_TOKENS - 2)).strip()
 
-    prompts = [few_shot_prompt([text(), text(), text()]) for _ in range(count)]
+    prompts = [SampleList().request([text(), text(), text()]) for _ in range(count)]
     return pd.DataFrame({"prompt": prompts, "chosen": [text() for _ in prompts], "rejected": [text() for _ in prompts]})
 
 

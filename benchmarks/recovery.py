@@ -28,8 +28,9 @@ from fedtext.corpora.samples import sample_records
 from fedtext.embedding.blanks import encode_written, written
 from fedtext.evaluation.intervals import mean_interval
 from fedtext.generation.few_shot import draw_prompts, sampled_texts
+from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.encoder import load_encoder
-from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.generation import Sampler
 from fedtext.privacy.calibration import noise_multiplier
@@ -80,12 +81,17 @@ def stand_in(prompts: int, responses: int, documents: int, cache: Path) -> Stand
 
 
 def _embedded(prompts: int, responses: int, documents: int) -> dict[str, np.ndarray]:
-    generator, encoder, chunking = LanguageModel("bundled:generator"), load_encoder("offline"), Chunking()
+    generator, encoder, chunking = LocalGenerator("bundled:generator"), load_encoder("offline"), Chunking()
     records = public_records(Corpus(), max_texts=PUBLIC_TEXTS + documents)
     public = sample_records(records.iloc[:PUBLIC_TEXTS], generator.tokenizer(), chunking)
     clients = sample_records(records.iloc[PUBLIC_TEXTS:], generator.tokenizer(), chunking)
     shown = draw_prompts(
-        public, np.arange(len(public)), count=prompts, classes=(None,), rng=stream(0, "recovery", "prompts")
+        public,
+        np.arange(len(public)),
+        count=prompts,
+        classes=(None,),
+        form=SampleList(),
+        rng=stream(0, "recovery", "prompts"),
     )
     sampler = Sampler(temperature=1.0, top_p=1.0, max_new_tokens=72, batch_size=256)
     texts = sampled_texts(

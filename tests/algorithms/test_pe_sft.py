@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.algorithms.pe_sft import best_samples, final_prompts, training_lists
+from fedtext.algorithms.pe_sft import best_samples, final_prompts, training_examples
 from fedtext.params.pe_sft import PeSft
 
 PUBLIC = pd.DataFrame({"text": [f"public {i}" for i in range(9)]})
@@ -38,14 +38,15 @@ def test_classes_give_equally_many() -> None:
 
 def test_lists_hold_six_distinct_samples_of_one_class_under_its_header() -> None:
     best = table("abcdefghuvwxyz", [1.0] * 14, ["t"] * 8 + ["r"] * 6)
-    lists = training_lists(best, pe_sft())
+    examples = training_examples(best, pe_sft())
+    lists = (examples["prompt"] + examples["text"] + "\n").tolist()
     assert len(lists) == 5
     for text in lists:
         label = "t" if "about t" in text.splitlines()[0] else "r"
         assert len(shown(text)) == 6
         assert shown(text) <= set(best["text"][best["label"] == label])
     assert len(set(lists)) > 1
-    assert lists == training_lists(best, pe_sft())
+    pd.testing.assert_frame_equal(examples, training_examples(best, pe_sft()))
 
 
 def test_final_prompts_show_the_best_samples_or_public_ones() -> None:

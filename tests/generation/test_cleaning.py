@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.generation.cleaning import clean_samples
+from fedtext.generation.prompt_forms import SampleList
 from fedtext.generation.prompts import SAMPLE_MARKER
 
 
@@ -21,7 +22,7 @@ from fedtext.generation.prompts import SAMPLE_MARKER
     ],
 )
 def test_the_sample_inside_a_continuation(tokenizer, raw, sample):
-    assert clean_samples([raw], tokenizer, 100) == [sample]
+    assert clean_samples([raw], SampleList(), tokenizer, 100) == [sample]
 
 
 def test_a_sample_is_cut_at_its_length_in_tokens(tokenizer):
@@ -29,17 +30,17 @@ def test_a_sample_is_cut_at_its_length_in_tokens(tokenizer):
     tokens = tokenizer(text, add_special_tokens=False)["input_ids"]
     assert len(tokens) > 10
     for length in range(1, len(tokens) + 1):
-        assert clean_samples([text], tokenizer, length) == [tokenizer.decode(tokens[:length]).strip()]
+        assert clean_samples([text], SampleList(), tokenizer, length) == [tokenizer.decode(tokens[:length]).strip()]
 
 
 def test_nothing_from_nothing(tokenizer):
-    assert clean_samples([], tokenizer, 5) == []
+    assert clean_samples([], SampleList(), tokenizer, 5) == []
 
 
 @settings(deadline=None)
 @given(texts=st.lists(st.text(max_size=60), max_size=4), length=st.integers(1, 20))
 def test_cleaning_keeps_places_and_adds_nothing(tokenizer, texts, length):
-    cleaned = clean_samples(texts, tokenizer, length)
+    cleaned = clean_samples(texts, SampleList(), tokenizer, length)
     assert len(cleaned) == len(texts)
     for raw, sample in zip(texts, cleaned, strict=True):
         assert sample == sample.strip()

@@ -5,7 +5,8 @@ import torch
 
 from fedtext.generation import sampling
 from fedtext.generation.cleaning import clean_samples
-from fedtext.generation.prompts import SAMPLE_MARKER, few_shot_prompt
+from fedtext.generation.prompt_forms import SampleList
+from fedtext.generation.prompts import SAMPLE_MARKER
 from fedtext.generation.sampling import sample_responses
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.generation import Sampler
@@ -114,7 +115,7 @@ def test_impossible_requests_name_the_prompt_and_the_numbers(llama, tokenizer):
 
 def test_cleaned_texts_keep_their_places(llama, tokenizer):
     texts = [text for row in sample(llama, tokenizer) for text in row]
-    cleaned = clean_samples([*texts, "Original Text Sample 5"], tokenizer, 10)
+    cleaned = clean_samples([*texts, "Original Text Sample 5"], SampleList(), tokenizer, 10)
     assert len(cleaned) == 10
     assert cleaned[-1] == ""
 
@@ -126,7 +127,8 @@ def test_a_shipped_model_decodes_as_transformers_does(name):
     except FileNotFoundError:
         pytest.skip(f"{name} is not shipped yet")
     prompts = [
-        few_shot_prompt([f"Return the {x} of a list.", "Raise an error.", f"The {x}."]) for x in ("size", "last item")
+        SampleList().request([f"Return the {x} of a list.", "Raise an error.", f"The {x}."])
+        for x in ("size", "last item")
     ]
     cold = Sampler(temperature=1e-5, max_new_tokens=40)
     texts = sample_responses(model, tokenizer, prompts, responses=2, sampler=cold, seed=0, stop=SAMPLE_MARKER)

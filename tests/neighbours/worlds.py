@@ -28,7 +28,7 @@ from fedtext.federation import messages
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 
 ROOT = Path(__file__).parents[2]
-MODELS = ("generator", "on_device", "encoder")
+MODELS = ("generator", "chunk_tokenizer", "on_device", "encoder")
 Messages = dict[str, Counter[bytes]]  # of each release, what its units sent, as integers on the grid
 
 

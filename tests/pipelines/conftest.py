@@ -74,16 +74,23 @@ class Talker:
     def with_adapter(self, adapter: str) -> Talker:
         return Talker(adapter)
 
-    def load(self) -> tuple[Talker, None]:
-        return self, None
+    def write(self, requests: list[str], *, responses: int, seed: int, **_: Any) -> list[list[str]]:
+        """Two words a response; every fifth one is empty."""
+        rng = np.random.default_rng(seed)
+        drawn = rng.choice(WORDS, size=(len(requests), responses, 2))
+        blank = np.arange(len(requests) * responses).reshape(len(requests), responses) % 5 == 4
+        rows = zip(drawn, blank, strict=True)
+        return [[("" if b else " ".join(w)) for w, b in zip(*row, strict=True)] for row in rows]
 
+    def length_tokenizer(self) -> None:
+        return None
 
-def spoken(model: Talker, _: None, prompts: list[str], *, responses: int, seed: int, **__: Any) -> list[list[str]]:
-    """Two words a response; every fifth one is empty."""
-    rng = np.random.default_rng(seed)
-    drawn = rng.choice(WORDS, size=(len(prompts), responses, 2))
-    blank = np.arange(len(prompts) * responses).reshape(len(prompts), responses) % 5 == 4
-    return [[("" if b else " ".join(w)) for w, b in zip(*row, strict=True)] for row in zip(drawn, blank, strict=True)]
+    def beginnings(self, requests: list[str], *, chat: bool) -> list[str]:
+        assert not chat
+        return requests
+
+    def ending(self, *, chat: bool) -> str:
+        return "\n"
 
 
 @pytest.fixture
@@ -95,7 +102,6 @@ def run_popri(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     def trained(*_: Any, previous: str, **__: Any) -> tuple[str, list[dict[str, float]]]:
         return f"{previous}+", [{"step": 1.0, "loss": 0.5}]
 
-    monkeypatch.setattr(few_shot, "sample_responses", spoken)
     monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_: list(texts))
     monkeypatch.setattr(setup, "initial_adapter", lambda *_, **__: "adapter")
     monkeypatch.setattr(rounds, "saved_adapter", lambda adapter: adapter)

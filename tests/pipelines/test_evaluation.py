@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedtext.generation.local_generator import LocalGenerator
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation, UntunedControl
@@ -99,7 +100,7 @@ def test_the_untuned_control_is_prompted_with_public_samples_only() -> None:
     chunking, evaluation = SETTINGS
     untuned = UntunedControl(responses=4, sampler=Sampler(max_new_tokens=16))
     asked = evaluation.model_copy(update={"texts": 10, "untuned": untuned})
-    texts = nodes.generate_untuned_texts(LanguageModel("bundled:generator"), NOISE.head(20), chunking, asked)
+    texts = nodes.generate_untuned_texts(LocalGenerator("bundled:generator"), NOISE.head(20), chunking, asked)
     assert len(texts) == 10  # the first that are not empty of the 12 that three prompts give
     assert set(texts["prompt_id"]) == {0, 1, 2}
     assert (texts["text"] != "").all()

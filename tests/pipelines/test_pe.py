@@ -13,7 +13,7 @@ from fedtext.models.masked_model import MaskedModel
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.privacy.ledger import BudgetExceeded
-from tests.pipelines.conftest import configure, run_in_memory, spoken
+from tests.pipelines.conftest import configure, run_in_memory
 
 Run = Callable[..., dict[str, Any]]
 CENTRAL = {"unit": "record", "aggregation": "trusted"}
@@ -27,7 +27,6 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
     from fedtext.generation import few_shot
     from fedtext.pipelines.pe_sft import nodes as tuning
 
-    monkeypatch.setattr(few_shot, "sample_responses", spoken)
     monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_: list(texts))
     monkeypatch.setattr(tuning, "train_on_texts", lambda *_, **__: ("adapter", [{"step": 1.0, "loss": 0.5}]))
     monkeypatch.setattr(MaskedModel, "load", lambda _: (None, None))

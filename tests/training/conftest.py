@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel, PreTrainedTokenizerBase
 
-from fedtext.generation.prompts import few_shot_prompt
+from fedtext.generation.prompt_forms import SampleList
 from fedtext.params.training import LlamaShape
 from fedtext.training.pretraining import new_llama, train_tokenizer
 
@@ -64,6 +64,6 @@ def gpt2(tokenizer: PreTrainedTokenizerBase) -> InMemory:
 def pairs() -> pd.DataFrame:
     """Ten pairs of unequal lengths under prompts of unequal lengths."""
     rng = np.random.default_rng(1)
-    prompts = [few_shot_prompt([sentence(rng, int(n)) for n in rng.integers(3, 9, size=3)]) for _ in range(10)]
+    prompts = [SampleList().request([sentence(rng, int(n)) for n in rng.integers(3, 9, size=3)]) for _ in range(10)]
     chosen, rejected = ([sentence(rng, int(n)) for n in rng.integers(3, 12, size=10)] for _ in range(2))
     return pd.DataFrame({"prompt": prompts, "chosen": chosen, "rejected": rejected})

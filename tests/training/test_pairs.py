@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.generation.prompts import few_shot_prompt
+from fedtext.generation.prompt_forms import SampleList
 from fedtext.training.pairs import completion, distinct_pairs, refuse_long, tokenised
 
 
@@ -42,7 +42,7 @@ def test_what_cannot_be_trained_on_is_named(pairs, message):
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1), min_size=4, max_size=4))
 def test_a_completion_continues_its_prompt_as_the_next_listed_sample(samples):
-    assert few_shot_prompt(samples).startswith(few_shot_prompt(samples[:3]) + completion(samples[3]))
+    assert SampleList().request(samples).startswith(SampleList().request(samples[:3]) + completion(samples[3]))
 
 
 def test_tokens_of_prompt_and_completion_are_those_of_the_joint_text(tokenizer, pairs):

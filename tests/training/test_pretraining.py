@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedtext.generation.prompts import LISTED, few_shot_prompt, header, heading
+from fedtext.generation.prompt_forms import SampleList
+from fedtext.generation.prompts import LISTED, header, heading
 from fedtext.params.training import Recipe
 from fedtext.training.pretraining import few_shot_lists, recipe_rows, rows_from_stream, rows_from_texts, train_tokenizer
 
@@ -13,7 +14,7 @@ def test_tokenizer_returns_every_text_unchanged(tokenizer):
         "Return the list.",
         "naïve — ünïcode ✓ 漢字",
         "tabs\tand\n\nlines  two",
-        few_shot_prompt(["a", "b", "c"]),
+        SampleList().request(["a", "b", "c"]),
     ):
         assert tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text
 
@@ -37,8 +38,8 @@ def test_a_list_holds_six_samples_in_the_prompts_form():
     listed = [line for line in text.splitlines() if line in samples]
     assert len(listed) == LISTED
     label = "p" if text.startswith(header("p")) else None
-    assert text.startswith(few_shot_prompt(listed[:3], label))
-    assert text.startswith(few_shot_prompt(listed[:5], label) + listed[5])
+    assert text.startswith(SampleList().request(listed[:3], label))
+    assert text.startswith(SampleList().request(listed[:5], label) + listed[5])
 
 
 def test_half_of_the_lists_are_of_one_package_and_half_of_those_are_headed_by_it():

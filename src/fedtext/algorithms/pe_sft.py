@@ -10,7 +10,8 @@ from __future__ import annotations
 import pandas as pd
 
 from fedtext.generation.few_shot import prompts_by_class
-from fedtext.generation.prompts import LISTED, sample_list
+from fedtext.generation.prompt_forms import prompt_form
+from fedtext.generation.prompts import LISTED
 from fedtext.params.generation import prompts_for
 from fedtext.params.pe_sft import PeSft
 from fedtext.seeding import stream
@@ -34,17 +35,25 @@ def best_samples(survivors: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
     return pd.concat(kept, ignore_index=True)
 
 
-def training_lists(best: pd.DataFrame, pe_sft: PeSft) -> list[str]:
-    """`pe_sft.lists` few-shot lists of six best samples each, of one class, under the header the prompts have."""
+def training_examples(best: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
+    """`pe_sft.lists` prompts of the form that the final set has, each with the sample that should answer it.
+
+    Six best samples of one class make one: five are shown, the sixth is the answer.
+
+    Returns:
+        Columns `prompt`, `text`.
+    """
+    form = prompt_form(pe_sft.sampler.prompt)
     rng = stream(pe_sft.seed, "lists")
     classes = declared_classes(best)
     texts = {c: (best if c is None else best[best["label"] == c])["text"].to_numpy() for c in classes}
-    lists = []
+    rows = []
     for k in range(pe_sft.lists):
         label = classes[k % len(classes)]
         own = texts[label]
-        lists.append(sample_list(own[rng.permutation(len(own))[:LISTED]].tolist(), label))
-    return lists
+        *shown, answer = own[rng.permutation(len(own))[:LISTED]].tolist()
+        rows.append((form.request(shown, label), answer))
+    return pd.DataFrame(rows, columns=["prompt", "text"])
 
 
 def final_prompts(best: pd.DataFrame, public: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
@@ -56,6 +65,7 @@ def final_prompts(best: pd.DataFrame, public: pd.DataFrame, pe_sft: PeSft) -> pd
         public,
         count=prompts_for(pe_sft.synthetic_texts, pe_sft.final_responses),
         classes=classes,
+        form=prompt_form(pe_sft.sampler.prompt),
         rng=stream(pe_sft.seed, "prompts", "final"),
     )
 

@@ -50,6 +50,15 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
         return {"source": self._source}
 
 
+def place_of_language_model(source: str) -> str:
+    """The source, or the directory of a model that is shipped with the package."""
+    if not source.startswith(BUNDLED):
+        return source
+    from fedtext.models.language_model import bundled
+
+    return bundled(source.removeprefix(BUNDLED))
+
+
 class LanguageModelDataset(PublicModelDataset):
     """A public language model by its source; loading returns a light handle, not the weights.
 
@@ -70,11 +79,7 @@ class LanguageModelDataset(PublicModelDataset):
 
     @cached_property
     def _place(self) -> str:
-        if not self._source.startswith(BUNDLED):
-            return self._source
-        from fedtext.models.language_model import bundled
-
-        return bundled(self._source.removeprefix(BUNDLED))
+        return place_of_language_model(self._source)
 
 
 class MaskedModelDataset(PublicModelDataset):

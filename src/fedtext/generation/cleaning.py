@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedtext.generation.prompts import cut_continuation
+from fedtext.generation.prompt_forms import PromptForm
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufffd]")
 
 
-def clean_samples(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, length: int) -> list[str]:
-    """The sample in each raw continuation: up to the next heading, without unprintable characters, `length` tokens.
+def clean_samples(texts: Sequence[str], form: PromptForm, tokenizer: PreTrainedTokenizerBase, length: int) -> list[str]:
+    """The sample in each raw response: what `form` cuts out, without unprintable characters, `length` tokens.
 
-    The cut is by character offsets, as in `corpora.chunking`, so no text is re-rendered. A continuation that holds no
+    The cut is by character offsets, as in `corpora.chunking`, so no text is re-rendered. A response that holds no
     sample is an empty string, so that positions stay; nothing empty may be scored.
     """
     if not texts:
         return []
-    cut = [UNPRINTABLE.sub("", cut_continuation(text)) for text in texts]
+    cut = [UNPRINTABLE.sub("", form.cut(text)) for text in texts]
     return cut_to(cut, tokenizer, [length] * len(cut))
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
 from fedtext.generation.cleaning import clean_samples
-from fedtext.generation.prompts import SAMPLE_MARKER, SHOTS, few_shot_prompt
-from fedtext.generation.sampling import sample_responses
+from fedtext.generation.prompt_forms import PromptForm, prompt_form
+from fedtext.generation.prompts import SHOTS
+from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
-
-if TYPE_CHECKING:
-    from fedtext.models.language_model import LanguageModel
 
 
 def draw_prompts(
@@ -24,6 +21,7 @@ def draw_prompts(
     *,
     count: int,
     classes: Sequence[str | None],
+    form: PromptForm,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """`count` prompts of `SHOTS` distinct samples drawn from the rows `pool`, classes in turn.
@@ -41,7 +39,7 @@ def draw_prompts(
     for k in range(count):
         label = classes[k % len(classes)]
         shown = rng.choice(pool, size=SHOTS, replace=False)
-        rows.append((k, few_shot_prompt([texts[i] for i in shown], label), label))
+        rows.append((k, form.request([texts[i] for i in shown], label), label))
     return pd.DataFrame(rows, columns=["prompt_id", "prompt", "label"])
 
 
@@ -51,6 +49,7 @@ def prompts_by_class(
     *,
     count: int,
     classes: Sequence[str | None],
+    form: PromptForm,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """`count` prompts, classes in turn, each of `SHOTS` distinct texts among the `samples` of its own class.
@@ -68,7 +67,7 @@ def prompts_by_class(
             others = spare.loc[~spare["text"].isin(texts["text"]), ["text"]].drop_duplicates()
             texts = pd.concat([texts, others.iloc[rng.permutation(len(others))[:missing]]])
         share = count // len(classes) + (c < count % len(classes))
-        prompts = draw_prompts(texts, np.arange(len(texts)), count=share, classes=[label], rng=rng)
+        prompts = draw_prompts(texts, np.arange(len(texts)), count=share, classes=[label], form=form, rng=rng)
         drawn.append(prompts.assign(prompt_id=c + len(classes) * np.arange(share)))
     return pd.concat(drawn).sort_values("prompt_id", ignore_index=True)
 
@@ -79,7 +78,7 @@ def first_written(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:
 
 
 def sampled_texts(
-    generator: LanguageModel,
+    generator: Generator,
     prompts: pd.DataFrame,
     *,
     responses: int,
@@ -88,30 +87,32 @@ def sampled_texts(
     seed: int,
     label: str,
 ) -> pd.DataFrame:
-    """`responses` texts a prompt, cut at the next sample's heading and to `length` tokens; some may be empty.
+    """`responses` texts a prompt, cut back to one sample of at most `length` tokens; some may be empty.
+
+    The prompts are those of the form `sampler.prompt`.
 
     Returns:
         Columns `prompt_id`, `response`, `text`, `label`; the responses to one prompt are successive rows.
     """
     if prompts.empty:
         return pd.DataFrame(columns=["prompt_id", "response", "text", "label"])
-    model, tokenizer = generator.load()
-    continuations = sample_responses(
-        model,
-        tokenizer,
+    form = prompt_form(sampler.prompt)
+    written = generator.write(
         prompts["prompt"].tolist(),
+        chat=form.chat,
+        stop=form.stop,
         responses=responses,
         sampler=sampler,
         seed=seed,
-        stop=SAMPLE_MARKER,
         label=label,
     )
+    raw = [text for row in written for text in row]
     rows = prompts.loc[prompts.index.repeat(responses)]
     return pd.DataFrame(
         {
             "prompt_id": rows["prompt_id"].to_numpy(),
             "response": np.tile(np.arange(responses), len(prompts)),
-            "text": clean_samples([text for row in continuations for text in row], tokenizer, length),
+            "text": clean_samples(raw, form, generator.length_tokenizer(), length),
             "label": rows["label"].to_numpy(),
         }
     )

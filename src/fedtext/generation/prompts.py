@@ -1,7 +1,7 @@
-"""The few-shot prompt of POPri's Figure 5, and how a continuation is cut back to one sample.
+"""The list of samples of POPri's Figure 5, as prompts show it and as the bundled generator is pretrained on it.
 
 A prompt lists three public samples and ends where the fourth should begin; what the model writes up to the heading of
-the fifth is one synthetic sample. The bundled generator is pretrained on the same form, so both sides read it here.
+the fifth is one synthetic sample (`fedtext.generation.prompt_forms.SampleList`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ LISTED = 6  # 'List of 6 diverse original text samples', POPri Figure 5
 SHOTS = 3  # 'randomly sampling three samples', POPri section 3.1
 
 
-def header(label: str | None = None) -> str:
+def header(label: str | None = None, description: str | None = None) -> str:
     """First line of a prompt; `label` names the class in conditional generation (Algorithm 3)."""
     subject = f" about {label}" if label else ""
-    return f"List of {LISTED} diverse original text samples{subject}:\n"
+    return f"List of {LISTED} diverse original {description or 'text samples'}{subject}:\n"
 
 
 def heading(position: int) -> str:
@@ -24,16 +24,7 @@ def heading(position: int) -> str:
     return f"{SAMPLE_MARKER} {position}\n"
 
 
-def sample_list(samples: Sequence[str], label: str | None = None) -> str:
+def sample_list(samples: Sequence[str], label: str | None = None, description: str | None = None) -> str:
     """The list itself: header, then every sample under its heading."""
-    return header(label) + "".join(f"{heading(i)}{text.strip()}\n" for i, text in enumerate(samples, start=1))
-
-
-def few_shot_prompt(samples: Sequence[str], label: str | None = None) -> str:
-    """Prompt that lists `samples` and asks for the next one."""
-    return f"{sample_list(samples, label)}{heading(len(samples) + 1)}"
-
-
-def cut_continuation(text: str) -> str:
-    """The sample inside a continuation: up to the full marker, so that 'Original' and 'Origin' may occur in a text."""
-    return text.partition(SAMPLE_MARKER)[0].strip()
+    listed = "".join(f"{heading(i)}{text.strip()}\n" for i, text in enumerate(samples, start=1))
+    return header(label, description) + listed

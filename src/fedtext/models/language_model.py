@@ -10,7 +10,7 @@ import warnings
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from fedtext.models.source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
 from fedtext.system.hardware import bfloat16_pays, compute_device
@@ -42,23 +42,21 @@ def bundled(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class LanguageModel:
-    """A public causal language model, by its source, with an optional low-rank adapter.
+class Tokenizer:
+    """A language model's tokenizer without its weights: what cuts samples and counts their length.
 
     Attributes:
         source: `bundled:<name>`, a local directory, or a Hugging Face id.
-        adapter: Directory of a PEFT adapter (safetensors), None for the public model itself.
     """
 
     source: str
-    adapter: Path | None = None
 
-    def with_adapter(self, path: Path | None) -> LanguageModel:
-        """The same public model with the adapter in `path`."""
-        return replace(self, adapter=path)
+    def load(self) -> PreTrainedTokenizerBase:
+        """The tokenizer: left padding, and the end-of-text token for padding where it has none of its own.
 
-    def tokenizer(self) -> PreTrainedTokenizerBase:
-        """Its tokenizer: left padding, and the end-of-text token for padding where it has none of its own."""
+        Raises:
+            OSError: It is not there, or not complete.
+        """
         from transformers import AutoTokenizer
 
         place = _place(self.source)
@@ -71,6 +69,27 @@ class LanguageModel:
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
         return tokenizer
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A public causal language model, by its source, with an optional low-rank adapter.
+
+    Attributes:
+        source: `bundled:<name>`, a local directory, or a Hugging Face id.
+        adapter: Directory of a PEFT adapter (safetensors), None for the public model itself.
+    """
+
+    source: str
+    adapter: Path | None = None
+
+    def with_adapter(self, path: Path | None) -> Self:
+        """The same public model with the adapter in `path`."""
+        return replace(self, adapter=path)
+
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """Its tokenizer."""
+        return Tokenizer(self.source).load()
 
     def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         """Model, in evaluation mode on its device, and tokenizer; without merging, the model is a `PeftModel`.

@@ -17,7 +17,9 @@ PATIENCE = 10.0  # seconds for the hub's answer
 MAIN = "main"
 BUNDLED = "bundled:"  # before the name of a language model that ships with the package
 SHIPPED = f"{BUNDLED}generator"
-READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.safetensors"]
+TOKENIZER_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
+READ = [*TOKENIZER_FILES, "*.safetensors"]
+TOKENIZER_SIGNS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json")
 NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
 
 
@@ -84,6 +86,23 @@ def fetch(source: str, kind: str, shipped: str) -> None:
     _fetched.add(place)
 
 
+def fetch_tokenizer(source: str, kind: str, shipped: str) -> str:
+    """A directory with the tokenizer of a model of the hub, without its weights; a local source as it is.
+
+    Raises:
+        OSError: It is not there, or cannot be brought here.
+    """
+    place = find_model(source, kind, shipped)
+    if place.local:
+        return source
+    from huggingface_hub import snapshot_download
+
+    try:
+        return str(snapshot_download(place.name, revision=place.revision, allow_patterns=[*TOKENIZER_FILES]))
+    except Exception as error:  # the hub's client raises many types
+        raise unreadable(source, kind, shipped, error) from error
+
+
 def model_identity(source: str, kind: str, shipped: str) -> Path | str:
     """What a result depends on: the directory's content, or the id and its commit; raises as `find_model` does."""
     place = find_model(source, kind, shipped)
@@ -104,6 +123,17 @@ def check_model_files(source: str, kind: str, shipped: str) -> None:
         raise unreadable(source, kind, shipped, FileNotFoundError("it has no config.json"))
     if not any(directory.rglob("*.safetensors")):
         raise unreadable(source, kind, shipped, FileNotFoundError("it has no weights in safetensors"))
+
+
+def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
+    """Refuses, before any long work, a directory without a tokenizer.
+
+    Raises:
+        OSError: It is neither here nor on the hub, or lacks a file that every tokenizer has.
+    """
+    directory = Path(find_model(source, kind, shipped).name)
+    if directory.is_dir() and not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
+        raise unreadable(source, kind, shipped, FileNotFoundError(f"it has none of {', '.join(TOKENIZER_SIGNS)}"))
 
 
 def check_weights(model: PreTrainedModel, named: str, remedy: str) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, Self
 
 from pydantic import Field
 
 from fedtext.params import Parameters
 
 SPARE = 0.02
+PromptName = Literal["list", "chat", "labelled"]
 
 
 class Sampler(Parameters):
-    """At most `max_new_tokens` tokens, then cut to the chunk length.
+    """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the form in which they are asked for.
 
     `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
     """
@@ -21,6 +23,11 @@ class Sampler(Parameters):
     top_p: float = Field(1.0, gt=0, le=1)
     max_new_tokens: int = Field(85, ge=4)
     batch_size: int = Field(256, ge=1)
+    prompt: PromptName = "list"
+
+    def at(self, temperature: float) -> Self:
+        """The same at another temperature."""
+        return self.model_copy(update={"temperature": temperature})
 
 
 class MaskFilling(Parameters):

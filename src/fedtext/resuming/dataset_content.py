@@ -30,6 +30,8 @@ def content(dataset: AbstractDataset[Any, Any]) -> Path | str | None:
 def settings(dataset: AbstractDataset[Any, Any]) -> dict[str, str]:
     """A dataset's catalog settings that shape its content: not where it lies, what it is called, or who may read it."""
     inner = getattr(dataset, "_dataset", dataset)
+    if callable(shaping := getattr(inner, "shaping", None)):
+        return {"type": _class_name(inner), **shaping()}
     arguments = {**(given := getattr(inner, "_init_args", {})), **given.get("kwargs", {})}  # kwargs: of a subclass
     given = {key: value for key, value in arguments.items() if key not in NOT_SHAPING}
     return {"type": _class_name(inner), **{k: v if isinstance(v, str) else repr(v) for k, v in given.items()}}

@@ -25,7 +25,7 @@ from fedtext.params import Parameters
 from fedtext.params.reading import EVERYTHING
 
 MISSING = "missing"
-DEVELOPMENT = 'extra == "dev"'
+NOT_SHAPING = {'extra == "dev"', 'extra == "endpoint"'}  # tools, and the client that carries requests to a server
 
 
 def canonical(value: Any) -> str:
@@ -119,14 +119,14 @@ def named_paths(value: Any, name: str = "") -> Iterator[tuple[str, Path]]:
 
 @cache
 def library_digest(package: str) -> str:
-    """The interpreter's version and those of the distributions that `package` needs, its `dev` tools left out."""
+    """The interpreter's version and those of the distributions that shape what `package` makes."""
     try:
         required = metadata.requires(package) or []
     except metadata.PackageNotFoundError:
         required = []
     versions = {sys.version}
     for requirement in map(Requirement, required):
-        if str(requirement.marker) == DEVELOPMENT:
+        if str(requirement.marker) in NOT_SHAPING:
             continue
         try:
             versions.add(f"{requirement.name}=={metadata.version(requirement.name)}")

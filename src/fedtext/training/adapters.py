@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.training import Lora
 from fedtext.training.lora import WEIGHTS, TrainedAdapter, lora_config, without_deprecations
 
-if TYPE_CHECKING:
-    from fedtext.models.language_model import LanguageModel
 
-
-def initial_adapter(base: LanguageModel, params: Lora, *, seed: int) -> TrainedAdapter:
+def initial_adapter(base: TrainableGenerator, params: Lora, *, seed: int) -> TrainedAdapter:
     """An untrained adapter: its second matrices are zero, so base plus adapter is the public checkpoint."""
     import torch
     from peft import get_peft_model

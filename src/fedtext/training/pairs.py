@@ -42,12 +42,12 @@ def distinct_pairs(pairs: pd.DataFrame, label: str) -> pd.DataFrame:
     return kept
 
 
-def completion(text: str) -> str:
-    """A response as prompts list their samples: stripped, and ended by a newline, so that a sample's end is learned."""
-    return f"{text.strip()}\n"
+def completion(text: str, end: str = "\n") -> str:
+    """A response as a model is trained on it: stripped, and with its `end`, so that a response's end is learned."""
+    return f"{text.strip()}{end}"
 
 
-def tokenised(pairs: pd.DataFrame, tokenizer: PreTrainedTokenizerBase) -> list[TokenisedPair]:
+def tokenised(pairs: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, end: str = "\n") -> list[TokenisedPair]:
     """Token ids of every pair.
 
     Prompt and completion are tokenised together, as the model would meet them, and split where both joint forms stop
@@ -57,7 +57,9 @@ def tokenised(pairs: pd.DataFrame, tokenizer: PreTrainedTokenizerBase) -> list[T
 
     prompts = tokenizer(list(pairs["prompt"]))["input_ids"]
     chosen, rejected = (
-        tokenizer([p + completion(text) for p, text in zip(pairs["prompt"], pairs[side], strict=True)])["input_ids"]
+        tokenizer([p + completion(text, end) for p, text in zip(pairs["prompt"], pairs[side], strict=True)])[
+            "input_ids"
+        ]
         for side in ("chosen", "rejected")
     )
     rows: list[TokenisedPair] = []

@@ -18,8 +18,9 @@ import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.hardware import bfloat16_pays, compute_device
 from fedtext.system.progress import progress
@@ -44,27 +45,19 @@ HISTORY = {
 }
 
 
-class Base(Protocol):
-    """What this module needs of a language model (fedtext.models.language_model)."""
-
-    @property
-    def source(self) -> str:
-        """A Hugging Face id or a local directory."""
-
-    def load(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-        """The model and its tokenizer."""
-
-
 def train_preferences(
-    base: Base,
+    base: TrainableGenerator,
     pairs: pd.DataFrame,
     params: PreferenceTraining,
     *,
     previous: Path | None = None,
     seed: int,
     label: str = "preferences",
+    end: str = "\n",
 ) -> tuple[TrainedAdapter, list[dict[str, float]]]:
     """Train an adapter on `pairs` (prompt, chosen, rejected), a fresh one or on from the adapter saved in `previous`.
+
+    `end` ends every completion, so that a response's end is learned (`TrainableGenerator.ending`).
 
     Equal inputs give equal bytes on one machine (on a GPU as far as its kernels are deterministic).
 
@@ -76,7 +69,7 @@ def train_preferences(
     """
     kept = distinct_pairs(pairs, label)
     model, tokenizer = base.load()
-    rows = tokenised(kept, tokenizer)
+    rows = tokenised(kept, tokenizer, end)
     refuse_long(rows, model, label)
     with tempfile.TemporaryDirectory() as scratch, without_deprecations():
         trainer = _trainer(model, tokenizer, rows, params, seed=seed, label=label, scratch=scratch)

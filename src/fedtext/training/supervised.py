@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.training import CausalTraining, Lora
 from fedtext.training.causal_lm import train_causal_lm
 from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
@@ -15,13 +16,11 @@ from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecati
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from fedtext.models.language_model import LanguageModel
-
 NO_TOKEN = -1  # padding that no tokenizer writes
 
 
 def train_on_texts(
-    base: LanguageModel, texts: Sequence[str], params: CausalTraining, lora: Lora, *, seed: int, label: str
+    base: TrainableGenerator, texts: Sequence[str], params: CausalTraining, lora: Lora, *, seed: int, label: str
 ) -> tuple[TrainedAdapter, list[dict[str, float]]]:
     """An adapter of the public model `base` trained on `texts`, and the history of `train_causal_lm`.
 

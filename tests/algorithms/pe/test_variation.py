@@ -20,6 +20,7 @@ from fedtext.algorithms.pe.variation import (
     variation_prompts,
     variations,
 )
+from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from tests.algorithms.pe.examples import evolution, table
@@ -48,7 +49,7 @@ def test_the_first_candidates_are_distinct_public_texts_while_there_are_enough()
 @given(texts=st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12), seed=st.integers(0, 99))
 @settings(deadline=None)
 def test_a_prompt_shows_its_parent_last_after_distinct_others(texts: list[str], seed: int) -> None:
-    prompts = variation_prompts(table(texts), np.random.default_rng(seed))
+    prompts = variation_prompts(table(texts), SampleList(), np.random.default_rng(seed))
     for parent, prompt in zip(texts, prompts["prompt"], strict=True):
         samples = shown(prompt)
         assert len(samples) == 3
@@ -60,7 +61,7 @@ def test_a_prompt_shows_its_parent_last_after_distinct_others(texts: list[str], 
 
 def test_a_prompt_shows_and_names_its_own_class_only() -> None:
     parents = table(list("abcdef"), ["tea", "rum"] * 3)
-    prompts = variation_prompts(parents, np.random.default_rng(0))
+    prompts = variation_prompts(parents, SampleList(), np.random.default_rng(0))
     for label, prompt in zip(prompts["label"], prompts["prompt"], strict=True):
         assert label in prompt.splitlines()[0]
         assert set(shown(prompt)) <= set(parents["text"][parents["label"] == label])

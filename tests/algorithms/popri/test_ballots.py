@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.algorithms.popri import ballots
 from fedtext.algorithms.popri.ballots import score_by_ballots
+from fedtext.algorithms.popri.scoring.by_name import every_round
 from fedtext.federation import secure_sum
 from fedtext.federation.digest import digest
 from fedtext.federation.private_samples import PrivateSamples, asked_units
@@ -27,8 +27,9 @@ MODES = [("mean_cosine", "none"), ("mean_cosine_centred", "all"), ("mean_cosine_
 
 
 def unclipped(held: PrivateSamples, texts: np.ndarray, label: np.ndarray, parameters: Popri) -> np.ndarray:
-    ballot = Ballot({"score": partial(ballots._class_ballots, popri=parameters)}, settings="")
-    blocks = joint_ballots(held, Candidates(texts, label, ballots._voted_on(texts, parameters)), ballot)
+    scoring = every_round(parameters)
+    ballot = Ballot({"score": partial(scoring.ballots, popri=parameters)}, settings="")
+    blocks = joint_ballots(held, Candidates(texts, label, scoring.voted_on(texts)), ballot)
     return np.concatenate([np.zeros((0, len(texts))), *(block.rows for block in blocks)])
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.algorithms.popri import release
-from fedtext.algorithms.popri.features import feature_map
 from fedtext.algorithms.popri.release import release_private_mean
+from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.params.popri import Popri
 from fedtext.privacy.noise import new_noise_key
@@ -141,5 +141,6 @@ def test_more_units_than_the_ledger_prices_are_refused() -> None:
 
 
 def test_the_feature_map_has_norm_one() -> None:
-    norms = np.linalg.norm(feature_map(unit_rows(1, 20), popri(scoring="witness_rff")), axis=1)
+    parameters = popri(scoring="witness_rff")
+    norms = np.linalg.norm(single_release(parameters).features(unit_rows(1, 20), parameters), axis=1)
     assert norms == pytest.approx(np.ones(20))

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.algorithms.popri.features import feature_map, label_index
+from fedtext.algorithms.popri.labels import label_index
+from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.algorithms.popri.steps import (
     draw_prompts,
     final_selection,
@@ -59,8 +60,8 @@ def test_labels_are_positions_among_the_declared() -> None:
 def test_the_witness_leaves_empty_candidates_out_of_the_mean(scoring: str) -> None:
     parameters, rows = popri(scoring=scoring), unit_rows(0, 6)
     rows[[1, 4]] = 0
-    released = feature_map(unit_rows(1, 1), parameters)
-    phi = feature_map(rows[[0, 2, 3, 5]], parameters)
+    released = single_release(parameters).features(unit_rows(1, 1), parameters)
+    phi = single_release(parameters).features(rows[[0, 2, 3, 5]], parameters)
     scores = score_by_release(rows, np.zeros(6, dtype=np.int64), released, parameters)
     assert np.allclose(scores[[0, 2, 3, 5]], phi @ (released[0] - phi.mean(axis=0)))
     assert (scores[[1, 4]] == 0).all()
@@ -118,7 +119,7 @@ def gap(rows: np.ndarray, target: np.ndarray) -> float:
 @pytest.mark.parametrize("scoring", ["witness_linear", "witness_rff"])
 def test_the_matched_pool_is_nearer_to_the_release_than_any_random_one(scoring: str) -> None:
     parameters, rows = popri(scoring=scoring), unit_rows(0, 80)
-    phi = feature_map(rows, parameters)
+    phi = single_release(parameters).features(rows, parameters)
     released = 0.6 * phi[:10].mean(axis=0, keepdims=True)
     pool = matched_pool(rows, released, parameters, 20)
     assert len(set(pool.tolist())) == 20

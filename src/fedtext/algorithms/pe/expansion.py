@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fedtext.generation.few_shot import prompts_by_class
+from fedtext.generation.prompt_forms import prompt_form
 from fedtext.params.generation import prompts_for
 from fedtext.params.pe import Pe
 from fedtext.seeding import stream
@@ -25,5 +26,6 @@ def seed_prompts(public: pd.DataFrame, survivors: Sequence[pd.DataFrame], evolut
         public,
         count=prompts_for(evolution.synthetic_texts, evolution.final_responses),
         classes=evolution.classes,
+        form=prompt_form(evolution.sampler.prompt),
         rng=stream(evolution.seed, "prompts", "final"),
     )

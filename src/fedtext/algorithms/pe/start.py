@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from fedtext.generation import few_shot
+from fedtext.generation.prompt_forms import prompt_form
+from fedtext.models.generator import Generator
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
 from fedtext.seeding import derived_seed, stream
-
-if TYPE_CHECKING:
-    from fedtext.models.language_model import LanguageModel
 
 
 def public_texts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
@@ -34,7 +31,7 @@ def public_texts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
     return pd.DataFrame({"text": public["text"].to_numpy()[rows], "label": labels})
 
 
-def random_texts(generator: LanguageModel, public: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
+def random_texts(generator: Generator, public: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
     """RANDOM_API: about `pe.population` texts, prompted with public samples and the class, in turn.
 
     Returns:
@@ -45,6 +42,7 @@ def random_texts(generator: LanguageModel, public: pd.DataFrame, evolution: Pe, 
         np.arange(len(public)),
         count=evolution.population,
         classes=evolution.classes,
+        form=prompt_form(evolution.sampler.prompt),
         rng=stream(evolution.seed, "prompts", "start"),
     )
     texts = few_shot.sampled_texts(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,18 +12,17 @@ from fedtext.embedding.blanks import written
 from fedtext.generation import few_shot
 from fedtext.generation.cleaning import cut_to, token_counts
 from fedtext.generation.mask_filling import fill_masks
-from fedtext.generation.prompts import SHOTS, few_shot_prompt
+from fedtext.generation.prompt_forms import PromptForm, prompt_form
+from fedtext.generation.prompts import SHOTS
+from fedtext.models.generator import Generator
 from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
 from fedtext.seeding import derived_seed, stream
 
-if TYPE_CHECKING:
-    from fedtext.models.language_model import LanguageModel
-
 
 def variations(
-    model: LanguageModel | MaskedModel,
+    model: Generator | MaskedModel,
     parents: pd.DataFrame,
     count: int,
     stage: str,
@@ -80,7 +78,7 @@ def lookahead_mean(
     return np.asarray(voted, dtype=candidate_embeddings.dtype)
 
 
-def variation_prompts(parents: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+def variation_prompts(parents: pd.DataFrame, form: PromptForm, rng: np.random.Generator) -> pd.DataFrame:
     """A prompt for every parent: it is shown last, after distinct others of its class, where the model looks most.
 
     Where a class has too few distinct texts, the parent fills the places.
@@ -99,12 +97,12 @@ def variation_prompts(parents: pd.DataFrame, rng: np.random.Generator) -> pd.Dat
         texts, at = listed[label], kin[label][text]
         drawn = rng.choice(len(texts) - 1, size=min(SHOTS - 1, len(texts) - 1), replace=False)
         others = [texts[i + (i >= at)] for i in drawn]
-        prompts.append(few_shot_prompt([*others, *[text] * (SHOTS - len(others))], label))
+        prompts.append(form.request([*others, *[text] * (SHOTS - len(others))], label))
     return pd.DataFrame({"prompt_id": np.arange(len(parents)), "prompt": prompts, "label": labels})
 
 
 def _prompted(
-    generator: LanguageModel,
+    generator: Generator,
     parents: pd.DataFrame,
     count: int,
     stage: str,
@@ -115,7 +113,7 @@ def _prompted(
     rng = stream(evolution.seed, "variation prompts", stage)
     varied = few_shot.sampled_texts(
         generator,
-        variation_prompts(parents, rng),
+        variation_prompts(parents, prompt_form(evolution.sampler.prompt), rng),
         responses=count,
         sampler=evolution.sampler,
         length=chunking.length,
@@ -125,7 +123,7 @@ def _prompted(
     texts: list[str] = varied["text"].tolist()
     if evolution.length_spread is None:
         return texts
-    tokenizer = generator.tokenizer()
+    tokenizer = generator.length_tokenizer()
     parent_lengths = np.repeat(token_counts(parents["text"].tolist(), tokenizer), count)
     return cut_to(texts, tokenizer, adapted_lengths(parent_lengths, evolution.length_spread, chunking, rng))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fedtext.algorithms.popri.scoring.by_name import scoring_of
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Query
 from fedtext.params.popri import Popri
@@ -13,21 +14,17 @@ CLIP_NORM = 1.0  # section 3.1: 'We clip this vector to a norm of 1'
 
 
 def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_dim: int, round_number: int) -> Query:
-    """What the clients are asked in a round, or once, in round 0, with a scoring that needs a single release.
-
-    A ballot has a number for each of the K x J candidates. The single release has the mean features, with classes one
-    block a class and in each the coordinate that stands for its size.
-    """
-    features = popri.random_features if popri.scoring == "witness_rff" else embedding_dim
-    votes = popri.scoring == "nearest_histogram"
-    single = (features + bool(popri.labels)) * len(popri.classes)
+    """What the clients are asked in a round, or once, in round 0, with a scoring that needs a single release."""
+    scoring = scoring_of(popri)
     return Query(
-        name="popri.mean_features" if popri.single_release else "popri.scores",
+        name=scoring.release,
         round=round_number,
-        dim=single if popri.single_release else popri.prompts * popri.responses,
+        dim=scoring.width(popri, embedding_dim),
         clip_norm=CLIP_NORM,
-        noise_multiplier=plan.planned_multiplier(privacy, population, popri.releases, non_negative=votes),
-        non_negative=votes,
+        noise_multiplier=plan.planned_multiplier(
+            privacy, population, popri.releases, non_negative=scoring.non_negative
+        ),
+        non_negative=scoring.non_negative,
     )
 
 
@@ -41,7 +38,7 @@ def planned_ledger(population: int, popri: Popri, privacy: Privacy, *, embedding
     plan.refuse_other_holder(
         privacy, parameter="popri.variant", value=popri.variant, central="central", federated="federated"
     )
-    first = 0 if popri.single_release else 1
+    first = scoring_of(popri).first_round
     queries = [
         planned_query(popri, privacy, population, embedding_dim=embedding_dim, round_number=t)
         for t in range(first, first + popri.releases)

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.algorithms.popri.features import feature_map, label_index
+from fedtext.algorithms.popri.labels import label_index
+from fedtext.algorithms.popri.scoring.by_name import scoring_of
+from fedtext.algorithms.popri.scoring.single_release import SingleRelease
 from fedtext.embedding.blanks import written
 from fedtext.params.popri import Popri
 
@@ -53,20 +55,12 @@ def released_score(
 ) -> float | None:
     """How good this round's candidates are by released values alone; larger is better.
 
-    With the witness's release: minus the squared distance between released and candidate mean features (an MMD^2, up
-    to the noise's constant), averaged over classes. With `mean_embedding` the mean released score of the candidates.
-    None without any text, and with ballots, which say what is best within a round but not how good the round is:
-    histograms sum to the number of votes, centred ballots to zero, and a ballot of many cosines is clipped to norm 1,
-    so that their level cancels and a round of equal texts scores highest.
+    None without any text, and with ballots, which rank within a round only (scoring.every_round).
     """
-    full = written(candidate_embeddings)
-    if not full.any() or not popri.single_release:
+    scoring, full = scoring_of(popri), written(candidate_embeddings)
+    if not full.any() or not isinstance(scoring, SingleRelease) or released is None:
         return None
-    if released is None or popri.scoring == "mean_embedding":
-        return float(scores[full].mean())
-    phi, label = feature_map(candidate_embeddings[full], popri), candidate_label[full]
-    gaps = [phi[label == c].mean(axis=0) - mean for c, mean in enumerate(released) if (label == c).any()]
-    return -float(np.mean([gap @ gap for gap in gaps]))
+    return scoring.of_round(candidate_embeddings[full], candidate_label[full], scores[full], released, popri)
 
 
 def stopped_early(history: Sequence[float], popri: Popri) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fedtext.algorithms.popri.scoring.by_name import scoring_of
 from fedtext.federation.communication import Cost
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
@@ -12,15 +13,9 @@ def communication(popri: Popri, privacy: Privacy, population: int, *, embedding_
     """What one client exchanges under `popri.scoring`.
 
     A scoring that ballots every round sends all K x J candidates' embeddings down and one score each up. A single
-    release sends nothing down, for encoder and feature seed are public and ahead of the run, and the mean features up,
-    once; with classes, a block and one count coordinate for each.
+    release sends nothing down, and the mean features up, once.
     """
-    if popri.single_release:
-        features = popri.random_features if popri.scoring == "witness_rff" else embedding_dim
-        classes = len(popri.classes)
-        down, up = 0, classes * (features + 1) if popri.labels else features
-    else:
-        candidates = popri.prompts * popri.responses
-        down, up = candidates * embedding_dim, candidates
+    scoring = scoring_of(popri)
+    down, up = scoring.told(popri, embedding_dim), scoring.width(popri, embedding_dim)
     asked = expected_exchanges(privacy, population, popri.releases)
     return Cost(method=f"POPri, {popri.scoring} (this run)", down_floats=down, up_floats=up, exchanges=asked)

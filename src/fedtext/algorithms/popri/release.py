@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.algorithms.popri.features import feature_map
+from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
@@ -47,7 +47,7 @@ def _features_told(popri: Popri) -> str:
 
 
 def _sent_features(embeddings: Float[np.ndarray, "sample dim"], popri: Popri) -> Float[np.ndarray, "sample sent"]:
-    phi = feature_map(embeddings, popri)
+    phi = single_release(popri).features(embeddings, popri)
     if not popri.labels:
         return phi
     joined: np.ndarray = np.concatenate([phi, np.ones((len(phi), 1))], axis=1) / np.sqrt(2)

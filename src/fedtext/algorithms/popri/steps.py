@@ -6,22 +6,24 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.algorithms.popri.features import feature_map, label_index
+from fedtext.algorithms.popri.labels import label_index
+from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.embedding.blanks import written
 from fedtext.generation import few_shot
+from fedtext.generation.prompt_forms import prompt_form
 from fedtext.params.popri import Popri
 from fedtext.seeding import stream
 from fedtext.voting.choice import choose_pairs
 from fedtext.voting.herding import herd
-from fedtext.voting.witness import witness_scores
 
 
 def draw_prompts(
     public: pd.DataFrame, pool: Int[np.ndarray, " pool"], popri: Popri, stage: str, count: int
 ) -> pd.DataFrame:
     """Algorithm 1 line 10: `count` prompts, each three distinct public samples drawn from `pool`, classes in turn."""
+    form = prompt_form(popri.sampler.prompt)
     return few_shot.draw_prompts(
-        public, pool, count=count, classes=popri.classes, rng=stream(popri.seed, "prompts", stage)
+        public, pool, count=count, classes=popri.classes, form=form, rng=stream(popri.seed, "prompts", stage)
     )
 
 
@@ -35,13 +37,13 @@ def score_by_release(
 
     Empty candidates count in no mean and score zero, which nobody reads.
     """
-    phi = feature_map(candidate_embeddings, popri)
-    full = written(candidate_embeddings)
+    scoring, full = single_release(popri), written(candidate_embeddings)
+    phi = scoring.features(candidate_embeddings, popri)
     scores = np.zeros(len(phi))
     for c, mean in enumerate(released):
         own = (candidate_label == c) & full
         if own.any():
-            scores[own] = phi[own] @ mean if popri.scoring == "mean_embedding" else witness_scores(phi[own], mean)
+            scores[own] = scoring.scores(phi[own], mean)
     return scores
 
 
@@ -73,7 +75,11 @@ def matched_pool(
     size: int,
 ) -> Int[np.ndarray, " pool"]:
     """The `size` public samples whose mean features match the release best, all classes alike (kernel herding)."""
-    return herd(feature_map(public_embeddings, popri), released.mean(axis=0), min(size, len(public_embeddings)))
+    return herd(
+        single_release(popri).features(public_embeddings, popri),
+        released.mean(axis=0),
+        min(size, len(public_embeddings)),
+    )
 
 
 def final_selection(
@@ -90,7 +96,7 @@ def final_selection(
     if released is None or popri.oversample == 1:
         return np.flatnonzero(valid)[: popri.synthetic_texts]
     label = label_index(texts["label"].tolist(), popri)
-    phi = feature_map(embeddings, popri)
+    phi = single_release(popri).features(embeddings, popri)
     classes = len(released)
     kept = []
     for c in range(classes):

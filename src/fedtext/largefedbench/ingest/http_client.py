@@ -11,8 +11,8 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_at
 
 from fedtext.largefedbench.ingest.errors import RefusedError, UnusableAnswerError
 from fedtext.largefedbench.ingest.rate_limit import Clock, RateLimiter
-from fedtext.largefedbench.ingest.retry_after import retry_after
 from fedtext.params.ingest import Requests
+from fedtext.system.retry_after import retry_after
 
 T = TypeVar("T")
 GZIP_HEADER = 31  # zlib's wbits for a gzip stream

@@ -7,7 +7,7 @@ from fedtext.corpora.records import SPLIT_COLUMN, SPLITS
 from fedtext.corpora.samples import sample_records, spread_samples
 from fedtext.corpora.splits import client_splits
 from fedtext.federation.partition import partition
-from fedtext.models.language_model import LanguageModel
+from fedtext.models.language_model import Tokenizer
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.reporting.figures_partition import partition_figure
 from fedtext.system.refusal import RunRefusedError
@@ -30,16 +30,18 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
     return private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
 
 
-def chunk_private_records(private_clients: pd.DataFrame, generator: LanguageModel, chunking: Chunking) -> pd.DataFrame:
-    """Every client's samples: successive spans of `chunking.length` tokens of the generator's tokenizer."""
-    return sample_records(private_clients, generator.tokenizer(), chunking)
+def chunk_private_records(
+    private_clients: pd.DataFrame, chunk_tokenizer: Tokenizer, chunking: Chunking
+) -> pd.DataFrame:
+    """Every client's samples: successive spans of `chunking.length` tokens of `chunk_tokenizer`."""
+    return sample_records(private_clients, chunk_tokenizer.load(), chunking)
 
 
 def chunk_public_records(
-    public_records: pd.DataFrame, generator: LanguageModel, chunking: Chunking, public_samples: int | None
+    public_records: pd.DataFrame, chunk_tokenizer: Tokenizer, chunking: Chunking, public_samples: int | None
 ) -> pd.DataFrame:
     """Public samples of the same form, from as many texts as `corpus.public_samples` allows."""
-    return spread_samples(sample_records(public_records, generator.tokenizer(), chunking), public_samples)
+    return spread_samples(sample_records(public_records, chunk_tokenizer.load(), chunking), public_samples)
 
 
 def split_samples(

@@ -25,13 +25,13 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 chunk_private_records,
-                ["private_clients", "generator", "params:chunking"],
+                ["private_clients", "chunk_tokenizer", "params:chunking"],
                 "private_samples",
                 name="chunk_private_records",
             ),
             node(
                 chunk_public_records,
-                ["public_records", "generator", "params:chunking", "params:corpus.public_samples"],
+                ["public_records", "chunk_tokenizer", "params:chunking", "params:corpus.public_samples"],
                 "public_samples",
                 name="chunk_public_records",
             ),

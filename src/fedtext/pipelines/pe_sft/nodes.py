@@ -10,8 +10,9 @@ from fedtext.algorithms import pe_sft as algorithm
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import encode_written
 from fedtext.generation.few_shot import first_written, sampled_texts
+from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.encoder import Encoder
-from fedtext.models.language_model import LanguageModel
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe_sft import PeSft
 from fedtext.privacy.ledger import Ledger
@@ -19,6 +20,7 @@ from fedtext.privacy.report import final_report
 from fedtext.privacy.spending import Spent
 from fedtext.seeding import derived_seed
 from fedtext.training.lora import TrainedAdapter
+from fedtext.training.pairs import completion
 from fedtext.training.supervised import train_on_texts
 
 
@@ -28,12 +30,14 @@ def choose_best_samples(survivors: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
 
 
 def train_on_best_samples(
-    generator: LanguageModel, best: pd.DataFrame, pe_sft: PeSft
+    generator: TrainableGenerator, best: pd.DataFrame, pe_sft: PeSft
 ) -> tuple[TrainedAdapter, pd.DataFrame]:
     """Supervised fine-tuning of the generator, and the history of it."""
+    examples, chat = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler.prompt).chat
+    beginnings, end = generator.beginnings(examples["prompt"].tolist(), chat=chat), generator.ending(chat=chat)
     trained, history = train_on_texts(
         generator,
-        algorithm.training_lists(best, pe_sft),
+        [begun + completion(text, end) for begun, text in zip(beginnings, examples["text"], strict=True)],
         pe_sft.training,
         pe_sft.lora,
         seed=derived_seed(pe_sft.seed, "training"),
@@ -48,7 +52,7 @@ def draw_tuned_prompts(best: pd.DataFrame, public_samples: pd.DataFrame, pe_sft:
 
 
 def write_tuned_texts(
-    generator: LanguageModel, adapter: Path, prompts: pd.DataFrame, pe_sft: PeSft, chunking: Chunking
+    generator: TrainableGenerator, adapter: Path, prompts: pd.DataFrame, pe_sft: PeSft, chunking: Chunking
 ) -> pd.DataFrame:
     """Texts of the fine-tuned generator, `final_responses` a prompt."""
     return sampled_texts(

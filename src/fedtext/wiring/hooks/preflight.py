@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
 
+from fedtext.models.generator import TrainableGenerator
 from fedtext.resuming.decision import RELEASE
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters
@@ -42,6 +45,7 @@ class PreflightHook:
         check_runner(str(run_params.get("runner")), pipeline)
         check_guarded(str(run_params.get("runner")), pipeline, catalog)
         check_names(run_params.get("runtime_params") or {})
+        check_trained(pipeline, catalog)
         check_inputs(pipeline, catalog)
         check_data_root(active_data_root())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
@@ -131,6 +135,33 @@ def check_names(given: Mapping[str, Any]) -> None:
             strange += [f"{name}.{key}" for key in inside if key not in known[name]]
     if strange:
         raise RunRefusedError(f"{', '.join(strange)} is no parameter: correct its name (conf/base has them all)")
+
+
+def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Nodes that train a generator, as the types of their functions say, are given one whose weights are here.
+
+    Raises:
+        RunRefusedError: one is given another.
+    """
+    for node in pipeline.nodes:
+        for name in _given_as(node, TrainableGenerator):
+            reason = getattr(catalog.get(name), "untrainable", None)
+            if reason is not None:
+                algorithm = (node.namespace or node.name).partition(".")[0]
+                raise RunRefusedError(
+                    f"{algorithm} trains its generator, but '{name}' is {reason}: name a directory or a Hugging Face "
+                    "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none"
+                )
+
+
+def _given_as(node: Node, wanted: type) -> Iterator[str]:
+    """The data sets that a node's function takes as `wanted`."""
+    given, signature = node._inputs, inspect.signature(node.func)
+    named = given if isinstance(given, dict) else {}
+    placed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    for parameter, names in signature.bind(*placed, **named).arguments.items():
+        if signature.parameters[parameter].annotation in (wanted, wanted.__name__):
+            yield from names.values() if isinstance(names, dict) else [names] if isinstance(names, str) else names
 
 
 def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:

@@ -14,6 +14,8 @@ import pandas as pd
 from fedtext.corpora.samples import spread_samples
 from fedtext.evaluation.scoring import evenly_spaced, score_condition
 from fedtext.generation.few_shot import draw_prompts, first_written, sampled_texts
+from fedtext.generation.prompt_forms import prompt_form
+from fedtext.models.generator import Generator
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation
@@ -36,7 +38,7 @@ def _condition(
 
 
 def generate_untuned_texts(
-    generator: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
+    generator: Generator, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
 ) -> pd.DataFrame:
     """What the public generator writes by itself, prompted with any public samples: a control without private data."""
     prompts = draw_prompts(
@@ -44,6 +46,7 @@ def generate_untuned_texts(
         np.arange(len(public_samples)),
         count=prompts_for(evaluation.texts, evaluation.untuned.responses),
         classes=(None,),
+        form=prompt_form(evaluation.untuned.sampler.prompt),
         rng=stream(evaluation.seed, "prompts", "untuned"),
     )
     texts = sampled_texts(

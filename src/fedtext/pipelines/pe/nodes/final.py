@@ -11,7 +11,7 @@ from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import written_by_round
 from fedtext.federation.population import Population
 from fedtext.generation.few_shot import first_written, sampled_texts
-from fedtext.models.language_model import LanguageModel
+from fedtext.models.generator import Generator
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
@@ -26,7 +26,7 @@ def draw_seed_prompts(public_samples: pd.DataFrame, evolution: Pe, *survivors: p
     return seed_prompts(public_samples, survivors, evolution)
 
 
-def expand_seeds(generator: LanguageModel, prompts: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
+def expand_seeds(generator: Generator, prompts: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
     """The expansion: `final_responses` texts of the generator a prompt."""
     return sampled_texts(
         generator,

@@ -13,7 +13,7 @@ from fedtext.embedding.blanks import encode_written
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
 from fedtext.models.encoder import Encoder
-from fedtext.models.language_model import LanguageModel
+from fedtext.models.generator import Generator
 from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
@@ -24,7 +24,7 @@ State = dict[str, Any]
 
 
 def vary_survivors(
-    model: LanguageModel | MaskedModel,
+    model: Generator | MaskedModel,
     survivors: pd.DataFrame,
     state: State,
     evolution: Pe,
@@ -44,7 +44,7 @@ def embed_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
 
 
 def look_ahead(
-    model: LanguageModel | MaskedModel,
+    model: Generator | MaskedModel,
     candidates: pd.DataFrame,
     state: State,
     evolution: Pe,

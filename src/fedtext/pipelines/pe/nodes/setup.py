@@ -7,7 +7,7 @@ import pandas as pd
 from fedtext.algorithms.pe.budget import planned_ledger
 from fedtext.algorithms.pe.start import public_texts, random_texts
 from fedtext.federation.population import Population
-from fedtext.models.language_model import LanguageModel
+from fedtext.models.generator import Generator
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
@@ -25,7 +25,7 @@ def draw_public_texts(public_samples: pd.DataFrame, evolution: Pe) -> pd.DataFra
 
 
 def write_random_texts(
-    generator: LanguageModel, public_samples: pd.DataFrame, evolution: Pe, chunking: Chunking
+    generator: Generator, public_samples: pd.DataFrame, evolution: Pe, chunking: Chunking
 ) -> pd.DataFrame:
     """Aug-PE's first candidates: texts of the random API."""
     return random_texts(generator, public_samples, evolution, chunking)

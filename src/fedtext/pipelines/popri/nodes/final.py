@@ -14,7 +14,7 @@ from fedtext.embedding.blanks import written, written_by_round
 from fedtext.evaluation.distribution import frechet_distance
 from fedtext.federation.population import Population
 from fedtext.models.encoder import Encoder
-from fedtext.models.language_model import LanguageModel
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.generation import prompts_for
 from fedtext.params.popri import Popri
@@ -60,7 +60,7 @@ def draw_final_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, po
 
 
 def generate_final_texts(
-    generator: LanguageModel,
+    generator: TrainableGenerator,
     prompts: pd.DataFrame,
     checkpoint: dict[str, int],
     popri: Popri,

@@ -10,9 +10,10 @@ from fedtext.algorithms.popri import steps
 from fedtext.algorithms.popri.ballots import score_by_ballots
 from fedtext.algorithms.popri.budget import planned_query
 from fedtext.algorithms.popri.checkpoint import next_state
-from fedtext.algorithms.popri.features import label_index
+from fedtext.algorithms.popri.labels import label_index
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.models.language_model import LanguageModel
+from fedtext.generation.prompt_forms import prompt_form
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.popri import Popri
 from fedtext.pipelines.popri.nodes.sampling import sampled_texts
@@ -33,7 +34,7 @@ def draw_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, state: S
 
 
 def generate_candidates(
-    generator: LanguageModel, adapter: Path, prompts: pd.DataFrame, state: State, popri: Popri, chunking: Chunking
+    generator: TrainableGenerator, adapter: Path, prompts: pd.DataFrame, state: State, popri: Popri, chunking: Chunking
 ) -> pd.DataFrame:
     """Algorithm 1 line 11: J responses a prompt, cut at the next sample's heading and to the chunk length."""
     return sampled_texts(generator, adapter, prompts, f"round {state['round'] + 1}", popri.responses, popri, chunking)
@@ -75,19 +76,20 @@ def choose_preference_pairs(
 
 
 def train_policy(
-    generator: LanguageModel, adapter: Path, pairs: pd.DataFrame, state: State, popri: Popri
+    generator: TrainableGenerator, adapter: Path, pairs: pd.DataFrame, state: State, popri: Popri
 ) -> tuple[TrainedAdapter, pd.DataFrame]:
     """Algorithm 1 line 27: preference optimisation against the public checkpoint; no pairs, no change."""
     if pairs.empty:
         return saved_adapter(adapter), pd.DataFrame({"step": [], "loss": []})
-    round_number = state["round"] + 1
+    round_number, chat = state["round"] + 1, prompt_form(popri.sampler.prompt).chat
     trained, log = train_preferences(
         generator,
-        pairs[["prompt", "chosen", "rejected"]],
+        pairs[["chosen", "rejected"]].assign(prompt=generator.beginnings(pairs["prompt"].tolist(), chat=chat)),
         popri.preference,
         previous=adapter,
         seed=derived_seed(popri.seed, "preference", round_number),
         label=f"preference training, round {round_number}",
+        end=generator.ending(chat=chat),
     )
     return trained, pd.DataFrame(log)
 

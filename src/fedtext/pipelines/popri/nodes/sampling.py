@@ -8,14 +8,14 @@ import pandas as pd
 from fedtext.embedding.blanks import encode_written
 from fedtext.generation import few_shot
 from fedtext.models.encoder import Encoder
-from fedtext.models.language_model import LanguageModel
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.popri import Popri
 from fedtext.seeding import derived_seed
 
 
 def sampled_texts(
-    generator: LanguageModel,
+    generator: TrainableGenerator,
     adapter: Path,
     prompts: pd.DataFrame,
     stage: str,

@@ -11,7 +11,7 @@ from fedtext.algorithms.popri.steps import matched_pool
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.encoder import Encoder
-from fedtext.models.language_model import LanguageModel
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
@@ -62,7 +62,7 @@ def all_public_samples(public_samples: pd.DataFrame) -> np.ndarray:
     return np.arange(len(public_samples))
 
 
-def start_adapter(generator: LanguageModel, popri: Popri) -> TrainedAdapter:
+def start_adapter(generator: TrainableGenerator, popri: Popri) -> TrainedAdapter:
     """Adapter 0: untrained LoRA weights, under which the policy is the public checkpoint."""
     return initial_adapter(generator, popri.preference.lora, seed=derived_seed(popri.seed, "adapter"))
 

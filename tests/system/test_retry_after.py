@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from fedtext.largefedbench.ingest.retry_after import retry_after
+from fedtext.system.retry_after import retry_after
 
 NOW = datetime.datetime(2024, 6, 1, 12, 0, tzinfo=datetime.UTC)
 

@@ -1,0 +1,81 @@
+"""Scorings by one release: the clients' mean features, noised once, score the candidates of every round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.params.popri import Popri
+from fedtext.seeding import derived_seed
+from fedtext.voting.witness import random_features, witness_scores
+
+
+@dataclass(frozen=True)
+class SingleRelease:
+    """What `witness_rff`, `witness_linear` and `mean_embedding` share; not in the paper (decision 2).
+
+    Attributes:
+        random: Whether the features phi are random Fourier features of the unit embeddings, or the embeddings.
+        witness: Whether a candidate's score is the witness function's, which takes the mean over the candidates off,
+            or the plain inner product with the release.
+        release: The release's name.
+        first_round: The round that the release is made in: before the first.
+        non_negative: Whether no feature is below 0: embeddings' and random features' are of either sign.
+    """
+
+    random: bool
+    witness: bool
+    release: ClassVar[str] = "popri.mean_features"
+    first_round: ClassVar[int] = 0
+    non_negative: ClassVar[bool] = False
+
+    def width(self, popri: Popri, embedding_dim: int) -> int:
+        """Numbers that a client sends: its mean features; with classes a block each, and one for the class's size."""
+        features = popri.random_features if self.random else embedding_dim
+        return (features + bool(popri.labels)) * len(popri.classes)
+
+    def told(self, popri: Popri, embedding_dim: int) -> int:
+        """Numbers that a client is sent: none, for encoder and feature seed are public and ahead of the run."""
+        return 0
+
+    def features(self, embeddings: Float[np.ndarray, "text dim"], popri: Popri) -> Float[np.ndarray, "text feature"]:
+        """Phi of the witness function, of norm at most 1 where the embeddings are unit vectors or zeros."""
+        if not self.random:
+            return embeddings
+        return random_features(
+            embeddings,
+            features=popri.random_features,
+            bandwidth=popri.bandwidth,
+            seed=derived_seed(popri.seed, "random features"),
+        )
+
+    def scores(
+        self, phi: Float[np.ndarray, "candidate feature"], mean: Float[np.ndarray, " feature"]
+    ) -> Float[np.ndarray, " candidate"]:
+        """What one class's released mean says of that class's candidates."""
+        if self.witness:
+            return witness_scores(phi, mean)
+        products: np.ndarray = phi @ mean
+        return products
+
+    def of_round(
+        self,
+        embeddings: Float[np.ndarray, "candidate dim"],
+        label: Int[np.ndarray, " candidate"],
+        scores: Float[np.ndarray, " candidate"],
+        released: Float[np.ndarray, "class feature"],
+        popri: Popri,
+    ) -> float:
+        """How good a round's candidates are by released values alone; larger is better, and rounds compare.
+
+        With the witness, minus the squared distance between released and candidate mean features (an MMD^2, up to the
+        noise's constant), averaged over classes; without, the mean score of the candidates. None of them is empty.
+        """
+        if not self.witness:
+            return float(scores.mean())
+        phi = self.features(embeddings, popri)
+        gaps = [phi[label == c].mean(axis=0) - mean for c, mean in enumerate(released) if (label == c).any()]
+        return -float(np.mean([gap @ gap for gap in gaps]))

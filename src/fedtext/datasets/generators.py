@@ -1,0 +1,194 @@
+"""Generators as catalog entries, and the tokenizer that cuts samples, so that an environment swaps them; read only."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kedro.io import DatasetError
+
+from fedtext.datasets.models import PublicModelDataset, place_of_language_model
+from fedtext.models.endpoint import ENDPOINT, Endpoint
+from fedtext.models.source import SHIPPED, TOKENIZER_FILES, check_tokenizer_files, fetch, fetch_tokenizer
+from fedtext.params.generation import PromptName
+
+if TYPE_CHECKING:
+    from fedtext.generation.endpoint_generator import EndpointGenerator
+    from fedtext.generation.local_generator import LocalGenerator
+    from fedtext.models.language_model import Tokenizer
+
+
+class TokenizerDataset(PublicModelDataset):
+    """The tokenizer that cuts texts into samples; loading returns a light handle.
+
+    Args:
+        source: `bundled:<name>`, a local directory or a Hugging Face id, of which only the tokenizer is read;
+            None: that of `generator`, or, where that is an endpoint and shows none, the bundled generator's.
+        generator: Source of the generator.
+        metadata: Ignored by Kedro.
+    """
+
+    kind, instead = "tokenizer", SHIPPED
+
+    def __init__(self, *, source: str | None = None, generator: str, metadata: dict[str, Any] | None = None) -> None:
+        shown = SHIPPED if generator.startswith(ENDPOINT) else generator
+        super().__init__(source=source or shown, metadata=metadata)
+
+    def load(self) -> Tokenizer:
+        """The handle; its files are here by then, for nodes that read private data have no network."""
+        return _tokenizer(self._source)
+
+    def identity(self) -> Path | str:
+        """The files of a tokenizer by content, or a Hugging Face id with its commit: other weights change nothing."""
+        found = super().identity()
+        return found if isinstance(found, str) else _digest(found)
+
+    @cached_property
+    def _place(self) -> str:
+        return place_of_language_model(self._source)
+
+    def _exists(self) -> bool:
+        check_tokenizer_files(self._place, self.kind, self.instead)
+        return True
+
+
+class GeneratorDataset(PublicModelDataset):
+    """A public model that writes; loading returns a light handle, not the weights.
+
+    It is told by its `source`, or, a server that speaks OpenAI's API, by `base_url` and `model`.
+
+    Args:
+        source: `bundled:<name>` (shipped with the package), a local directory, a Hugging Face id (`owner/name`, or
+            `owner/name@revision`), or `endpoint:MODEL@BASE_URL`.
+        base_url: Address of a server, as `http://localhost:8000/v1`.
+        model: The model's name there.
+        measure: Source of the tokenizer in whose tokens lengths are counted; None: the model's own, or, of a server,
+            that of the bundled generator.
+        temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
+        prompt: The form that it will be asked in, so that one it cannot serve is refused before a run.
+        metadata: Ignored by Kedro.
+        options: Of an endpoint: `api_key_env`, `timeout`, `concurrency`, `attempts` (`fedtext.models.endpoint`).
+    """
+
+    kind, instead = "language model", SHIPPED
+
+    def __init__(
+        self,
+        *,
+        source: str | None = None,
+        base_url: str | None = None,
+        model: str | None = None,
+        measure: str | None = None,
+        temperature: float | None = None,
+        prompt: PromptName = "list",
+        metadata: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(source=source or "", metadata=metadata)
+        self._base_url, self._model, self._options = base_url, model, options
+        self._measure, self._temperature, self._prompt = measure, temperature, prompt
+
+    def load(self) -> LocalGenerator | EndpointGenerator:
+        """The handle; weights are read where they are used, and are here by then."""
+        if self._endpoint is not None:
+            from fedtext.generation.endpoint_generator import EndpointGenerator
+
+            return EndpointGenerator(self._endpoint, _tokenizer(self._measure or SHIPPED), self._temperature)
+        from fedtext.generation.local_generator import LocalGenerator
+
+        fetch(self._place, self.kind, self.instead)
+        measure = None if self._measure is None else _tokenizer(self._measure)
+        return LocalGenerator(self._source, measure=measure, temperature=self._temperature)
+
+    @property
+    def untrainable(self) -> str | None:
+        """What stands against training an adapter of it, None if nothing does."""
+        return None if self._endpoint is None else f"{self._endpoint}, whose weights are not here"
+
+    def identity(self) -> Path | str:
+        """What a result depends on: weights by content or commit, an endpoint by what it says of its model."""
+        return super().identity() if self._endpoint is None else self._endpoint.identity
+
+    def shaping(self) -> dict[str, str]:
+        """The settings that shape what it writes: not how patiently a server is asked."""
+        told = {"measure": self._measure, "temperature": self._temperature}
+        return {name: repr(value) for name, value in told.items()}
+
+    @cached_property
+    def _endpoint(self) -> Endpoint | None:
+        if self._base_url is None and not self._source.startswith(ENDPOINT):
+            return None
+        if self._base_url is None:
+            return replace(Endpoint.of(self._source), **self._options)
+        if not self._model or self._source:
+            raise DatasetError(f"the endpoint at {self._base_url} is told by base_url and model: give both, no source")
+        return Endpoint(base_url=self._base_url.rstrip("/"), model=self._model, **self._options)
+
+    @cached_property
+    def _place(self) -> str:
+        if not self._source:
+            raise DatasetError("a generator needs a source, or the base_url and model of an endpoint: give one")
+        return place_of_language_model(self._source)
+
+    def _exists(self) -> bool:
+        if self._endpoint is not None:
+            self._endpoint.check()
+            return True
+        super()._exists()
+        if self._prompt == "chat" and _tokenizer(self._source).load().chat_template is None:
+            from fedtext.generation.local_generator import no_chat_template
+
+            raise DatasetError(no_chat_template(self._source))
+        return True
+
+    def _describe(self) -> dict[str, Any]:
+        where = {"source": self._source} if self._source else {"base_url": self._base_url, "model": self._model}
+        return {**where, "measure": self._measure, "temperature": self._temperature}
+
+
+class NamedGeneratorDataset(GeneratorDataset):
+    """One of several generators by its name, so that one catalog entry, `plm_{name}`, serves all of `models.plms`.
+
+    Args:
+        name: Its name.
+        generators: By name, a source or the arguments of a `GeneratorDataset`.
+        measure: As there, where the generator's own say nothing.
+        metadata: Ignored by Kedro.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        generators: Mapping[str, str | Mapping[str, Any]] | None,
+        measure: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        known = generators or {}
+        if name not in known:
+            raise DatasetError(
+                f"models.plms has no generator '{name}' (it has: {', '.join(sorted(known)) or 'none'}): add it, or "
+                "correct the name"
+            )
+        told = known[name]
+        settings = {"source": told} if isinstance(told, str) else dict(told)
+        super().__init__(**{"measure": measure, **settings}, metadata=metadata)
+
+
+def _tokenizer(source: str) -> Tokenizer:
+    """A handle on the tokenizer of a language model, whose files are here by then."""
+    from fedtext.models.language_model import Tokenizer
+
+    return Tokenizer(fetch_tokenizer(place_of_language_model(source), "tokenizer", SHIPPED))
+
+
+def _digest(directory: Path) -> str:
+    """SHA-256 over the names and contents of a tokenizer's files."""
+    found = hashlib.sha256()
+    for path in sorted({path for pattern in TOKENIZER_FILES for path in directory.glob(pattern)}):
+        found.update(f"{path.name}\x1f{hashlib.sha256(path.read_bytes()).hexdigest()}\x1e".encode())
+    return f"tokenizer {found.hexdigest()}"

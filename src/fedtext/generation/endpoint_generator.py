@@ -1,0 +1,146 @@
+"""A generator behind a network: a server that speaks OpenAI's API writes the texts.
+
+Prompts leave this machine, so they are public or released. Nodes that read private data have no sockets
+(`fedtext.wiring.guard`), and there a request is refused before it is sent. Texts of a server cannot be written a second
+time: servers batch, round and update as they like, and some ignore the seed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fedtext.models.endpoint import Endpoint, EndpointError
+from fedtext.models.language_model import Tokenizer
+from fedtext.models.patience import patiently
+from fedtext.params.generation import Sampler
+from fedtext.seeding import derived_seed
+from fedtext.system.errors import InvalidValueError
+from fedtext.system.progress import progress
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+    from transformers import PreTrainedTokenizerBase
+
+LARGEST_SEED = 2**31  # servers keep a seed in 32 bits, with a sign
+
+
+@dataclass(frozen=True)
+class EndpointGenerator:
+    """A model of a server; it writes and cannot be trained (a `Generator`).
+
+    Attributes:
+        endpoint: The server and its model.
+        measure: The tokenizer in whose tokens lengths are counted; the server shows none of its own.
+        temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
+    """
+
+    endpoint: Endpoint
+    measure: Tokenizer
+    temperature: float | None = None
+
+    @property
+    def identity(self) -> str:
+        """Model, address and temperature, as far as they are set."""
+        told = f"{self.endpoint.model} at {self.endpoint.base_url}"
+        return told if self.temperature is None else f"{told}, temperature {self.temperature:g}"
+
+    def length_tokenizer(self) -> PreTrainedTokenizerBase:
+        """The tokenizer in whose tokens lengths are counted."""
+        return self.measure.load()
+
+    def write(
+        self,
+        requests: Sequence[str],
+        *,
+        chat: bool,
+        stop: str | None,
+        responses: int,
+        sampler: Sampler,
+        seed: int,
+        label: str,
+    ) -> list[list[str]]:
+        """As `Generator.write`: `endpoint.concurrency` requests at once, all responses of a request asked for together.
+
+        `sampler.batch_size` is the server's own affair. A server that gives fewer responses than asked for (llama.cpp
+        and Ollama give one) is asked again for the missing ones, with a seed of their own.
+
+        Raises:
+            ValueError: No responses asked.
+            EndpointError: The server does not answer, or refuses; what it said stands in the message.
+        """
+        if responses < 1:
+            raise InvalidValueError(f"{responses} responses a prompt asked: ask for at least 1")
+        ask = self._asking(chat=chat, stop=stop, sampler=sampler)
+
+        failed = threading.Event()  # after an error nothing further is asked
+
+        def respond(number: int) -> list[str]:
+            texts: list[str] = []
+            try:
+                while len(texts) < responses and not failed.is_set():
+                    own_seed = derived_seed(seed, "endpoint", number, len(texts)) % LARGEST_SEED
+                    texts += ask(requests[number], responses - len(texts), own_seed)
+            except BaseException:
+                failed.set()
+                raise
+            return texts[:responses]
+
+        with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
+            answers = [pool.submit(respond, number) for number in range(len(requests))]
+            try:
+                return [answer.result() for answer in progress(answers, label, unit="prompt", total=len(answers))]
+            except BaseException:  # an interruption too: do not wait for the rest
+                failed.set()
+                raise
+
+    def _asking(self, *, chat: bool, stop: str | None, sampler: Sampler) -> Callable[[str, int, int], list[str]]:
+        """A function of request, number of responses and seed; it gives one response at least."""
+        import openai
+
+        client = self.endpoint.client()
+        send = _answered if chat else _continued
+        settings: dict[str, Any] = {
+            "model": self.endpoint.model,
+            "temperature": sampler.temperature if self.temperature is None else self.temperature,
+            "top_p": sampler.top_p,
+            "max_tokens": sampler.max_new_tokens,
+        }
+        if stop is not None:
+            settings["stop"] = [stop]
+        together = threading.Event()  # whether the server takes several responses a request, as far as is known
+        together.set()
+
+        def sent(request: str, count: int, seed: int) -> list[str]:
+            return patiently(self.endpoint, lambda: send(client, request, {**settings, "n": count, "seed": seed}))
+
+        def ask(request: str, count: int, seed: int) -> list[str]:
+            try:
+                try:
+                    texts = sent(request, count if together.is_set() else 1, seed)
+                except (openai.BadRequestError, openai.UnprocessableEntityError):
+                    if count == 1:
+                        raise
+                    texts = sent(request, 1, seed)  # raises again where the number was not what was wrong
+                    together.clear()
+            except openai.APIError as error:
+                raise self.endpoint.explained(error) from None
+            if not texts:
+                raise EndpointError(f"{self.endpoint} answers without any text: look into its log")
+            return texts
+
+        return ask
+
+
+def _answered(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:
+    messages: Any = [{"role": "user", "content": request}]
+    answer = client.chat.completions.create(messages=messages, **settings)
+    return [choice.message.content or "" for choice in answer.choices]
+
+
+def _continued(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:
+    answer = client.completions.create(prompt=request, **settings)
+    return [choice.text or "" for choice in answer.choices]

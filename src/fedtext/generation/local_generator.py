@@ -1,0 +1,98 @@
+"""A generator whose weights are on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedtext.generation.sampling import sample_responses
+from fedtext.models.language_model import LanguageModel, Tokenizer
+from fedtext.params.generation import Sampler
+from fedtext.system.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class LocalGenerator(LanguageModel):
+    """A language model, with an adapter or without, that writes and can be trained (a `TrainableGenerator`).
+
+    Attributes:
+        measure: The tokenizer in whose tokens lengths are counted; None: the model's own.
+        temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
+    """
+
+    measure: Tokenizer | None = None
+    temperature: float | None = None
+
+    @property
+    def identity(self) -> str:
+        """Source, adapter and temperature, as far as they are set."""
+        adapter = f", adapter {self.adapter.name}" if self.adapter else ""
+        return f"{self.source}{adapter}" + (f", temperature {self.temperature:g}" if self.temperature else "")
+
+    def length_tokenizer(self) -> PreTrainedTokenizerBase:
+        """The tokenizer in whose tokens lengths are counted."""
+        return self.tokenizer() if self.measure is None else self.measure.load()
+
+    def write(
+        self,
+        requests: Sequence[str],
+        *,
+        chat: bool,
+        stop: str | None,
+        responses: int,
+        sampler: Sampler,
+        seed: int,
+        label: str,
+    ) -> list[list[str]]:
+        """As `Generator.write`; equal arguments give equal texts (`fedtext.generation.sampling`)."""
+        if not requests:
+            return []
+        model, tokenizer = self.load()
+        return sample_responses(
+            model,
+            tokenizer,
+            self._beginnings(requests, tokenizer) if chat else requests,
+            responses=responses,
+            sampler=sampler if self.temperature is None else sampler.at(self.temperature),
+            seed=seed,
+            stop=stop,
+            label=label,
+        )
+
+    def beginnings(self, requests: Sequence[str], *, chat: bool) -> list[str]:
+        """The requests themselves, or in the model's own chat template, up to where its answer begins.
+
+        Raises:
+            ValueError: The model has no chat template.
+        """
+        return self._beginnings(requests, self.tokenizer()) if chat else list(requests)
+
+    def _beginnings(self, requests: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[str]:
+        if tokenizer.chat_template is None:
+            raise InvalidValueError(no_chat_template(self.source))
+        first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
+        turns = ([{"role": "user", "content": text}] for text in requests)
+        texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]
+        return [text.removeprefix(first) if first else text for text in texts]
+
+    def ending(self, *, chat: bool) -> str:
+        """The end of the line, as lists end their samples, or the token that ends the model's turn."""
+        return str(self.tokenizer().eos_token) if chat else "\n"
+
+
+def no_chat_template(source: str) -> str:
+    """What to say of a model that knows no messages."""
+    return (
+        f"generator '{source}' has no chat template, so it cannot be asked in messages: set generation.prompt=list, or "
+        "take a model that was trained to chat (its name often ends in -Instruct)"
+    )
+
+
+def _adds_first_token(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether the tokenizer begins every text with its first token; a template that writes it would double it."""
+    ids = tokenizer("a")["input_ids"]
+    return tokenizer.bos_token_id is not None and ids[:1] == [tokenizer.bos_token_id]

@@ -1,0 +1,185 @@
+"""A server that speaks OpenAI's API (vLLM, llama.cpp, Ollama, hosted ones): where it is, and what it serves.
+
+The key comes from an environment variable when a request is sent. It stands in no file, record, fingerprint or error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from fedtext.system.errors import FedtextError, InvalidValueError
+from fedtext.system.refusal import RunRefusedError
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+ENDPOINT = "endpoint:"  # before MODEL@URL in the source of a generator
+KEY = "FEDTEXT_ENDPOINT_KEY"  # environment: the key, where the server asks for one
+NO_KEY = "none"  # the client insists on a key, a server of one's own rarely does
+SOURCE = re.compile(r"endpoint:(?P<model>.+)@(?P<base_url>https?://.+)")
+TELLING = ("root", "meta", "max_model_len")  # what servers say of a model that does not change from start to start
+LISTED = 10
+HIDDEN = "***"
+
+
+class EndpointError(FedtextError, OSError):
+    """An endpoint that does not serve: one sentence with its address and a remedy."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One model of one server.
+
+    Attributes:
+        base_url: Address up to the version, as `http://localhost:8000/v1`.
+        model: Name of the model there.
+        api_key_env: Environment variable that holds the key; an unset one sends none.
+        timeout: Seconds for one answer.
+        concurrency: Requests under way at once.
+        attempts: How often a request is sent, the first time included, while the server is busy or away.
+    """
+
+    base_url: str
+    model: str
+    api_key_env: str = KEY
+    timeout: float = 120.0
+    concurrency: int = 8
+    attempts: int = 6
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidValueError(
+                f"endpoint '{self.model}': its base_url is no web address: write http://HOST:PORT/v1"
+            )
+        if parts.username or parts.password or parts.query:
+            raise InvalidValueError(
+                f"the address of endpoint '{self.model}' at {parts.hostname} holds more than a place, perhaps a key: "
+                f"write http://HOST:PORT/v1 and put the key into the environment variable {self.api_key_env}"
+            )
+        for name in ("timeout", "concurrency", "attempts"):
+            if not getattr(self, name) > 0:
+                raise InvalidValueError(f"{self}: {name} is {getattr(self, name)}: it must be above 0")
+
+    def __str__(self) -> str:
+        return f"endpoint '{self.model}' at {self.base_url}"
+
+    @classmethod
+    def of(cls, source: str) -> Endpoint:
+        """The endpoint that `endpoint:MODEL@BASE_URL` names.
+
+        Raises:
+            ValueError: It is not of that form.
+        """
+        found = SOURCE.fullmatch(source)
+        if found is None:
+            shown = source.partition("@")[0]  # an address may hold what nobody should read
+            raise InvalidValueError(f"generator '{shown}': an endpoint is written {ENDPOINT}MODEL@http://HOST:PORT/v1")
+        return cls(base_url=found["base_url"].rstrip("/"), model=found["model"])
+
+    @property
+    def key(self) -> str | None:
+        """The key in the environment now."""
+        return os.environ.get(self.api_key_env) or None
+
+    def client(self) -> OpenAI:
+        """The client; it sends every request once, for who retries knows more (`fedtext.models.patience`).
+
+        Raises:
+            EndpointError: The client's library is not installed.
+        """
+        try:
+            from openai import OpenAI
+        except ImportError:
+            raise EndpointError(f"{self} needs the package openai: pip install 'fedtext[endpoint]'") from None
+        return OpenAI(base_url=self.base_url, api_key=self.key or NO_KEY, timeout=self.timeout, max_retries=0)
+
+    def check(self) -> None:
+        """Asks the server whether it serves the model.
+
+        Raises:
+            EndpointError: It does not answer, refuses the key, or has no model of that name.
+        """
+        _described(self)
+
+    @property
+    def identity(self) -> str:
+        """What results depend on: address, model, and what the server says of the model that does not vary.
+
+        Raises:
+            EndpointError: As `check`.
+        """
+        return f"{ENDPOINT}{self.model}@{self.base_url} {_described(self)}".strip()
+
+    def explained(self, error: Exception) -> Exception:
+        """The error in one sentence with the remedy; a refusal of fedtext's own comes out as itself."""
+        import openai
+
+        if (refusal := refused(error)) is not None:
+            return refusal
+        said = self._said(error)
+        if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+            what = f"the key in {self.api_key_env}" if self.key else f"requests without a key in {self.api_key_env}"
+            return EndpointError(f"{self} refuses {what}: export {self.api_key_env}=KEY with a valid one")
+        if isinstance(error, openai.APITimeoutError):
+            return EndpointError(
+                f"{self} did not answer within {self.timeout:g} s: raise its timeout, lower its concurrency "
+                f"({self.concurrency}), or look whether it is overloaded"
+            )
+        if isinstance(error, openai.APIConnectionError):
+            return EndpointError(f"{self} cannot be reached ({said}): start the server, or correct the address")
+        if isinstance(error, openai.RateLimitError):
+            return EndpointError(f"{self} is still busy after {self.attempts} attempts ({said}): lower its concurrency")
+        if isinstance(error, openai.NotFoundError):
+            return EndpointError(
+                f"{self} knows no such request ({said}): set generation.prompt to chat, which asks in messages, or to "
+                "list, which continues text, whichever it serves"
+            )
+        return EndpointError(f"{self} answers with an error: {said}")
+
+    def _said(self, error: Exception) -> str:
+        """What the server or the network said, in one line without the key."""
+        body = getattr(error, "body", None)
+        inner = body.get("message") if isinstance(body, dict) else None
+        told = str(inner or error.__cause__ or error)
+        told = " ".join(told.split())[:300].rstrip(".")
+        return told.replace(self.key, HIDDEN) if self.key else told
+
+
+def refused(error: BaseException) -> RunRefusedError | None:
+    """The refusal of fedtext's own behind an error of a library: a node that reads private data has no network."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, RunRefusedError):
+            return link
+        link = link.__cause__ or link.__context__
+    return None
+
+
+@cache
+def _described(endpoint: Endpoint) -> str:
+    """What the server says of the model, asked once a process; empty for a server that lists no models."""
+    import openai
+
+    try:
+        listed: list[Any] = list(endpoint.client().models.list())
+    except openai.NotFoundError:
+        return ""
+    except openai.APIError as error:
+        raise endpoint.explained(error) from None
+    found = next((model for model in listed if model.id == endpoint.model), None)
+    if found is None:
+        names = sorted(model.id for model in listed)
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        raise EndpointError(
+            f"{endpoint}: no model of that name there, but {', '.join(names[:LISTED]) or 'none at all'}{more}: "
+            "choose one of these"
+        )
+    told = {name: value for name in TELLING if (value := getattr(found, name, None)) is not None}
+    return json.dumps(told, sort_keys=True, default=str) if told else ""

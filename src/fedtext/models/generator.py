@@ -1,0 +1,78 @@
+"""What algorithms ask of a model that writes text, wherever its weights are.
+
+Weights on this machine are one generator (`fedtext.generation.local_generator`), a server that speaks OpenAI's API is
+another (`fedtext.generation.endpoint_generator`). An algorithm that only asks for texts takes a `Generator`. One that
+trains the model takes a `TrainableGenerator`, and a run that would give it anything else is refused before it starts
+(`fedtext.wiring.hooks.preflight`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+
+from fedtext.params.generation import Sampler
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """A model that continues texts, or answers requests."""
+
+    @property
+    def identity(self) -> str:
+        """Which model this is, in one line without secrets: for reports, errors and tables."""
+
+    def length_tokenizer(self) -> PreTrainedTokenizerBase:
+        """The tokenizer in whose tokens the lengths of its texts are counted."""
+
+    def write(
+        self,
+        requests: Sequence[str],
+        *,
+        chat: bool,
+        stop: str | None,
+        responses: int,
+        sampler: Sampler,
+        seed: int,
+        label: str,
+    ) -> list[list[str]]:
+        """`responses` raw texts for every request, in the requests' order.
+
+        Args:
+            requests: What is asked; never text that is private, for a generator may be a server.
+            chat: Whether a request is a user's message that is answered, or the beginning of a text that goes on.
+            stop: A text after which nothing is wanted; a response may end before it, with it or behind it.
+            responses: Texts a request, at least 1.
+            sampler: How they are drawn.
+            seed: Of the draws. Equal seeds give equal texts on one machine, from a server as far as it heeds seeds.
+            label: Names the progress bar.
+
+        Raises:
+            ValueError: The model cannot serve the request.
+            OSError: It is not there, or does not answer.
+        """
+
+
+@runtime_checkable
+class TrainableGenerator(Generator, Protocol):
+    """A generator whose weights are here, so that low-rank adapters of it can be trained."""
+
+    @property
+    def source(self) -> str:
+        """The public checkpoint under every adapter: `bundled:<name>`, a directory or a Hugging Face id."""
+
+    def with_adapter(self, path: Path | None) -> Self:
+        """The same public model with the adapter in `path`."""
+
+    def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+        """Model, in evaluation mode on its device, and tokenizer."""
+
+    def beginnings(self, requests: Sequence[str], *, chat: bool) -> list[str]:
+        """The text that the model reads before it answers each request: what a completion is trained to follow."""
+
+    def ending(self, *, chat: bool) -> str:
+        """What ends a response when the model is trained on it: a line's end, or the end of the model's turn."""

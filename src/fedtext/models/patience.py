@@ -1,0 +1,48 @@
+"""Requests to an endpoint, sent again while the server is busy or away, and for no other error."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from fedtext.models.endpoint import Endpoint, refused
+from fedtext.system.retry_after import retry_after
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+T = TypeVar("T")
+FIRST, LONGEST = 0.5, 60.0  # seconds between attempts: doubled each time, or what the server asks for, at most LONGEST
+SPENT = "insufficient_quota"  # a 429 that no waiting mends
+
+
+def patiently(endpoint: Endpoint, send: Callable[[], T]) -> T:
+    """What `send` returns, tried `endpoint.attempts` times; other errors of the client's library come out at once."""
+    from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+    attempts = Retrying(
+        stop=stop_after_attempt(endpoint.attempts), wait=_pause, retry=retry_if_exception(_passes), reraise=True
+    )
+    return attempts(send)
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether it may be over in a minute: no connection, no answer in time, too many requests, an error of theirs."""
+    import openai
+
+    if refused(error) is not None:
+        return False
+    if isinstance(error, openai.RateLimitError):
+        return error.code != SPENT
+    return isinstance(error, openai.APIConnectionError | openai.InternalServerError)
+
+
+def _pause(state: RetryCallState) -> float:
+    """Seconds until the next attempt: what the answer asks for, else longer each time, at random."""
+    from tenacity import wait_random_exponential
+
+    error = state.outcome.exception() if state.outcome else None
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    asked = retry_after(headers.get("retry-after"), datetime.datetime.now(datetime.UTC))
+    return min(wait_random_exponential(FIRST, LONGEST)(state) if asked is None else asked, LONGEST)

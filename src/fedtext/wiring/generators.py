@@ -1,0 +1,38 @@
+"""Several generators in a pipeline: which the configuration names, and how a node asks for them.
+
+A node of which one parameter is `**generators: Generator` takes them all:
+
+    node(write, {"prompts": "prompts", **generator_inputs()}, "texts")
+    def write(prompts: pd.DataFrame, **generators: Generator) -> pd.DataFrame: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.config import active_loader
+
+PREFIX = "plm_"  # of the catalog entry of every one
+
+
+def active_generators() -> tuple[str, ...]:
+    """Names of the generators in `models.plms`, in alphabetical order.
+
+    Raises:
+        RunRefusedError: It is not a mapping, or a name is no word that can name an argument.
+    """
+    loader = active_loader()
+    given: Any = (loader.runtime_params or {}).get("models") or {}
+    named = given.get("plms") or loader["globals"]["models"]["plms"] or {}
+    if not isinstance(named, dict) or not all(str(name).isidentifier() for name in named):
+        raise RunRefusedError(
+            f"models.plms is {named!r}: it names generators by words of letters, digits and _, each with its source"
+        )
+    return tuple(sorted(named))
+
+
+def generator_inputs(names: Iterable[str] | None = None) -> dict[str, str]:
+    """Inputs of a node by name of the generator: the catalog entry `plm_NAME` of each; None: of all that are named."""
+    return {name: f"{PREFIX}{name}" for name in (active_generators() if names is None else names)}

@@ -1,0 +1,141 @@
+"""Generators and tokenizers as catalog entries: what they load, what they depend on, what is refused before a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kedro.io import DataCatalog, DatasetError
+from kedro.pipeline import Pipeline, node
+
+from fedtext.datasets.generators import GeneratorDataset, TokenizerDataset
+from fedtext.generation.endpoint_generator import EndpointGenerator
+from fedtext.generation.local_generator import LocalGenerator
+from fedtext.models.endpoint import EndpointError, _described
+from fedtext.models.generator import Generator, TrainableGenerator
+from fedtext.models.language_model import LanguageModel, bundled
+from fedtext.resuming.dataset_content import settings
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.hooks.preflight import check_inputs, check_trained
+from tests.openai_server import Served, serving
+
+FAR = "endpoint:tiny@http://127.0.0.1:9/v1"
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    _described.cache_clear()
+
+
+def copied(directory: Path, *, weights: bytes) -> Path:
+    """The bundled tokenizer beside other weights."""
+    directory.mkdir()
+    for path in Path(bundled("generator")).glob("*.json"):
+        (directory / path.name).write_bytes(path.read_bytes())
+    (directory / "model.safetensors").write_bytes(weights)
+    return directory
+
+
+def test_the_tokenizer_that_cuts_is_the_generator_s_unless_another_is_named(tmp_path: Path) -> None:
+    own = TokenizerDataset(generator=bundled("on_device"))
+    assert own.load().source == bundled("on_device")
+    assert TokenizerDataset(source="bundled:generator", generator="owner/name").load().source == bundled("generator")
+    assert TokenizerDataset(generator=FAR).load().source == bundled("generator")
+    assert own.exists()
+    with pytest.raises(DatasetError, match="'/no/such/model' is not a directory here"):
+        TokenizerDataset(generator="/no/such/model").exists()
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(DatasetError, match=r"it has none of tokenizer\.json"):
+        TokenizerDataset(generator=str(tmp_path)).exists()
+
+
+def test_a_tokenizer_depends_on_its_files_and_not_on_weights(tmp_path: Path) -> None:
+    one, other = (copied(tmp_path / name, weights=name.encode()) for name in ("one", "other"))
+    identities = [TokenizerDataset(generator=str(place)).identity() for place in (one, other)]
+    assert identities[0] == identities[1]
+    (other / "tokenizer_config.json").write_text("{}")
+    assert TokenizerDataset(generator=str(other)).identity() != identities[0]
+
+
+def test_a_local_generator_is_a_handle_with_its_settings() -> None:
+    dataset = GeneratorDataset(source="bundled:generator", measure="bundled:on_device", temperature=0.5)
+    generator = dataset.load()
+    assert isinstance(generator, LocalGenerator)
+    assert (generator.source, generator.temperature) == ("bundled:generator", 0.5)
+    assert generator.measure is not None
+    assert dataset.identity() == Path(bundled("generator"))
+    assert dataset.untrainable is None
+
+
+def test_an_endpoint_is_told_by_its_source_or_by_its_fields_and_known_by_what_it_serves() -> None:
+    with serving(Served()) as served:
+        by_source = GeneratorDataset(source=f"endpoint:tiny@{served.url}")
+        by_fields = GeneratorDataset(base_url=served.url, model="tiny", timeout=3.0, api_key_env="OWN")
+        for dataset in (by_source, by_fields):
+            assert dataset.exists()
+            generator = dataset.load()
+            assert isinstance(generator, EndpointGenerator)
+            assert dataset.identity() == f'endpoint:tiny@{served.url} {{"root": "/weights/tiny"}}'
+        assert by_fields.load().endpoint.timeout == 3.0
+        with pytest.raises(DatasetError, match="no model of that name there, but tiny"):
+            GeneratorDataset(source=f"endpoint:other@{served.url}").exists()
+    for wrong in ({"base_url": "http://h/v1"}, {"base_url": "http://h/v1", "model": "m", "source": "x/y"}):
+        with pytest.raises(DatasetError, match="give both, no source"):
+            GeneratorDataset(**wrong).exists()
+
+
+def test_how_patiently_a_server_is_asked_shapes_nothing() -> None:
+    one, patient, hot = (
+        settings(GeneratorDataset(base_url="http://h/v1", model="m", **more))
+        for more in ({}, {"timeout": 9.0, "concurrency": 2}, {"temperature": 2.0})
+    )
+    assert one == patient != hot
+
+
+def test_a_chat_with_a_model_that_knows_none_is_refused_before_a_run(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="'bundled:generator' has no chat template"):
+        GeneratorDataset(source="bundled:generator", prompt="chat").exists()
+    tokenizer = LanguageModel("bundled:generator").tokenizer()
+    tokenizer.chat_template = "{{ messages[0]['content'] }}"
+    place = copied(tmp_path / "chat", weights=b"")
+    tokenizer.save_pretrained(place)
+    assert GeneratorDataset(source=str(place), prompt="chat").exists()
+
+
+def train(generator: TrainableGenerator) -> int:
+    return 1
+
+
+def train_all(prompts: int, *generators: TrainableGenerator, **more: TrainableGenerator) -> int:
+    return 1
+
+
+def only_ask(generator: Generator) -> int:
+    return 1
+
+
+def test_an_algorithm_that_trains_is_refused_an_endpoint_before_it_is_asked() -> None:
+    catalog = DataCatalog(
+        {"generator": GeneratorDataset(source=FAR), "local": GeneratorDataset(source="bundled:generator")}
+    )
+    trains = Pipeline([node(train, "generator", "popri.x", name="train", namespace="popri.round_1")])
+    with pytest.raises(
+        RunRefusedError, match=r"popri trains its generator, but 'generator' is endpoint 'tiny' at http.*pe"
+    ):
+        check_trained(trains, catalog)
+    for inputs in (["n", "local", "generator"], {"prompts": "n", "far": "generator"}):
+        with pytest.raises(RunRefusedError, match="weights are not here"):
+            check_trained(Pipeline([node(train_all, inputs, "y", name="all")]), catalog)
+    check_trained(Pipeline([node(only_ask, "generator", "x"), node(train, "local", "y")]), catalog)
+
+
+def test_a_server_that_is_not_there_is_told_before_a_run() -> None:
+    with pytest.raises(
+        RunRefusedError, match=r"generator: endpoint 'tiny' at http://127\.0\.0\.1:9/v1 cannot be reached"
+    ):
+        check_inputs(
+            Pipeline([node(only_ask, "generator", "x")]),
+            DataCatalog({"generator": GeneratorDataset(base_url="http://127.0.0.1:9/v1", model="tiny", attempts=1)}),
+        )
+    with pytest.raises(EndpointError):
+        GeneratorDataset(source=FAR).identity()

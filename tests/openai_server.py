@@ -1,0 +1,174 @@
+"""A server on this machine that speaks OpenAI's API: models, completions and chat completions, and faults on request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from typing import Any
+
+WORDS = [
+    "raise",
+    "return",
+    "value",
+    "list",
+    "error",
+    "given",
+    "name",
+    "path",
+    "file",
+    "object",
+    "type",
+    "string",
+    "number",
+    "default",
+    "index",
+    "key",
+    "call",
+    "read",
+]
+
+
+def written(prompt: str, seed: int, number: int, most: int) -> str:
+    """A text that prompt, seed and number decide, of at most `most` words."""
+    digest = hashlib.sha256(f"{prompt}|{seed}|{number}".encode()).digest()
+    return " ".join(WORDS[byte % len(WORDS)] for byte in digest[: min(most, 20)])
+
+
+@dataclass
+class Served:
+    """What the server does, and what it was asked.
+
+    Attributes:
+        models: Its models.
+        key: The key that it asks for, None for none.
+        faults: Served to the next requests for text, one each: status, and headers.
+        delay: Seconds before an answer.
+        most: Responses that it gives to a request, whatever is asked for.
+        refuses_several: Whether more than one response asked for is an error.
+        routes: What it serves beside the models.
+        asked: Route, body and key of every request for text.
+    """
+
+    models: tuple[str, ...] = ("tiny",)
+    key: str | None = None
+    faults: list[tuple[int, dict[str, str]]] = field(default_factory=list)
+    delay: float = 0.0
+    most: int = 100
+    refuses_several: bool = False
+    routes: tuple[str, ...] = ("/v1/completions", "/v1/chat/completions")
+    asked: list[tuple[str, dict[str, Any], str]] = field(default_factory=list)
+    url: str = ""
+    busiest: int = 0
+    busy: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+    def answer(self, route: str, body: dict[str, Any], key: str) -> tuple[int, dict[str, str], dict[str, Any]]:
+        """Status, headers and content for one request for text."""
+        with self.lock:
+            self.asked.append((route, body, key))
+            fault = self.faults.pop(0) if self.faults else None
+        if fault is not None:
+            return fault[0], fault[1], _error(f"fault {fault[0]}", "fault")
+        if route not in self.routes:
+            return 404, {}, _error("no such route", "not_found")
+        if body["model"] not in self.models:
+            return 404, {}, _error(f"The model `{body['model']}` does not exist", "model_not_found")
+        count = body.get("n", 1)
+        if self.refuses_several and count > 1:
+            return 400, {}, _error("only one completion choice is allowed", "invalid_value")
+        prompt = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
+        texts = [written(prompt, body["seed"], i, body["max_tokens"]) for i in range(min(count, self.most))]
+        form = (
+            (lambda text: {"text": text})
+            if "prompt" in body
+            else (lambda t: {"message": {"role": "assistant", "content": t}})
+        )
+        choices = [{"index": i, "finish_reason": "stop", **form(text)} for i, text in enumerate(texts)]
+        return (
+            200,
+            {},
+            {"id": "x", "object": "text", "created": int(time.time()), "model": body["model"], "choices": choices},
+        )
+
+
+def _error(message: str, code: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "error", "code": code}}
+
+
+@contextmanager
+def serving(served: Served) -> Iterator[Served]:
+    """Answers at `served.url` until the block ends."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            if not self._allowed():
+                return
+            listed = [
+                {"id": name, "object": "model", "created": int(time.time()), "owned_by": "us"} for name in served.models
+            ]
+            if self.path == "/v1/models":
+                self._send(
+                    200, {}, {"object": "list", "data": [{**one, "root": f"/weights/{one['id']}"} for one in listed]}
+                )
+            else:
+                self._send(404, {}, _error("no such route", "not_found"))
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if not self._allowed():
+                return
+            with served.lock:
+                served.busy += 1
+                served.busiest = max(served.busiest, served.busy)
+            time.sleep(served.delay)
+            with served.lock:
+                served.busy -= 1
+            self._send(*served.answer(self.path, body, self._key()))
+
+        def _key(self) -> str:
+            return (self.headers["Authorization"] or "").removeprefix("Bearer ")
+
+        def _allowed(self) -> bool:
+            if served.key is None or self._key() == served.key:
+                return True
+            self.rfile.read(0)
+            self._send(401, {}, _error(f"Incorrect API key provided: {self._key()}", "invalid_api_key"))
+            return False
+
+        def _send(self, status: int, headers: dict[str, str], content: dict[str, Any]) -> None:
+            told = json.dumps(content).encode()
+            try:
+                self.send_response(status)
+                for name, value in {
+                    **headers,
+                    "Content-Type": "application/json",
+                    "Content-Length": str(len(told)),
+                }.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(told)
+            except (BrokenPipeError, ConnectionResetError):  # who asked did not wait
+                pass
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    served.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    try:
+        yield served
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
