@@ -41,6 +41,7 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("dp_fedavg", {}, "client"),
     ("dp_fedavg", {"privacy": {"sampling": "poisson", "clients_per_round": 12, "adjacency": "replace_one"}}, "client"),
     ("dp_fedavg", {"privacy": {"unit": "record"}}, "record"),
+    ("dp_fedavg", {"privacy": {"unit": "record", "aggregation": "local", "population": 120, "holders": 40}}, "record"),
     ("dp_ftrl", {"privacy": {"adjacency": "replace_one"}}, "client"),
     ("dp_ftrl", {"privacy": {"adjacency": "add_remove"}}, "client"),
 ]

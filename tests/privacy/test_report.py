@@ -303,3 +303,13 @@ def test_a_run_that_tells_no_parties_apart_says_nothing_of_them() -> None:
 def test_a_report_gives_its_releases_back() -> None:
     run = federation()
     assert reported_releases(json.loads(json.dumps(privacy_report(run)))) == list(run.releases)
+
+
+def test_the_assumptions_say_who_adds_the_noise() -> None:
+    local = {"aggregation": "local", "unit": "record"}
+    assert (
+        "every party adds all of its noise itself" in assumptions(small_ledger(parties=SILOS, epsilon=8.0, **local))[0]
+    )
+    alone, held = (assumptions(small_ledger(population=1000, holders=n, **local))[0] for n in (None, 10))
+    assert alone.endswith("every record counts as a client of its own.")
+    assert held.endswith("the noise of all clients.")

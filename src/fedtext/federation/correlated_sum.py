@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from fedtext.federation.digest import digest
+from fedtext.federation.holders import samples_of, taking_part
 from fedtext.federation.mechanism import PlannedSum, noise_widening, planned_release, planned_sum
 from fedtext.federation.messages import client_messages, receipt
 from fedtext.federation.participation import scheduled
@@ -68,7 +69,9 @@ class PlannedRun:
         return (heaviest * largest + noise_bound(self.stddev_on_grid)).bit_length() + 1
 
 
-def planned_run(query: Query, factorisation: Factorisation, declaration: Privacy, population: int) -> PlannedRun:
+def planned_run(
+    query: Query, factorisation: Factorisation, declaration: Privacy, population: int, parties: int | None = None
+) -> PlannedRun:
     """What the rounds of `correlated_sum` will do, and the one release that pays for all of them.
 
     All released rows together are one Gaussian: a client moves C X by at most `factorisation.sensitivity` times its
@@ -86,7 +89,7 @@ def planned_run(query: Query, factorisation: Factorisation, declaration: Privacy
             "noise correlated across rounds keeps a schedule of its own and weights sums: declare sampling full and "
             "aggregation secure or trusted"
         )
-    plain = planned_sum(query, declaration, population)
+    plain = planned_sum(query, declaration, population, parties)
     release = planned_release(query, declaration, population, factorisation)
     step = plain.step * factorisation.weight_step
     stddev = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
@@ -126,11 +129,8 @@ def correlated_sum(
         ValueError: the ledger has not paid for this very run, the open sums are not those of the round before, a block
             is malformed, or a client answers that was not asked.
     """
-    plan, name, round = (
-        planned_run(query, factorisation, ledger.declaration, ledger.population),
-        query.name,
-        query.round,
-    )
+    part, name, round = taking_part(ledger, query.parties), query.name, query.round
+    plan = planned_run(query, factorisation, ledger.declaration, part.population, len(part.parties) or None)
     if not 1 <= round <= factorisation.rounds:
         raise ValueError(f"{name}: round {round} of a run of {factorisation.rounds} rounds")
     key.refuse_undeclared(ledger.declaration.noise_seed)
@@ -142,7 +142,8 @@ def correlated_sum(
             f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
         )
     current().admit(plan.release, ledger)
-    asked = scheduled(enrolled_units(samples, ledger), separation=factorisation.separation, round=round, key=key)
+    samples = samples_of(samples, ledger, part)
+    asked = scheduled(enrolled_units(samples, part), separation=factorisation.separation, round=round, key=key)
     stream = ("correlated", plan.release.stream_name(), str(query.dim), str(round), query.public_digest)
     total = np.zeros(query.dim, dtype=np.int64)
     for _, message in client_messages(blocks_of(samples.of_units(asked)), plan.messages, asked, key, stream):

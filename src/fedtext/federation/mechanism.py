@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fedtext.federation.digest import digest
+from fedtext.federation.holders import declared_holders, local_stddev, most_draws, population_of
 from fedtext.federation.query import Query
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.factorisation import Factorisation
-from fedtext.privacy.ledger import Ledger, Part, Release, most_units, open_ledger
+from fedtext.privacy.ledger import Ledger, Part, Release, open_ledger
 from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
+from fedtext.privacy.parties import Party, most_units
 from fedtext.privacy.plan import priced_rate, priced_sampling
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 
@@ -25,8 +27,8 @@ _TERMS = 2**16  # of a bound's sum, added up one by one: a billion clients' woul
 class PlannedSum:
     """One noisy sum. `release` is what the ledger is charged; the rest is in grid points unless said otherwise.
 
-    `step` is the grid's (units of the sum), `stddev_on_grid` the deviation of one draw of noise, `draws` how many are
-    added (one, or one per client under local noise), `contributors` the most clients that may contribute.
+    `step` is the grid's (units of the sum), `stddev_on_grid` the deviation of one draw of noise, `draws` the most that
+    are added (one, or one a holder under local noise), `contributors` the most units that may contribute.
     """
 
     query: Query
@@ -55,11 +57,12 @@ class PlannedSum:
             )
 
 
-def planned_sum(query: Query, declaration: Privacy, population: int) -> PlannedSum:
+def planned_sum(query: Query, declaration: Privacy, population: int, parties: int | None = None) -> PlannedSum:
     """What `fedtext.federation.secure_sum.answer` will do, and charge, for this query.
 
     Under `secure` the noise drawn is wider by 1 / sqrt(honest_fraction): what is priced is left when the other shares
-    are missing.
+    are missing. Noise, or a share of it, is added by each holder: by so many `parties`, or by whom the declaration says
+    (`fedtext.federation.holders`).
 
     Raises:
         ValueError: what `planned_release` refuses, or noise that cannot be drawn exactly.
@@ -68,14 +71,15 @@ def planned_sum(query: Query, declaration: Privacy, population: int) -> PlannedS
     stddev_on_grid = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
     refuse_inexact(stddev_on_grid)
     if declaration.aggregation == "secure":
-        _refuse_coarse_shares(stddev_on_grid, population, query.dim, query.name)
+        shares = parties or declared_holders(declaration, population) or population
+        _refuse_coarse_shares(stddev_on_grid, shares, query.dim, query.name)
     fixed = declaration.clients_per_round if declaration.sampling == "fixed_size" else None
     return PlannedSum(
         query=query,
         release=release,
         step=step,
         stddev_on_grid=stddev_on_grid,
-        draws=most_units(declaration, population) if declaration.aggregation == "local" else 1,
+        draws=most_draws(declaration, population, parties),
         contributors=fixed or most_units(declaration, population),
     )
 
@@ -116,15 +120,34 @@ def planned_release(
     )
 
 
-def opened_ledger(queries: Iterable[Query], declaration: Privacy, population: int, *, part: Part = "train") -> Ledger:
-    """An empty ledger for `population` units, after checking that the answers to these queries fit the budget.
+def opened_ledger(
+    queries: Iterable[Query],
+    declaration: Privacy,
+    population: int,
+    *,
+    part: Part = "train",
+    parties: Sequence[Party] = (),
+) -> Ledger:
+    """An empty ledger for `population` units, after checking that the answers to these queries fit the budgets.
+
+    Args:
+        queries: All that may be asked.
+        declaration: The run's.
+        population: The public number of units; with parties the sum of theirs.
+        part: Whose data.
+        parties: All holders of the units, if the ledger tells them apart.
 
     Raises:
-        BudgetExceeded: they would overdraw it.
+        BudgetExceeded: they would overdraw one.
         ValueError: a query that cannot be answered, or a declaration that means nothing for so many units.
     """
-    planned = [planned_release(query, declaration, population) for query in queries]
-    return open_ledger(declaration, population, planned, part=part)
+    planned = [
+        planned_release(
+            query, declaration, population if query.parties is None else population_of(parties, query.parties)
+        )
+        for query in queries
+    ]
+    return open_ledger(declaration, population, planned, part=part, parties=parties)
 
 
 def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
@@ -146,13 +169,11 @@ def summed_stddev(ledger: Ledger) -> float:
     """Standard deviation of the noise in each coordinate of the sum that was released last.
 
     The ledger prices what may be relied on: one message's noise under `local`, what is left without the missing shares
-    under `secure`. The sum carries more: that of every client asked, or of every share.
+    under `secure`. The sum carries more: that of every holder that sends, or of every share.
     """
-    declaration, release = ledger.declaration, ledger.releases[-1]
-    if declaration.aggregation == "local":
-        asked = declaration.clients_per_round if declaration.sampling != "full" else None
-        return release.noise_stddev * math.sqrt(asked or ledger.population)
-    return release.noise_stddev * noise_widening(declaration)
+    if ledger.declaration.aggregation == "local":
+        return local_stddev(ledger)
+    return ledger.releases[-1].noise_stddev * noise_widening(ledger.declaration)
 
 
 def _described(declaration: Privacy, step: float) -> str:

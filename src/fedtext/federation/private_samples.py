@@ -24,13 +24,15 @@ class PrivateSamples:
     """Private samples as the clients hold them: `unit[s]` and `label[s]` say whose sample s is and of which class.
 
     Units go by their codes (fedtext.federation.units). `enrolled` are all that may be asked, those without a sample
-    among them. `label` is -1 for a sample of no declared class; such a sample contributes nothing.
+    among them. `label` is -1 for a sample of no declared class; such a sample contributes nothing. `holder[s]` is the
+    code of who holds the unit and sends for it: a client or a party; None: every unit holds itself.
     """
 
     features: Shaped[np.ndarray, "sample dim"]
     unit: Int[np.ndarray, " sample"]
     label: Int[np.ndarray, " sample"]
     enrolled: Int[np.ndarray, " unit"]
+    holder: Int[np.ndarray, " sample"] | None = None
 
     @classmethod
     def of(
@@ -42,14 +44,33 @@ class PrivateSamples:
     ) -> PrivateSamples:
         """From the private arrays `features`, `client`, `record` and `label` (`label_codes`) and the enrolled units."""
         label = class_index(embeddings["label"], classes)
-        return cls(embeddings["features"], embeddings[unit], label, enrolled)
+        holder = embeddings["client"] if unit == "record" else None
+        return cls(embeddings["features"], embeddings[unit], label, enrolled, holder)
 
     @classmethod
     def of_one_class(
-        cls, features: Shaped[np.ndarray, "sample dim"], unit: Int[np.ndarray, " sample"]
+        cls,
+        features: Shaped[np.ndarray, "sample dim"],
+        unit: Int[np.ndarray, " sample"],
+        holder: Int[np.ndarray, " sample"] | None = None,
     ) -> PrivateSamples:
         """Samples without a class; of the units, those that hold one are known to be enrolled."""
-        return cls(features, unit, np.zeros(len(unit), dtype=np.int64), np.unique(unit))
+        return cls(features, unit, np.zeros(len(unit), dtype=np.int64), np.unique(unit), holder)
+
+    def holder_of(self) -> dict[int, int]:
+        """The code of the holder of each unit that has a sample.
+
+        Raises:
+            ValueError: nobody says who holds them, or two hold one unit.
+        """
+        if self.holder is None:
+            raise ValueError(
+                "nobody says who holds the samples: give PrivateSamples.holder, or leave holders undeclared"
+            )
+        held = dict(zip(self.unit.tolist(), self.holder.tolist(), strict=True))
+        if len(set(zip(self.unit.tolist(), self.holder.tolist(), strict=True))) > len(held):
+            raise ValueError("a unit has two holders: it must have one, or both would pay for it")
+        return held
 
     def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
         """The samples of the chosen units only."""
@@ -62,7 +83,8 @@ class PrivateSamples:
     def _kept(self, kept: Bool[np.ndarray, " sample"]) -> PrivateSamples:
         if kept.all():
             return self  # not copied: a large federation's embeddings are gigabytes
-        return PrivateSamples(self.features[kept], self.unit[kept], self.label[kept], self.enrolled)
+        holder = None if self.holder is None else self.holder[kept]
+        return PrivateSamples(self.features[kept], self.unit[kept], self.label[kept], self.enrolled, holder)
 
 
 def label_codes(labels: Sequence[str | None]) -> Int[np.ndarray, " sample"]:

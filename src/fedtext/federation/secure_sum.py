@@ -4,10 +4,14 @@ The server of a deployment sees the noisy sum and nothing else; this module play
 arithmetic a deployment would have (Bonawitz et al., CCS 2017; Kairouz, Liu and Steinke, ICML 2021). Who adds the noise
 is declared once per run, in `Privacy.aggregation`:
 
-- `secure`: the clients, in shares, behind secure aggregation. The sum of the shares is drawn here as one exact discrete
-  Gaussian; `fedtext.federation.mechanism.share_divergence` bounds the difference.
-- `local`: every client adds all of its noise itself, so the sum carries the noise of all of them.
-- `trusted`: a curator holds the contributions and adds the noise once.
+- `secure`: the holders, in shares, behind secure aggregation. The server sees the noised sum of all. The sum of the
+  shares is drawn here as one exact discrete Gaussian; `fedtext.federation.mechanism.share_divergence` bounds the
+  difference.
+- `local`: every holder adds all of its noise itself, once, to the sum of what it holds. The server sees each holder's
+  noised sum and whose it is; the sum of all carries the noise of all of them.
+- `trusted`: a curator holds the contributions and adds the noise once. The server sees the noised sum of all.
+
+A holder is who sends: a client, a silo, a party (fedtext.federation.holders). It sees what its own units contribute.
 
 What a client sends depends on the client, public values and the run's secret alone: its coins for rounding come from a
 stream of its own. Noise is bound to the very sum it hides, so that two different sums never share their noise, which
@@ -24,6 +28,7 @@ from jaxtyping import Float, Int64
 
 from fedtext.federation.blocks import Block
 from fedtext.federation.digest import digest
+from fedtext.federation.holders import samples_of, sent_by_holders, taking_part
 from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.federation.messages import client_messages, receipt
 from fedtext.federation.private_samples import PrivateSamples, asked_units
@@ -59,8 +64,8 @@ def answer(
     however units are cut into blocks and ordered; other sums, or the same name with other parameters or public inputs,
     give independent noise. A unit that has nothing to say needs no row: it sends zeros, and under `local` its noise,
     for who is silent must not show. So does whose row holds NaN or an infinity: whether a release happens must not be
-    one client's say. Nobody drawn (an empty Poisson draw) gives pure noise, or zeros under `local`, where nobody is
-    there to add any.
+    one client's say. Nobody drawn (an empty Poisson draw) gives pure noise; under `local` it gives that of the holders,
+    or zeros where units hold themselves and nobody is there to add any.
 
     Args:
         query: What is asked, as it was planned (`fedtext.federation.mechanism.opened_ledger`).
@@ -76,19 +81,22 @@ def answer(
             has been read), samples are of units that the ledger was not opened for, a block is not `query.dim` wide, or
             a unit contributes that was not asked, or twice.
     """
-    plan = planned_sum(query, ledger.declaration, ledger.population)
+    part = taking_part(ledger, query.parties)
+    plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
     plan.refuse_wrap(modulus_bits)
     key.refuse_undeclared(ledger.declaration.noise_seed)
     charged = ledger.charge(plan.release)
     current().admit(plan.release, ledger)
-    asked = asked_units(samples, ledger, key, query)
+    samples = samples_of(samples, ledger, part)
+    asked = asked_units(samples, part, key, query)
     stream = (plan.release.stream_name(), str(query.dim), query.public_digest)
     local = ledger.declaration.aggregation == "local"
     total = np.zeros(query.dim, dtype=np.int64)
-    for unit, message in client_messages(blocks_of(samples.of_units(asked)), plan, asked, key, stream):
-        total += message  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
+    messages = client_messages(blocks_of(samples.of_units(asked)), plan, asked, key, stream)
+    for sender, sent in sent_by_holders(messages, samples, part, query.dim) if local else messages:
+        total += sent  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
         if local:
-            total += _noise(plan, key, ("client", str(unit), *stream, digest(message)))
+            total += _noise(plan, key, ("client", str(sender), *stream, digest(sent)))
     hidden = (*stream, digest(total))
     current().confirm(plan.release, query.round, receipt(key, hidden))
     if not local:

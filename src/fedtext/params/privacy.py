@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -20,8 +21,9 @@ class Privacy(Parameters):
     noise shares arrive. `noise_seed` replaces the operating system's entropy and marks the report as a simulation.
 
     Who is enrolled is declared, not counted: `population` units in all, silent ones included, or the ids in the file
-    `enrolment`, one a line. Only a public corpus may be counted. `total_epsilon` is what all releases of the data set
-    together may cost; None: what the first run declared.
+    `enrolment`, one a line. Only a public corpus may be counted. `holders` says how many clients hold the records that
+    are protected, silent clients included: then noise is added once a client, and not once a record. `total_epsilon` is
+    what all releases of the data set together may cost; None: what the first run declared.
     """
 
     unit: Literal["client", "record"] = "client"
@@ -37,6 +39,7 @@ class Privacy(Parameters):
     noise_seed: int | None = None
     population: int | None = Field(None, ge=1)
     enrolment: str | None = None
+    holders: int | None = Field(None, ge=1, exclude_if=operator.not_)  # not written: the declaration names draws
     total_epsilon: float | None = Field(None, gt=0)
 
     def of_a_run(self) -> Privacy:
@@ -54,6 +57,16 @@ class Privacy(Parameters):
             raise ValueError(
                 "privacy.enrolment is a list of clients, and privacy.unit is record: give the number of records as "
                 "privacy.population"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _holders_are_of_declared_records(self) -> Self:
+        if self.holders is not None and (self.unit, self.population is None) != ("record", False):
+            raise ValueError(
+                f"privacy.holders is {self.holders}, privacy.unit {self.unit} and privacy.population "
+                f"{self.population}: clients hold a declared number of records, so declare unit record and a "
+                "population, or leave holders out"
             )
         return self
 

@@ -24,6 +24,10 @@ _CORRELATED = (
     "Whoever adds up messages keeps sums of earlier rounds, or shares of them, until the weighted sum they belong to "
     "is complete; nobody sees one without its noise. No unit takes part more often, or in closer rounds, than priced."
 )
+_OWN_HOLDERS = (
+    "How many clients hold the records is not declared (privacy.holders), so every record counts as a client of its "
+    "own."
+)
 _PARTIES = (
     "Every {unit} is held by one party, and by which one is public. A party sees what it holds; epsilon is about what "
     "leaves it. Each party pays for the releases that it took part in, and for no other."
@@ -34,7 +38,7 @@ _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, 
 def assumptions(ledger: Ledger) -> list[str]:
     """The assumptions that the declaration and the releases imply, one sentence or two each."""
     declaration = ledger.declaration
-    found = [_AGGREGATION[declaration.aggregation]]
+    found = [_aggregation(ledger)]
     if declaration.aggregation == "secure":
         share = f"At least {declaration.honest_fraction:.4g}" if declaration.honest_fraction < 1 else "All"
         found.append(f"{share} of the noise shares arrive; the noise is priced as if no more did.")
@@ -50,3 +54,13 @@ def assumptions(ledger: Ledger) -> list[str]:
     if any("discrete" not in release.mechanism.lower() for release in ledger.releases):
         found.append(_FLOAT_NOISE)
     return [*found, _SEEDED] if declaration.noise_seed is not None else found
+
+
+def _aggregation(ledger: Ledger) -> str:
+    """Who adds the noise and what the server sees, in the words of those that send: clients, parties or records."""
+    declaration, words = ledger.declaration, _AGGREGATION[ledger.declaration.aggregation]
+    if ledger.parties:
+        return words.replace("clients", "parties").replace("client", "party")
+    if (declaration.aggregation, declaration.unit) == ("local", "record") and declaration.holders is None:
+        return f"{words} {_OWN_HOLDERS}"
+    return words

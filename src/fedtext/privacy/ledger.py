@@ -24,7 +24,7 @@ from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy, Sampling
-from fedtext.privacy.parties import Party, bills, different_bills, partition, refuse_misdealt
+from fedtext.privacy.parties import Party, bills, different_bills, most_units, partition, refuse_misdealt
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 from fedtext.privacy.reads import EvaluationOnly, Unaccounted
 
@@ -247,11 +247,6 @@ class Ledger(Parameters):
                 f"'{release.name}' of round {release.round} at noise multiplier {release.noise_multiplier:.6g} is not "
                 "what the ledger was opened for: plan it (open_ledger), or release what was planned"
             )
-
-
-def most_units(declaration: Privacy, population: int) -> int:
-    """How many units may turn out to be enrolled: a declared number is split by chance, so a part may have more."""
-    return max(population, declaration.population or 0)
 
 
 def open_ledger(

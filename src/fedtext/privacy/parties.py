@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import Field
 
 from fedtext.params import Parameters
+from fedtext.params.privacy import Privacy
 
 Payers = tuple[str, ...] | None  # names of the parties that took part; None: all of them
 
@@ -86,3 +87,8 @@ def refuse_misdealt(parties: Sequence[Party], population: int, epsilon: float) -
                 f"{party} has a budget of epsilon {party.epsilon:.6g}, and the run declares {epsilon:.6g}: declare the "
                 "largest of the parties' budgets"
             )
+
+
+def most_units(declaration: Privacy, population: int) -> int:
+    """How many units may turn out to be enrolled: a declared number is split by chance, so a part may have more."""
+    return max(population, declaration.population or 0)

@@ -22,6 +22,7 @@ from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import answer
+from fedtext.federation.units import unit_codes
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.conditions import EPS0, PRIVATE, TRAINED_MODEL
@@ -73,12 +74,12 @@ def release_test_features(
     evaluation: Evaluation,
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of the mean features of their held-out text."""
-    unit, phi = _units(private_test_sample, ledger.declaration), _feature_map(public_embeddings, evaluation)
+    phi = _feature_map(public_embeddings, evaluation)
     query = Asked(FEATURES, phi.dim, distances.CLIP_NORM).query_of(ledger)
     return answer(
         query.about(digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed]))),
         lambda held: distances.mean_feature_blocks(held.features, held.unit, phi),
-        PrivateSamples.of_one_class(private_test_embeddings, unit),
+        PrivateSamples.of_one_class(private_test_embeddings, *_held(private_test_sample, ledger.declaration)),
         ledger,
         private_noise_key,
     )
@@ -93,7 +94,7 @@ def release_accuracy(
     **conditions: Counts,
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
-    unit, clip_norm = _units(private_test_sample, ledger.declaration), evaluation.clip_norm
+    clip_norm = evaluation.clip_norm
     counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
     tokens = next(iter(counted.values())).denominator
     said = np.column_stack([tokens, *(counts.numerator for counts in counted.values())])
@@ -107,7 +108,7 @@ def release_accuracy(
     return answer(
         query.about(digest(np.asarray([guess[ACCURACY.name], clip_norm]))),
         blocks_of,
-        PrivateSamples.of_one_class(said, unit),
+        PrivateSamples.of_one_class(said, *_held(private_test_sample, ledger.declaration)),
         ledger,
         private_noise_key,
     )
@@ -162,9 +163,9 @@ def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]
     return privacy_report(ledger, history=release_history)
 
 
-def _units(private_test_sample: pd.DataFrame, privacy: Privacy) -> np.ndarray:
+def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarray, np.ndarray | None]:
     ids, texts = private_test_sample["client_id"].tolist(), private_test_sample["text"].tolist()
-    return unit_of_samples(ids, texts, privacy)
+    return unit_of_samples(ids, texts, privacy), unit_codes(ids) if privacy.unit == "record" else None
 
 
 def _features_asked(embedding_dim: int, evaluation: Evaluation) -> Asked:
