@@ -13,20 +13,15 @@ from fedtext.algorithms import dp_fedavg, dp_ftrl
 from fedtext.federation import correlated_sum, messages, secure_sum
 from fedtext.federation.blocks import Block
 from fedtext.models.encoder import Encoder
-from fedtext.pipelines.client_tokens import nodes as client_tokens
-from fedtext.pipelines.clients import nodes as clients
-from fedtext.pipelines.dp_fedavg import nodes as dp_fedavg_nodes
-from fedtext.pipelines.dp_ftrl import nodes as dp_ftrl_nodes
-from fedtext.pipelines.pe.nodes import final as pe_nodes
-from fedtext.pipelines.pe_sft import nodes as pe_sft_nodes
-from fedtext.pipelines.popri.nodes import final as popri_nodes
+from fedtext.pipelines.clients.nodes import samples as clients
+from fedtext.pipelines.clients.nodes import tokens as client_tokens
+from fedtext.pipelines.handover import nodes as handover
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import discrete_gaussian
 from fedtext.privacy.report import final_report
 from fedtext.seeding import stream
 from fedtext.training import local_steps
 
-REPORTING = (popri_nodes, pe_nodes, pe_sft_nodes, dp_fedavg_nodes, dp_ftrl_nodes)
 Fault = Callable[[], AbstractContextManager[None]]
 
 
@@ -120,7 +115,7 @@ def last_release_uncharged() -> Iterator[None]:
     def report(ledger: Ledger, *given: Any) -> tuple[dict[str, Any], str]:
         return final_report(ledger.model_copy(update={"releases": ledger.releases[:-1]}), *given)
 
-    with _patched("final_report", report, *REPORTING):
+    with _patched("final_report", report, handover):
         yield
 
 

@@ -27,6 +27,7 @@ from kedro.validation.parameter_validator import ParameterValidator
 
 from fedtext.federation import correlated_sum, secure_sum
 from fedtext.privacy.noise import new_noise_key
+from fedtext.privacy.tags import Tag
 from fedtext.training.lora import TrainedAdapter
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters, privacy_class
 
@@ -104,7 +105,7 @@ class TwoWorlds:
         private: tuple[Store, Store] = ({**self._private[0], KEY: key}, {**self._private[1], KEY: key})
         leaks: list[Leak] = []
         for node in self._later:
-            if "release" in node.tags:
+            if Tag.RELEASE in node.tags:
                 leaks += _release(node, public, private, real)
             else:
                 _step(node, public, private)

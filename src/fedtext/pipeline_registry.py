@@ -1,27 +1,44 @@
 """The table of contents: every pipeline by name, and the main job."""
 
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pkgutil import iter_modules
+
 from kedro.pipeline import Pipeline
 
-from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
-from fedtext.pipelines.clients.pipeline import create_pipeline as clients
+from fedtext import pipelines
+from fedtext.pipelines.clients import pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
-from fedtext.pipelines.docstrings.pipeline import create_pipeline as docstrings
-from fedtext.pipelines.dp_fedavg.pipeline import create_pipeline as dp_fedavg
-from fedtext.pipelines.dp_ftrl.pipeline import create_pipeline as dp_ftrl
 from fedtext.pipelines.evaluation import pipeline as evaluation
-from fedtext.pipelines.ingest.pipeline import create_pipeline as ingest
-from fedtext.pipelines.largefedbench.pipeline import create_pipeline as largefedbench
-from fedtext.pipelines.largefedbench_diff.pipeline import create_pipeline as largefedbench_diff
+from fedtext.pipelines.handover.pipeline import create_pipeline as handover
+from fedtext.pipelines.largefedbench import pipeline as largefedbench
 from fedtext.pipelines.partition.pipeline import create_pipeline as partition
-from fedtext.pipelines.pe.pipeline import create_pipeline as pe
-from fedtext.pipelines.pe_sft.pipeline import create_pipeline as pe_sft
-from fedtext.pipelines.popri.pipeline import create_pipeline as popri
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
-from fedtext.pipelines.public_text.pipeline import create_pipeline as public_text
 from fedtext.pipelines.report import pipeline as report
-from fedtext.pipelines.snapshot.pipeline import create_pipeline as snapshot
-from fedtext.pipelines.table.pipeline import create_pipeline as table
+from fedtext.pipelines.sources import pipeline as sources
+from fedtext.wiring.algorithm import Algorithm
 from fedtext.wiring.config import active_group, corpus_is_public
+
+
+def algorithms() -> dict[str, Algorithm]:
+    """All algorithms by name, in the alphabet's order: each `ALGORITHM` of a `pipelines/<name>/pipeline.py`.
+
+    Raises:
+        ValueError: an algorithm's name is not its folder's, or it stands on one that is not there.
+    """
+    found = {}
+    for folder in sorted(module.name for module in iter_modules(pipelines.__path__)):
+        place = f"{pipelines.__name__}.{folder}.pipeline"
+        algorithm = getattr(import_module(place), "ALGORITHM", None) if find_spec(place) else None
+        if isinstance(algorithm, Algorithm):
+            found[folder] = algorithm
+    for folder, algorithm in found.items():
+        if algorithm.name != folder:
+            raise ValueError(f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name")
+        if algorithm.stands_on is not None and algorithm.stands_on not in found:
+            raise ValueError(f"{folder} stands on {algorithm.stands_on!r}: choose one of {', '.join(found)}")
+    return found
 
 
 def register_pipelines() -> dict[str, Pipeline]:
@@ -30,46 +47,44 @@ def register_pipelines() -> dict[str, Pipeline]:
     A job is source -> public text -> partition -> clients -> algorithm -> evaluation -> report; what an earlier run has
     left below the data root is not done again, so jobs share all that they have in common.
     """
-    sources = {"docstrings": docstrings(), "table": table(), "snapshot": snapshot()}
+    private = {
+        "docstrings": sources.docstrings_pipeline(),
+        "table": sources.table_pipeline(),
+        "snapshot": sources.snapshot_pipeline(),
+    }
     source = active_group("corpus")["source"]
-    if source not in sources:
-        raise ValueError(f"corpus.source is {source!r}: choose one of {', '.join(sources)}")
+    if source not in private:
+        raise ValueError(f"corpus.source is {source!r}: choose one of {', '.join(private)}")
     declared = active_group("privacy")
     counted = corpus_is_public() and declared["population"] is None and declared["enrolment"] is None
     steps = {
-        "public_text": public_text(),
+        "public_text": sources.public_text_pipeline(),
         "partition": partition(),
-        "clients": clients(counted=counted),
+        "clients": clients.create_pipeline(counted=counted),
         "controls": evaluation.controls_pipeline(),
     }
-    common = Pipeline([sources[source], *steps.values()])
-    algorithms = {
-        "popri": popri(),
-        "dp_fedavg": dp_fedavg(),
-        "dp_ftrl": dp_ftrl(),
-        "pe": pe(),
-        "pe_sft": Pipeline([pe(), pe_sft()]),
-    }
-    jobs = {name: _job(common, name, algorithm) for name, algorithm in algorithms.items()}
+    common, found = Pipeline([private[source], *steps.values()]), algorithms()
+    jobs = {name: _job(common, algorithm, found) for name, algorithm in found.items()}
     return {
         "__default__": jobs["popri"],
-        **sources,
+        **private,
         **steps,
         **jobs,
         "compare": compare(jobs),
-        "ingest": ingest(),
-        "largefedbench": largefedbench(),
-        "largefedbench_diff": largefedbench_diff(),
+        "ingest": largefedbench.ingest_pipeline(),
+        "largefedbench": largefedbench.build_pipeline(),
+        "largefedbench_diff": largefedbench.diff_pipeline(),
         "pretrain": pretrain(),
     }
 
 
-def _job(common: Pipeline, name: str, algorithm: Pipeline) -> Pipeline:
-    """The whole job of an algorithm: what it writes says whether a model or text is judged, and by which controls."""
-    written = algorithm.all_outputs()
-    if f"{name}_model" in written:
-        own = [client_tokens(), algorithm, evaluation.model_pipeline(name), report.model_pipeline(name)]
-    else:
-        matched = f"{name}_matched_public" in written
-        own = [algorithm, evaluation.text_pipeline(name, matched=matched), report.text_pipeline(name)]
+def whole(algorithm: Algorithm, known: Mapping[str, Algorithm]) -> Pipeline:
+    """The algorithm with its handover, after those that it stands on."""
+    below = [whole(known[algorithm.stands_on], known)] if algorithm.stands_on else []
+    tokens = [clients.tokens_pipeline()] if algorithm.client_tokens else []
+    return Pipeline([*below, *tokens, algorithm.pipeline(), handover(algorithm)])
+
+
+def _job(common: Pipeline, algorithm: Algorithm, known: Mapping[str, Algorithm]) -> Pipeline:
+    own = [whole(algorithm, known), evaluation.judgement(algorithm), report.reporting(algorithm)]
     return Pipeline([common, *own])

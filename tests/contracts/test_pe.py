@@ -11,6 +11,7 @@ from kedro.pipeline import Pipeline
 
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +40,7 @@ def test_private_data_leave_only_by_one_release_a_round(changes: dict[str, Any])
     pipelines = registered(rounds=3, **changes)
     assert check_registered_pipelines(pipelines) == []
     for pipeline in pipelines.values():
-        released = [node.name for node in pipeline.nodes if "release" in node.tags]
+        released = [node.name for node in pipeline.nodes if Tag.RELEASE in node.tags]
         assert sorted(released) == [f"pe.round_0{t}.count_votes" for t in (1, 2, 3)]
 
 

@@ -14,6 +14,7 @@ from kedro.validation.type_extractor import TypeExtractor
 from fedtext.params import Parameters
 from fedtext.params.compare import Compare
 from fedtext.params.popri import SINGLE_RELEASE, Popri
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +70,7 @@ def test_nodes_that_read_docstrings_of_installed_packages_depend_on_them() -> No
     nodes = every_node()
     readers = {n.name for n in nodes if {"public_records", "stdlib_records"} & set(n.func.__code__.co_names)}
     assert "read_pretraining_text" in readers
-    assert readers == {n.name for n in nodes if "reads_installed_packages" in n.tags}
+    assert readers == {n.name for n in nodes if Tag.READS_PACKAGES in n.tags}
 
 
 def test_nodes_are_short() -> None:
@@ -109,7 +110,7 @@ def test_a_model_of_the_hub_trains_one_client_at_a_time(env: str) -> None:
 @pytest.mark.parametrize("scoring", SCORINGS)
 def test_ballots_are_charged_every_round_and_single_releases_once(scoring: str) -> None:
     overrides = {"scoring": scoring, "rounds": 3, "prompt_pool": "random", "oversample": 1.0}
-    releases = [node for node in registered(**overrides)["popri"].nodes if "release" in node.tags]
+    releases = [node for node in registered(**overrides)["popri"].nodes if Tag.RELEASE in node.tags]
     assert len(releases) == (1 if scoring in SINGLE_RELEASE else 3)
 
 
@@ -144,9 +145,10 @@ def test_an_algorithm_s_namespace_is_its_registered_name() -> None:
 
 
 def test_every_algorithm_can_be_compared() -> None:
-    algorithms = set(jobs())
-    entries = Compare.model_validate(active_parameters()["compare"]).entries.values()
-    assert {entry.algorithm for entry in entries if not entry.params} == algorithms
+    known = list(jobs())
+    given = active_parameters()["compare"]
+    Compare.model_validate(given).refuse_unknown(known)
+    assert list(Compare.model_validate(given | {"algorithms": " ".join(known)}).chosen) == known
 
 
 def test_conf_base_has_every_parameter() -> None:

@@ -12,8 +12,9 @@ import pytest
 from kedro.pipeline.node import Node
 
 import fedtext
+from fedtext.privacy.tags import Tag
 from fedtext.resuming import source_digest
-from fedtext.resuming.decision import RELEASE, function_name
+from fedtext.resuming.decision import function_name
 from fedtext.resuming.source_digest import SourceTree, source_tree, statements
 from tests.contracts.test_pipelines import every_node, jobs
 
@@ -36,7 +37,7 @@ def test_no_result_depends_on_how_it_is_told() -> None:
 
 
 def test_no_release_depends_on_how_it_is_told() -> None:
-    releases = [node for node in every_node() if RELEASE in node.tags]
+    releases = [node for node in every_node() if Tag.RELEASE in node.tags]
     assert len(releases) >= 5
     for node in releases:
         assert not strangers(node), f"{node.name} depends on {strangers(node)}"

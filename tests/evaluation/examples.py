@@ -12,7 +12,7 @@ from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks
 from fedtext.evaluation.measures.of_texts import of_sets
 from fedtext.evaluation.next_token import NextTokenCounts
 from fedtext.evaluation.paired import compare_scored
-from fedtext.federation.communication import Cost
+from fedtext.federation.communication import Cost, Exchange
 from fedtext.params.evaluation import Evaluation
 from fedtext.reporting.scorecard import Distribution, Protection, scorecard
 from fedtext.reporting.terms import Terms
@@ -80,7 +80,7 @@ def protection(**changes: Any) -> Protection:
 
 
 def card(**changes: Any) -> dict[str, Any]:
-    cost = Cost(method="POPri, witness_rff (this run)", down_floats=0, up_floats=1024, exchanges=1)
+    cost = Cost.of("POPri", Exchange(variant="witness_rff", down_floats=0, up_floats=1024, exchanges=1))
     given = {
         "algorithm": "POPri",
         "corpus": "docstrings",

@@ -19,9 +19,13 @@ from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Corpus
 from fedtext.params.largefedbench import LargeFedBench, LicenseId
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.largefedbench.nodes import build_largefedbench, describe_largefedbench, draw_largefedbench
-from fedtext.pipelines.largefedbench_diff.nodes import compare_snapshots
-from fedtext.pipelines.snapshot.nodes import read_private_snapshot
+from fedtext.pipelines.largefedbench.nodes import (
+    build_largefedbench,
+    compare_snapshots,
+    describe_largefedbench,
+    draw_largefedbench,
+)
+from fedtext.pipelines.sources.nodes import read_private_snapshot
 from fedtext.resuming.fingerprint import FileDigests, local_paths
 from fedtext.system.refusal import RunRefusedError, explanation
 from tests.parameters import conf_base

@@ -14,8 +14,8 @@ from fedtext.federation import messages
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.client_tokens import nodes as token_nodes
-from fedtext.pipelines.clients import nodes as client_nodes
+from fedtext.pipelines.clients.nodes import samples as client_nodes
+from fedtext.pipelines.clients.nodes import tokens as token_nodes
 from fedtext.seeding import derived_seed
 from tests.neighbours.test_neighbours import corpus
 from tests.neighbours.world_sizes import small

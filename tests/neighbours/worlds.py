@@ -25,6 +25,7 @@ from kedro.validation.type_extractor import TypeExtractor
 
 from fedtext.datasets.model_directory import ModelDirectoryDataset
 from fedtext.federation import messages
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +79,7 @@ class World:
     def _run(self, node: Node, values: dict[str, Any]) -> dict[str, Any]:
         with recorded() as sent:
             made = node.run({name: values[name] for name in node.inputs})
-        if "release" in node.tags:
+        if Tag.RELEASE in node.tags:
             self.messages[node.name] = sent
         return {name: self._saved(name, value) for name, value in made.items()}
 
@@ -126,7 +127,7 @@ def _registered(parameters: dict[str, Any], env: str | None) -> dict[str, Pipeli
 def _until_released(job: Pipeline, of_evaluation: bool) -> list[Node]:
     """The nodes that some release depends on, from the records on, in order."""
     source = [node.name for node in job.nodes if "private_records" in node.outputs]
-    tagged = [node.name for node in job.nodes if "release" in node.tags]
+    tagged = [node.name for node in job.nodes if Tag.RELEASE in node.tags]
     releases = [name for name in tagged if name.startswith("evaluation") is of_evaluation]
     return [node for node in job.to_nodes(*releases).nodes if node.name not in source]
 

@@ -123,9 +123,7 @@ def _settings(changes: dict[str, Any]) -> dict[str, Any]:
 
 def _run(privacy: dict[str, Any], popri: dict[str, Any]) -> dict[str, Any]:
     configure(popri=popri)
-    from fedtext.pipelines.popri.pipeline import create_pipeline as popri_pipeline
-
-    return run_in_memory(popri_pipeline(), privacy, {"params:popri": conf_base(Popri, popri)})
+    return run_in_memory("popri", privacy, {"params:popri": conf_base(Popri, popri)})
 
 
 def configure(**parameters: dict[str, Any]) -> None:
@@ -136,11 +134,13 @@ def configure(**parameters: dict[str, Any]) -> None:
     )
 
 
-def run_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+def run_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """Runs the clients' pipeline and an algorithm's, with `more` data sets given; everything made, by name."""
+    from fedtext.pipeline_registry import algorithms, whole
     from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 
-    pipeline = clients(counted=True) + algorithm
+    known = algorithms()
+    pipeline = clients(counted=True) + whole(known[algorithm], known)
     private = pd.DataFrame(
         {"client_id": [f"c{i // 2}" for i in range(80)], "text": [f"secret {i}" for i in range(80)],
          "label": ["tea", "rum"] * 40, "split": ["train"] * 60 + ["validation"] * 10 + ["test"] * 10}
@@ -170,11 +170,12 @@ def made_up(count: int, seed: int) -> list[str]:
     return [" ".join(rng.choice(HARBOUR, size=rng.integers(6, 14))) for _ in range(count)]
 
 
-def train_in_memory(algorithm: Pipeline, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+def train_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """Runs an algorithm that trains the real on-device model, on made-up text of 20 clients; everything made, by name."""
-    from fedtext.pipelines.client_tokens.pipeline import create_pipeline as client_tokens
+    from fedtext.pipeline_registry import algorithms, whole
 
-    pipeline = client_tokens() + algorithm
+    known = algorithms()
+    pipeline = whole(known[algorithm], known)
     ids, texts = [f"c{i // 2}" for i in range(40)], made_up(40, 0)
     enrolled = np.unique(record_codes(ids, texts) if privacy.get("unit") == "record" else unit_codes(ids))
     given = {

@@ -15,7 +15,7 @@ from fedtext.federation.population import Population
 from fedtext.federation.units import record_codes, unit_codes
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.nodes import (
+from fedtext.pipelines.clients.nodes.samples import (
     count_population,
     declare_population,
     embed_private_samples,

@@ -41,6 +41,8 @@ ENTRIES = ("popri", "rank_7")
 MEAN, VOTES = release(name="other.mean"), release(name="popri.votes", round=1)
 REPORT = {"releases": [{**one.model_dump(), "epsilon_alone": 1.0} for one in (MEAN, VOTES)]}
 NOBODY = {"algorithm": "nobody", "params": {}}
+LEFT = children.Left(*(Path("08_reporting/popri") / f"{name}.json" for name in children.Left._fields))
+CARD = {"algorithm": "POPri", "protection": {"units": 2470}, "cost": [{"method": "POPri"}]}
 RANK_7 = Entry(algorithm="popri", params={"popri": {"rejected_rank": 7}})
 
 
@@ -52,6 +54,7 @@ def planned(root: Path, name: str = "popri", entry: Entry | None = None, **chang
         "env": "tiny",
         "given": {},
         "parameters": PARAMETERS,
+        "left": LEFT,
     }
     return children.planned(name, entry or Entry(algorithm="popri", params={}), 3, **{**given, **changed})
 
@@ -95,7 +98,7 @@ def finished(root: Path) -> None:
     """What a run of popri leaves, as far as a comparison reads it."""
     reports = root / "08_reporting" / "popri"
     reports.mkdir(parents=True, exist_ok=True)
-    (reports / "scorecard.json").write_text('{"algorithm": "POPri"}')
+    (reports / "scorecard.json").write_text(json.dumps(CARD))
     (reports / "privacy_report.json").write_text(json.dumps(REPORT))
     store = Store(root)
     store.note_run(["popri.release", "popri.round_01.train", "evaluation.score", "other.release"])
@@ -145,11 +148,12 @@ def test_a_run_hands_over_its_reports_and_seconds_by_side(tmp_path: Path, comman
     assert commands[0][:6] == [sys.executable, "-m", "kedro", "run", "--pipelines", "popri"]
     assert commands[0][-4:] == ["--conf-source", "/conf", "--env", "tiny"]
     assert (result["card"], result["privacy"], result["sets_map"]) == (
-        {"algorithm": "POPri"},
+        CARD,
         REPORT,
         {},
     )
     assert result["released"] == ["of the data now", "votes"], "its report's own, each as it was released last"
+    assert (seconds["units"], seconds["cost"]) == (2470, {"method": "POPri"})
     assert seconds["clients"] == {"popri.release": 4.0, "other.release": 6.0}
     assert seconds["server"] == {"popri.round_01.train": 9.0}
     json.dumps([result, seconds])
@@ -248,8 +252,9 @@ def test_tables_figures_and_page_come_out_of_what_the_runs_handed_over(tmp_path:
     claim = {"says": "the 5th is better", "better": "popri", "worse": "rank_7", "relation": "more", "measures": ""}
     claims = Claims.model_validate({"margin": 0.1, "measures": "", "judged": {"rank": claim}})
     comparison, table1, text = nodes.tabulate(claims, conf_base(Privacy, epsilon=2.0, delta=1e-5), *results)
-    seconds = [{"clients": {"popri.release": 200.0}, "server": {"popri.round_01.train": 3.0}} for _ in results]
-    costs, table2 = nodes.tabulate_costs(*results, *seconds)
+    seconds = {"clients": {"popri.release": 200.0}, "server": {"popri.round_01.train": 3.0}}
+    timed = [{"entry": one["entry"], "units": 2470, "cost": one["card"]["cost"][0], **seconds} for one in results]
+    costs, table2 = nodes.tabulate_costs(*timed)
     drawn = nodes.draw_figures(json.loads(json.dumps(comparison)), *results[:2])
     assert len(drawn) == len(FIGURES)
     dataset = PlotlyDataset(filepath=str(tmp_path / "figure.json"))
@@ -262,6 +267,6 @@ def test_tables_figures_and_page_come_out_of_what_the_runs_handed_over(tmp_path:
     assert "all runs of seed 1" in text
     assert "4 different sets of releases" in text
     assert table1.count("\n") == 1 + 2 + 5
-    assert "rank_7 (this run)" in table2
+    assert "\nrank_7,POPri," in table2
     assert page.count("<figure>") == 4, "accuracy, sets, rounds and the rejected rank; nothing varies the others"
     assert "left out: no two entries of one algorithm differ in privacy.clients_per_round" in page

@@ -21,9 +21,7 @@ def run(privacy: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]
     settings = {"rounds": 3, "separation": 2, "clip_norm": 1.0, "local": {"learning_rate": 0.3}, **changes}
     declared = {"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}
     configure(dp_ftrl=settings)
-    from fedtext.pipelines.dp_ftrl.pipeline import create_pipeline
-
-    return train_in_memory(create_pipeline(), declared, {"params:dp_ftrl": conf_base(DpFtrl, settings)})
+    return train_in_memory("dp_ftrl", declared, {"params:dp_ftrl": conf_base(DpFtrl, settings)})
 
 
 @pytest.fixture(scope="module")

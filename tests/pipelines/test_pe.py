@@ -43,16 +43,13 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
         } | changes
         chosen |= {"form": chosen.get("form", "pre_text"), "final": chosen.get("final", "expansion")}
         configure(pe=chosen)
-        from fedtext.pipelines.pe.pipeline import create_pipeline as pe
-        from fedtext.pipelines.pe_sft.pipeline import create_pipeline as pe_sft
-
         given = {
             "params:pe": conf_base(Pe, {"final_responses": 1, **chosen}),
             "params:pe_sft": conf_base(PeSft, samples=6, lists=4, synthetic_texts=10, final_responses=1),
             "masked_model": MaskedModel("somewhere"),
         }
         declared = {"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}
-        return run_in_memory(pe() + pe_sft(), declared, given)
+        return run_in_memory("pe_sft", declared, given)
 
     return run
 

@@ -19,6 +19,7 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import CausalTraining
 from fedtext.privacy.noise import new_noise_key
+from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError
 from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, HashEncoder, Kept, configure, made_up
@@ -48,7 +49,9 @@ def test_on_private_text_nothing_is_trained_without_protection_and_held_out_figu
         assert CONTROL not in graph.datasets()
         held_out = {f"{name}_tokens_figure", "partition_figure"}
         assert not held_out & graph.datasets()
-        releases = {node.name for node in graph.nodes if "release" in node.tags and node.name.startswith("evaluation")}
+        releases = {
+            node.name for node in graph.nodes if Tag.RELEASE in node.tags and node.name.startswith("evaluation")
+        }
         assert f"evaluation.{name}.release_accuracy" in releases
         assert (f"evaluation.{name}.release_test_features" in releases) == (name == "popri")
         figures = [node for node in graph.nodes if {f"{name}_accuracy", f"{name}_distances"} & set(node.outputs)]

@@ -66,6 +66,25 @@ def test_closed_forms_of_the_way_back(q, mu, epsilon) -> None:
     assert back.delta(np.array([epsilon]))[0] == pytest.approx(divergence(with_unit, nothing, epsilon, CELL), abs=2e-6)
 
 
+@settings(max_examples=15, deadline=None)
+@given(q=RATES, mu=SHIFTS, epsilon=EPSILONS)
+def test_of_non_negative_contributions_the_worst_stand_at_a_right_angle(q, mu, epsilon) -> None:
+    """The integral over the plane, written out, against the module's; less than of opposed contributions."""
+    axis = np.arange(-9.0, 12.0, 0.02)
+    ratio = (1 - q) + q * np.exp(mu * axis - mu * mu / 2)
+    weight = np.exp(-(axis**2) / 2) / math.sqrt(2 * math.pi) * 0.02
+    grid, brute = np.array([epsilon]), 0.0
+    for own, other in zip(weight, ratio, strict=True):
+        brute += own * float(np.maximum(ratio - math.exp(epsilon) * other, 0) @ weight)
+    out, back = worst_pair("poisson", "replace_one", q, mu, non_negative=True)
+    assert out.delta(grid)[0] == pytest.approx(brute, abs=2e-5)
+    assert back is out
+    assert out.delta(grid)[0] <= worst_pair("poisson", "replace_one", q, mu)[0].delta(grid)[0] + 1e-12
+    fixed, _ = worst_pair("fixed_size", "replace_one", q, mu, non_negative=True)
+    apart = mixture(LINE, q, math.sqrt(2) * mu), mixture(LINE, q, 0.0)
+    assert fixed.delta(grid)[0] == pytest.approx(divergence(*apart, epsilon, CELL), abs=2e-6)
+
+
 KINK = 1e-3  # error of a sum over the plane along the edge of the event; a wrong pair errs by 1e-2 and more
 
 
@@ -99,6 +118,38 @@ def test_no_contributions_in_the_unit_disc_do_worse(sampling, adjacency, q, mu, 
     assert divergence(other, p, epsilon, cell) <= back.delta(grid)[0] + KINK
 
 
+@pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
+@settings(max_examples=40, deadline=None)
+@given(q=RATES, mu=st.floats(0.1, 2.0), epsilon=EPSILONS, seed=st.integers(0, 2**32 - 1), wide=st.booleans())
+def test_no_contributions_in_a_quarter_of_the_disc_do_worse(sampling, q, mu, epsilon, seed, wide) -> None:
+    rng = np.random.default_rng(seed)
+    angle = rng.choice([0, math.pi / 2], 3) if wide else rng.uniform(0, math.pi / 2, 3)
+    radius = np.ones(3) if wide else np.sqrt(rng.uniform(0, 1, 3))
+    unit, changed, substitute = mu * radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    points, cell = plane(mu + 6)
+    left_out = (1 - q) * at(points, substitute if sampling == "fixed_size" else np.zeros(2))
+    p, other = left_out + q * at(points, unit), left_out + q * at(points, changed)
+    out, _ = worst_pair(sampling, "replace_one", q, mu, non_negative=True)
+    grid = np.array([epsilon])
+    assert divergence(p, other, epsilon, cell) <= out.delta(grid)[0] + KINK
+
+
+def test_opposed_contributions_do_worse_than_the_right_angle_so_the_search_could_fail() -> None:
+    q, mu, grid = 0.5, 1.0, np.array([0.5])
+    points, cell = plane(mu + 6)
+    left_out, (east, west) = (1 - q) * at(points, np.zeros(2)), (np.array([mu, 0]), np.array([-mu, 0]))
+    true = divergence(left_out + q * at(points, east), left_out + q * at(points, west), 0.5, cell)
+    assert true > worst_pair("poisson", "replace_one", q, mu, non_negative=True)[0].delta(grid)[0] + 20 * KINK
+
+
+@pytest.mark.parametrize("adjacency", ["zero_out", "add_remove"])
+def test_the_sign_tells_under_replace_one_alone(adjacency) -> None:
+    grid = np.linspace(0, 3, 7)
+    for plain, votes in zip(*(worst_pair("poisson", adjacency, 0.2, 0.9, non_negative=n) for n in (False, True)),
+                            strict=True):  # fmt: skip
+        assert np.array_equal(plain.delta(grid), votes.delta(grid))
+
+
 @pytest.mark.parametrize("adjacency", ["zero_out", "replace_one"])
 def test_a_fixed_size_draw_is_as_bad_as_stated_and_worse_than_poisson(adjacency) -> None:
     """Every draw of 2 of 5 units, written out: the bound is met by opposed data, and Poisson's is broken by it."""
@@ -120,7 +171,8 @@ def test_a_fixed_size_draw_is_as_bad_as_stated_and_worse_than_poisson(adjacency)
 
 @pytest.mark.parametrize(("sampling", "adjacency"), PRICED)
 def test_nothing_is_lost_beyond_the_top(sampling, adjacency) -> None:
-    for half in worst_pair(sampling, adjacency, 0.1, 0.8):
+    pairs = [worst_pair(sampling, adjacency, 0.1, 0.8, non_negative=sign) for sign in (False, True)]
+    for half in {id(half): half for pair in pairs for half in pair}.values():
         assert 0 <= half.delta(np.array([half.top]))[0] < 1e-20
         assert half.delta(np.array([half.top / 2]))[0] > 0
 
@@ -131,6 +183,9 @@ def test_a_rate_near_one_is_the_gaussian() -> None:
         for sampling in ("poisson", "fixed_size"):
             out, _ = worst_pair(sampling, adjacency, 1 - 1e-9, 0.9)
             assert out.delta(epsilons) == pytest.approx(gaussian_pair(0.9 * factor)[0].delta(epsilons), abs=1e-7)
+    for sampling in ("poisson", "fixed_size"):
+        out, _ = worst_pair(sampling, "replace_one", 1 - 1e-9, 0.9, non_negative=True)
+        assert out.delta(epsilons) == pytest.approx(gaussian_pair(0.9 * 2**0.5)[0].delta(epsilons), abs=1e-7)
 
 
 def test_fixed_size_under_add_remove_is_refused() -> None:

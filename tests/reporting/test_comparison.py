@@ -224,15 +224,17 @@ def test_a_claim_about_two_conditions_is_refused() -> None:
 
 
 def test_costs_carry_measured_seconds_above_the_published_rows() -> None:
-    seconds = [
-        {"clients": {"popri.release": 2470.0 * seed}, "server": {"popri.round_01.train": 10.0}} for seed in SEEDS
-    ]
-    rows = measured_costs([run("popri", seed) for seed in SEEDS], seconds)
-    assert rows[0]["method"] == "popri (this run)"
+    timed = [
+        {"entry": "popri", "units": 2470, "cost": run("popri", seed).card["cost"][0],
+         "clients": {"popri.release": 2470.0 * seed}, "server": {"popri.round_01.train": 10.0}}
+        for seed in SEEDS
+    ]  # fmt: skip
+    rows = measured_costs(timed)
+    assert (rows[0]["method"], rows[0]["algorithm"]) == ("popri", "POPri")
     assert rows[0]["client_seconds"] == pytest.approx(2.0)
     assert rows[0]["server_seconds"] == pytest.approx(10.0)
     assert len(rows) == 4
-    assert table2_csv(rows).splitlines()[0].startswith("method,down_floats,up_floats")
+    assert table2_csv(rows).splitlines()[0].startswith("method,algorithm,down_floats,up_floats")
 
 
 def comparison() -> dict[str, Any]:
@@ -308,7 +310,7 @@ def test_the_comparison_is_json_and_the_page_is_whole() -> None:
 
     found = json.loads(json.dumps(comparison()))
     drawn = {"a": figures.accuracy_by_entry(found), "b": figures.scoring(found)}
-    html = render_page(found, measured_costs([], []), drawn)
+    html = render_page(found, measured_costs([]), drawn)
     assert html.count("<section") == 6
     assert "Left out" not in html
     assert "left out: no entry that varies this" in html
@@ -318,7 +320,6 @@ def test_the_comparison_is_json_and_the_page_is_whole() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"algorithms": "popri nobody"}, "nobody: choose among compare.entries"),
         ({"seeds": "1 1"}, "name each once"),
         ({"entries": {"a-b": {"algorithm": "popri", "params": {}}}}, "letters, digits and underscores"),
     ],
@@ -326,6 +327,14 @@ def test_the_comparison_is_json_and_the_page_is_whole() -> None:
 def test_a_comparison_that_means_nothing_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Compare.model_validate({**COMPARE.model_dump(), **changed})
+
+
+def test_an_algorithm_is_compared_by_its_name_and_any_other_needs_an_entry() -> None:
+    given = Compare.model_validate({**COMPARE.model_dump(), "algorithms": "popri other"})
+    assert given.chosen["other"].algorithm == "other"
+    given.refuse_unknown(["other", *LEVELS])
+    with pytest.raises(ValueError, match=r"names other: choose among the algorithms \(popri, .*compare.entries"):
+        given.refuse_unknown(list(LEVELS))
 
 
 def test_a_claim_about_nobody_is_refused() -> None:

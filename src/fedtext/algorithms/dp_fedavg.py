@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fedtext.federation.blocks import Block
-from fedtext.federation.communication import Cost
+from fedtext.federation.communication import Exchange
 from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import opened_ledger, summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
@@ -100,7 +100,7 @@ def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledg
     }
 
 
-def communication(params: DpFedavg, privacy: Privacy, population: int, *, dim: int) -> Cost:
+def communication(params: DpFedavg, privacy: Privacy, population: int, *, dim: int) -> Exchange:
     """What one client exchanges when it is asked: all weights down, its update up (the row of Table 2)."""
     asked = plan.expected_exchanges(privacy, population, params.rounds)
-    return Cost(method="DP-FedAvg (this run)", down_floats=dim, up_floats=dim, exchanges=asked)
+    return Exchange(down_floats=dim, up_floats=dim, exchanges=asked)

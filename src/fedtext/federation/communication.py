@@ -8,22 +8,44 @@ DOWN_BYTES = 4  # an embedding coordinate or a model weight, float32
 UP_BYTES = 8  # a coordinate of the secure sum, an integer modulo 2^64
 
 
+class Exchange(BaseModel):
+    """What an algorithm's clients exchange, each time that one is asked.
+
+    `exchanges` is how often that is in the whole run, a mean where clients are drawn; `variant` says which form of the
+    algorithm it is of.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    down_floats: int
+    up_floats: int
+    exchanges: float
+    variant: str = ""
+
+
 class Cost(BaseModel):
     """One row. Floats and client seconds are per client and exchange, server seconds per round; None is not measured.
 
-    `exchanges` is how often a client is asked in the whole run, a mean where it is drawn; `hardware` says what the
-    seconds were measured on.
+    `algorithm` is the title of the algorithm that was run, empty in a published row; `exchanges` is how often a client
+    is asked in the whole run, a mean where it is drawn; `hardware` says what the seconds were measured on.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     method: str
+    algorithm: str = ""
     down_floats: int
     up_floats: int
     exchanges: float
     client_seconds: float | None = None
     server_seconds: float | None = None
     hardware: str = "this machine"
+
+    @classmethod
+    def of(cls, title: str, exchange: Exchange) -> Cost:
+        """The row of an algorithm that was run, by its title."""
+        method = f"{title}, {exchange.variant}" if exchange.variant else title
+        return cls(method=method, algorithm=title, **exchange.model_dump(exclude={"variant"}))
 
     @property
     def down_bytes(self) -> int:

@@ -77,6 +77,7 @@ def planned_run(
     All released rows together are one Gaussian: a client moves C X by at most `factorisation.sensitivity` times its
     largest contribution, however it and others react to what was released before (Denisov et al., NeurIPS 2022,
     Theorem 2.1). `query.noise_multiplier` is the noise's deviation over that. Every round's query plans the same run.
+    Weights are at least 0, so what is non-negative before them is so after them.
 
     Raises:
         ValueError: sampling is declared (a schedule is kept instead, and amplifies nothing) or aggregation is local

@@ -9,7 +9,7 @@ from jaxtyping import Int, Int64
 
 from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import PlannedSum
-from fedtext.privacy.clipping import clip_rows
+from fedtext.privacy.clipping import clip_rows, positive_parts
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
 from fedtext.privacy.quantisation import randomly_rounded
 
@@ -25,7 +25,9 @@ def client_messages(
 ) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
     """Each asked unit's code and message, one a unit; those of whom there is no row come last, with zeros.
 
-    A message depends on the unit's own row and code, `stream` and the run's secret alone.
+    A message depends on the unit's own row and code, `stream` and the run's secret alone. Where the query says that
+    nobody may lower the sum, a coordinate below 0 counts as 0 before the row is clipped; rounding to the grid keeps
+    the sign, so the message has no negative coordinate either.
 
     Raises:
         ValueError: a block is not `plan.query.dim` wide, or a unit contributes that was not asked, or twice.
@@ -58,7 +60,8 @@ def _sent(
             )
         rows = max(1, _CELLS // query.dim)  # a few at a time: working memory in the cache, whatever a block's size
         for first in range(0, len(block.rows), rows):
-            clipped = clip_rows(block.rows[first : first + rows], query.clip_norm)
+            said = block.rows[first : first + rows]
+            clipped = clip_rows(positive_parts(said) if query.non_negative else said, query.clip_norm)
             for unit, row in zip(block.unit[first : first + rows].tolist(), clipped, strict=True):
                 yield unit, randomly_rounded(row[None], plan.step, _coins(key, (*stream, str(unit))))[0]
 

@@ -23,8 +23,8 @@ class Query:
         dim: Width of a unit's vector, all parts together.
         clip_norm: Largest L2 norm of a unit's vector.
         noise_multiplier: Deviation of the noise over the sensitivity.
-        non_negative: No unit may lower the sum: coordinates below 0 count as 0, in code. It makes replacing one
-            unit by another cheaper (`fedtext.privacy.ledger.Release`).
+        non_negative: No unit may lower the sum: a coordinate below 0 counts as 0, in code, for a refusal would be
+            one unit's say. Replacing one unit by another then costs less (`fedtext.privacy.ledger.Release`).
         parties: Names of those that take part and pay, where the ledger tells parties apart; None: all.
         public_digest: Digest of the public inputs that answers are made with (candidates, weights): names coins and
             noise.

@@ -66,7 +66,7 @@ class Claims(Parameters):
 
 
 class Compare(Parameters):
-    """`algorithms` are names of `entries`; the command line gives them, and the seeds, as words in one string."""
+    """`algorithms` are names of `entries`, or algorithms as they are; the command line gives words in one string."""
 
     algorithms: tuple[str, ...] = Field(min_length=1)
     seeds: tuple[int, ...] = Field(min_length=1)
@@ -89,18 +89,21 @@ class Compare(Parameters):
                 raise ValueError(f"entry {name!r} names files and datasets: use letters, digits and underscores")
         return value
 
-    @model_validator(mode="after")
-    def _entries_exist(self) -> Self:
-        unknown = [name for name in self.algorithms if name not in self.entries]
-        if unknown:
+    def refuse_unknown(self, known: Collection[str]) -> None:
+        """Raises ValueError for a name that is no entry and none of the algorithms `known`, or an entry of no such."""
+        if unknown := [name for name in self.algorithms if name not in {*self.entries, *known}]:
             raise ValueError(
-                f"compare.algorithms names {', '.join(unknown)}: choose among compare.entries "
-                f"({', '.join(self.entries)}) or add an entry"
+                f"compare.algorithms names {', '.join(unknown)}: choose among the algorithms ({', '.join(known)}) and "
+                f"compare.entries ({', '.join(self.entries)}), or add an entry"
             )
-        return self
+        for name, entry in self.chosen.items():
+            if entry.algorithm not in known:
+                raise ValueError(
+                    f"compare.entries.{name} is of algorithm {entry.algorithm!r}: choose among {', '.join(known)}"
+                )
 
     @property
     def chosen(self) -> dict[str, Entry]:
         """The entries that are run, those without parameters of their own first: the others start from their files."""
-        plain = [name for name in self.algorithms if not self.entries[name].params]
-        return {name: self.entries[name] for name in (*plain, *(n for n in self.algorithms if n not in plain))}
+        named = {name: self.entries.get(name) or Entry(algorithm=name, params={}) for name in self.algorithms}
+        return dict(sorted(named.items(), key=lambda item: bool(item[1].params)))

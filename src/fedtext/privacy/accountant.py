@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal, get_args
 
 from fedtext.params.privacy import Adjacency, Sampling
@@ -21,12 +22,14 @@ def epsilon(
     adjacency: Adjacency = "zero_out",
     sampling: Sampling = "full",
     rate: float = 1.0,
+    non_negative: bool = False,
     accountant: Accountant = "pld",
 ) -> float:
     """Epsilon at `delta` of `rounds` releases of a sum of clipped contributions, one every round.
 
     `noise_multiplier` is the noise's standard deviation over the clip norm, whatever the adjacency: replace_one moves
-    the sum by up to twice the clip norm. `rate` is the probability (poisson) or the share (fixed_size) of units asked.
+    the sum by up to twice the clip norm, or by sqrt(2) times if contributions are `non_negative`. `rate` is the
+    probability (poisson) or the share (fixed_size) of units asked.
 
     `pld` is exact without sampling (all releases are one Gaussian) and within 1e-5 of the best provable bound with it
     (fedtext.privacy.worst_pairs has the mechanisms). `rdp` and `prv` are Opacus' accountants, for comparison with
@@ -42,7 +45,7 @@ def epsilon(
     if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
         raise ValueError(f"noise_multiplier is {noise_multiplier}: it must be positive and finite")
     _refuse_other(accountant, "accountant", Accountant)
-    release = SampledGaussian(sampling, rate, 1 / noise_multiplier, rounds)
+    release = SampledGaussian(sampling, rate, 1 / noise_multiplier, rounds, non_negative)
     if accountant == "pld":
         return composed_epsilon([release], delta=delta, adjacency=adjacency)
     if release.amplified and (sampling != "poisson" or adjacency == "replace_one"):
@@ -50,8 +53,7 @@ def epsilon(
             f"accountant is '{accountant}', which prices sampling by poisson under zero_out or add_remove only, not "
             f"'{sampling}' under '{adjacency}': use accountant='pld'"
         )
-    if adjacency == "replace_one":
-        release = SampledGaussian(sampling, rate, 2 / noise_multiplier, rounds)
+    release = replace(release, shift=release.largest_move(adjacency))
     return rdp_epsilon([release], delta) if accountant == "rdp" else prv_epsilon(release, delta)
 
 

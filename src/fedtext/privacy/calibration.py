@@ -10,6 +10,7 @@ from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.accountant import check_declaration
 from fedtext.privacy.accountant import epsilon as epsilon_of
 from fedtext.privacy.gaussian import gaussian_shift
+from fedtext.privacy.privacy_loss import SampledGaussian
 
 
 def noise_multiplier(
@@ -20,6 +21,7 @@ def noise_multiplier(
     adjacency: Adjacency = "zero_out",
     sampling: Sampling = "full",
     rate: float = 1.0,
+    non_negative: bool = False,
 ) -> float:
     """Smallest noise multiplier (noise deviation over clip norm) that keeps `rounds` releases at (epsilon, delta).
 
@@ -32,12 +34,18 @@ def noise_multiplier(
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise ValueError(f"epsilon is {epsilon}: it must be positive and finite")
     check_declaration(delta=delta, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate)
-    return _noise_multiplier(epsilon, delta, rounds, adjacency, sampling, rate)
+    return _noise_multiplier(epsilon, delta, rounds, adjacency, sampling, rate, non_negative)
 
 
 @lru_cache(maxsize=1024)
 def _noise_multiplier(
-    budget: float, delta: float, rounds: int, adjacency: Adjacency, sampling: Sampling, rate: float
+    budget: float,
+    delta: float,
+    rounds: int,
+    adjacency: Adjacency,
+    sampling: Sampling,
+    rate: float,
+    non_negative: bool,
 ) -> float:
     from scipy.optimize import brentq
 
@@ -49,10 +57,11 @@ def _noise_multiplier(
             adjacency=adjacency,
             sampling=sampling,
             rate=rate,
+            non_negative=non_negative,
         )
         return spent - budget
 
-    norms = 2.0 if adjacency == "replace_one" else 1.0
+    norms = SampledGaussian("full", 1.0, 1.0, non_negative=non_negative).largest_move(adjacency)
     enough = math.log(norms * math.sqrt(rounds) / gaussian_shift(budget, delta))  # sampling only ever helps
     if sampling == "full" or rate == 1:
         return _raised_until(excess, enough, 1e-15)

@@ -45,3 +45,8 @@ def clip_rows(x: Float[np.ndarray, "row dim"], clip_norm: float) -> Float[np.nda
     wide[broken], norms[broken] = 0.0, 0.0
     wide *= clip_factors(norms, clip_norm)[:, None]
     return wide
+
+
+def positive_parts(x: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row dim"]:
+    """Rows with 0 in place of every coordinate below it, -inf among them; NaN stays for `clip_rows` to silence."""
+    return np.asarray(np.maximum(x, 0.0))

@@ -43,8 +43,11 @@ def expected_exchanges(privacy: Privacy, population: int, releases: int) -> floa
     return releases * sampling_rate(privacy, population)
 
 
-def planned_multiplier(privacy: Privacy, population: int, releases: int) -> float:
-    """Noise multiplier of each of `releases` releases: the declared one, or the smallest that keeps the epsilon."""
+def planned_multiplier(privacy: Privacy, population: int, releases: int, *, non_negative: bool = False) -> float:
+    """Noise multiplier of each of `releases` releases: the declared one, or the smallest that keeps the epsilon.
+
+    `non_negative`: of sums of contributions without a negative coordinate, which need less under replace_one.
+    """
     if privacy.noise_multiplier is not None:
         return privacy.noise_multiplier
     return noise_multiplier(
@@ -54,6 +57,7 @@ def planned_multiplier(privacy: Privacy, population: int, releases: int) -> floa
         adjacency=privacy.adjacency,
         sampling=priced_sampling(privacy),
         rate=priced_rate(privacy, population),
+        non_negative=non_negative,
     )
 
 

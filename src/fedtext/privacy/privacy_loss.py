@@ -78,7 +78,10 @@ def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacenc
         return gaussian_epsilon(unsampled, delta) if unsampled else 0.0
     if delta < SMALLEST_DELTA:
         raise ValueError(f"delta is {delta}: with sampling epsilon is computed for delta >= {SMALLEST_DELTA}")
-    parts = [(worst_pair(kind.sampling, adjacency, kind.rate, kind.shift), kind.rounds) for kind in sampled]
+    parts = [
+        (worst_pair(kind.sampling, adjacency, kind.rate, kind.shift, non_negative=kind.non_negative), kind.rounds)
+        for kind in sampled
+    ]
     if unsampled:
         parts.append((gaussian_pair(unsampled), 1))
     step = _grid_step(parts)

@@ -11,6 +11,12 @@ has the proof; alpha < 1 follows by exchanging the two distributions):
     fixed_size, zero_out            M(2 mu) against M(mu)              M(mu) against N(0, 1)
     fixed_size, replace_one         M(2 mu) against N(0, 1)            the same
 
+Two contributions without a negative coordinate are at most sqrt(2) mu apart and never at more than a right angle, which
+tells under replace_one alone. With M'(x) = (1 - q) N(0, I) + q N(x, I) in the plane, and e, e' its two unit vectors:
+
+    poisson, replace_one            M'(mu e) against M'(mu e')         the same
+    fixed_size, replace_one         M(sqrt(2) mu) against N(0, 1)      the same
+
 A fixed-size draw is not a Poisson draw: a unit that is not drawn makes room for another, whose contribution may point
 the other way.
 """
@@ -39,19 +45,23 @@ class HalfProfile:
     top: float
 
 
-def worst_pair(sampling: Sampling, adjacency: Adjacency, rate: float, shift: float) -> tuple[HalfProfile, HalfProfile]:
+def worst_pair(
+    sampling: Sampling, adjacency: Adjacency, rate: float, shift: float, *, non_negative: bool = False
+) -> tuple[HalfProfile, HalfProfile]:
     """The profiles 'with against without' and 'without against with' of one release sampled at `rate` < 1.
+
+    `non_negative`: no contribution has a coordinate below 0.
 
     Raises:
         ValueError: `fixed_size` under `add_remove`.
     """
     refuse_unpriceable(sampling, adjacency)
     if sampling == "poisson" and adjacency == "replace_one":
-        return (_mixtures(rate, shift, -shift),) * 2
+        return (_right_angle(rate, shift) if non_negative else _mixtures(rate, shift, -shift),) * 2
     if sampling == "poisson":
         return _mixtures(rate, shift, 0.0), _vanishing(rate, shift)
     if adjacency == "replace_one":
-        return (_mixtures(rate, 2 * shift, 0.0),) * 2
+        return (_mixtures(rate, (math.sqrt(2) if non_negative else 2.0) * shift, 0.0),) * 2
     return _mixtures(rate, 2 * shift, shift), _mixtures(rate, shift, 0.0)
 
 
@@ -91,6 +101,32 @@ def _mixtures(q: float, p: float, s: float) -> HalfProfile:
     x = p + _REACH
     ratio = np.logaddexp(log_rest, log_q + p * x - p * p / 2) - np.logaddexp(log_rest, log_q + s * x - s * s / 2)
     return HalfProfile(delta, float(ratio))
+
+
+def _right_angle(q: float, mu: float) -> HalfProfile:
+    """M'(mu e) against M'(mu e'): E[(f(A) - alpha f(B))+], A and B independent N(0, 1), f(t) = M(mu)(t) / N(0, 1)(t).
+
+    Exact in A. The integral over B is a trapezoid sum, whose error falls exponentially: the integrand's singularities
+    are pi / mu off the real line, eight steps and more.
+    """
+    from scipy.special import log_ndtr
+
+    log_q, log_rest = math.log(q), math.log1p(-q)
+    step = 0.4 / max(mu, 1.0)
+    points = np.arange(-math.ceil(_REACH / step), math.ceil(_REACH / step) + 1) * step
+    weights = step * np.exp(-(points**2) / 2) / math.sqrt(2 * math.pi)
+
+    def delta(epsilon: Float[np.ndarray, " epsilon"]) -> Float[np.ndarray, " epsilon"]:
+        with np.errstate(divide="ignore"):
+            log_gap = np.log(-np.expm1(-epsilon)) + epsilon + log_rest  # of (alpha - 1)(1 - q)
+        found = np.zeros_like(epsilon)
+        for b, weight in zip(points, weights, strict=True):
+            other = np.logaddexp(log_gap, epsilon + log_q + mu * b - mu * mu / 2)  # of alpha f(b) - (1 - q)
+            cut = (other - log_q) / mu + mu / 2
+            found += weight * (np.exp(log_q + log_ndtr(mu - cut)) - np.exp(other + log_ndtr(-cut)))
+        return found
+
+    return HalfProfile(delta, float(np.logaddexp(log_rest, log_q + mu * _REACH + mu * mu / 2) - log_rest))
 
 
 def _log_root(

@@ -141,20 +141,21 @@ def verdict(claim: Claim, difference: Interval, tolerance: float | None) -> str:
     return REFUTED if high < -tolerance or low > tolerance else UNDECIDED
 
 
-def measured_costs(runs: Sequence[Run], seconds: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def measured_costs(timed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of Table 2: what each entry exchanges as counted, seconds as measured, a mean over its seeds.
 
-    `seconds` has, in the order of `runs`, each run's `clients` and `server`: seconds by node.
+    `timed` has one document a run: `entry`, `units`, `cost` (the run's row, as its scorecard has it), and seconds by
+    node, `clients` and `server`.
     """
     rows = []
-    for name in dict.fromkeys(run.entry for run in runs):
+    for name in dict.fromkeys(run["entry"] for run in timed):
         own = [
-            with_seconds(_cost(run), units=run.card["protection"]["units"], clients=s["clients"], server=s["server"])
-            for run, s in zip(runs, seconds, strict=True)
-            if run.entry == name
+            with_seconds(_cost(run["cost"]), units=run["units"], clients=run["clients"], server=run["server"])
+            for run in timed
+            if run["entry"] == name
         ]
         means = {key: _mean([getattr(row, key) for row in own]) for key in ("client_seconds", "server_seconds")}
-        rows.append(own[0].model_copy(update={"method": f"{name} (this run)", **means}))
+        rows.append(own[0].model_copy(update={"method": name, **means}))
     return cost_rows(rows)
 
 
@@ -244,9 +245,8 @@ def _largest(runs: Sequence[Run]) -> float | None:
     return None if None in epsilons else max(epsilons)
 
 
-def _cost(run: Run) -> Cost:
-    ours = run.card["cost"][0]  # the published rows follow
-    return Cost(**{name: ours[name] for name in Cost.model_fields})
+def _cost(row: Mapping[str, Any]) -> Cost:
+    return Cost(**{name: row[name] for name in Cost.model_fields})
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -148,7 +148,7 @@ def cost_table_html(costs: Sequence[Mapping[str, Any]]) -> str:
     """Table 2's form: floats and seconds per client and exchange, and the bytes of the whole run."""
     rows = [
         [
-            row["method"],
+            f"{row['method']} (this run)" if row["algorithm"] else row["method"],
             compact(row["down_floats"]),
             compact(row["up_floats"]),
             count(row["exchanges"]),
@@ -158,7 +158,7 @@ def cost_table_html(costs: Sequence[Mapping[str, Any]]) -> str:
         ]
         for row in costs
     ]
-    ours = [i for i, row in enumerate(costs) if "this run" in row["method"]]
+    ours = [i for i, row in enumerate(costs) if row["algorithm"]]
     here = "".join(f"; this run's on {costs[i]['hardware']}" for i in ours[:1])
     return table(
         "Per client and exchange, server time per round. Bytes: 4 a float down, 8 a masked integer up. "

@@ -25,13 +25,13 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from fedtext.params.reading import watched
+from fedtext.privacy.tags import Tag
 from fedtext.resuming import fingerprint
 from fedtext.resuming.dataset_content import content, settings
 from fedtext.resuming.fingerprint import FileDigests, canonical, text_digest
 from fedtext.resuming.records import NodeRecord, Store
 from fedtext.resuming.source_digest import source_tree
 
-KEEP, READS_PACKAGES, RELEASE = "keep", "reads_installed_packages", "release"
 CODE_PARTS = ("code", "libraries")
 UNIDENTIFIED = "unidentified"
 
@@ -66,14 +66,14 @@ class Resumption:
         record = self._records[node.name]
         parts = self.parts(node, record.read if record else None)
         missing = [name for name in saved if not self._dataset(name).exists()]
-        if record is None and KEEP in node.tags and not missing:
+        if record is None and Tag.KEEP in node.tags and not missing:
             self.commit(node)
             return None
         if record is None:
             return "not run here before"
         if missing:
             return f"{', '.join(missing)} missing"
-        compared = node.inputs if KEEP in node.tags else sorted(parts.keys() | record.parts.keys())
+        compared = node.inputs if Tag.KEEP in node.tags else sorted(parts.keys() | record.parts.keys())
         if changed := [name for name in compared if parts.get(name) != record.parts.get(name)]:
             return f"{', '.join(changed)} changed"
         if UNIDENTIFIED in parts.values():
@@ -88,7 +88,7 @@ class Resumption:
         parts = {"wiring": text_digest(function_name(node), canonical([node._inputs, node._outputs, _bound(node)]))}
         parts["code"] = self._code_digest(node)
         parts["libraries"] = fingerprint.library_digest("fedtext")
-        if READS_PACKAGES in node.tags:
+        if Tag.READS_PACKAGES in node.tags:
             parts["installed packages"] = fingerprint.installed_packages_digest()
         for name in node.inputs:
             parts[name] = self._input_digest(name, read)
@@ -205,6 +205,9 @@ def function_name(node: Node) -> str:
 
 
 def _bound(node: Node) -> list[str]:
-    """Arguments that a `functools.partial` has fixed."""
+    """What is fixed beside the inputs: arguments of a `functools.partial`, and the settings in a closure."""
     function = node.func
-    return [repr(function.args), repr(function.keywords)] if isinstance(function, functools.partial) else []
+    if isinstance(function, functools.partial):
+        return [repr(function.args), repr(function.keywords)]
+    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    return [repr(value) for value in held if isinstance(value, str | int | float | tuple)]

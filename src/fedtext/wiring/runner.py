@@ -25,7 +25,8 @@ from pluggy import PluginManager
 from fedtext.privacy.gate import current, standing
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.resuming.decision import RELEASE, Resumption
+from fedtext.privacy.tags import Tag
+from fedtext.resuming.decision import Resumption
 from fedtext.resuming.fingerprint import canonical, text_digest
 from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
@@ -33,8 +34,6 @@ from fedtext.system.refusal import RunRefusedError, explanation, parameter_fault
 from fedtext.wiring.account import Account, NodeGate
 from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public, is_private_name
 from fedtext.wiring.guard import Guard
-
-BUDGET, CHECK = "budget", "check"  # tags of nodes that check a budget, and the data
 
 
 class ResumableRunner(SequentialRunner):
@@ -65,7 +64,7 @@ class ResumableRunner(SequentialRunner):
                 execute(maker)
             resumption.begin(node)
             began = time.perf_counter()
-            gate = account.gate(node.name, releases=RELEASE in node.tags)
+            gate = account.gate(node.name, releases=Tag.RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
             guarded = guard.around(node)
             with resumption.watching(guarded) as watched, standing(gate), _for_the_owner_alone(node):
@@ -89,7 +88,7 @@ class ResumableRunner(SequentialRunner):
                 if (reason := resumption.reason_to_run(node)) is not None:
                     self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
                     self._execute_or_explain(execute, node)
-                if BUDGET in node.tags:
+                if Tag.BUDGET in node.tags:
                     _refuse_plans(account, node, catalog)
                 readers.subtract(node.inputs)
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
@@ -159,11 +158,11 @@ def _checks_first(pipeline: Pipeline) -> list[Node]:
     which find out whether the data can be used at all.
     """
 
-    def needed(tag: str) -> set[Node]:
+    def needed(tag: Tag) -> set[Node]:
         tagged = [node.name for node in pipeline.nodes if tag in node.tags]
         return set(pipeline.to_nodes(*tagged).nodes) if tagged else set()
 
-    first, second = needed(BUDGET), needed(CHECK)
+    first, second = needed(Tag.BUDGET), needed(Tag.CHECK)
     return sorted(pipeline.nodes, key=lambda node: (node not in first, node not in second))
 
 

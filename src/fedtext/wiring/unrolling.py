@@ -1,10 +1,15 @@
-"""Rounds as namespaces: T copies of one round's pipeline, handing datasets from each round to the next."""
+"""Namespaces: an algorithm's own part of the graph, and in it T copies of one round, each handing on to the next."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from kedro.pipeline import Pipeline
+from kedro.pipeline import Node, Pipeline
+from kedro.pipeline import node as kedro_node
+
+from fedtext.privacy.tags import Tag
 
 
 def round_namespace(namespace: str, round_number: int) -> str:
@@ -15,6 +20,44 @@ def round_namespace(namespace: str, round_number: int) -> str:
 def round_dataset(namespace: str, round_number: int, name: str) -> str:
     """Full name of a round's dataset: `popri`, 3, `scores` -> `popri.round_03.scores`."""
     return f"{round_namespace(namespace, round_number)}.{name}"
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """A part of the graph whose nodes, data sets and rounds carry its name before theirs.
+
+    Example:
+        `PE = Namespace("pe")` gives `PE("start")`, which is "pe.start", `PE.round(3, "scores")`, which is
+        "pe.round_03.scores", and `PE.node(...)`, a node "pe.<name>".
+    """
+
+    name: str
+
+    def __call__(self, dataset: str) -> str:
+        """A data set's full name."""
+        return f"{self.name}.{dataset}"
+
+    def round(self, number: int, dataset: str) -> str:
+        """Full name of a data set of one round."""
+        return round_dataset(self.name, number, dataset)
+
+    def rounds(self, rounds: int, dataset: str) -> list[str]:
+        """Full names of a data set of all rounds, in order."""
+        return [self.round(number, dataset) for number in range(1, rounds + 1)]
+
+    def node(
+        self,
+        function: Callable[..., Any],
+        inputs: str | Sequence[str] | Mapping[str, str] | None,
+        outputs: str | Sequence[str],
+        *,
+        name: str,
+        tags: Tag | None = None,
+    ) -> Node:
+        """Kedro's `node` in this namespace; data sets are given by their full names."""
+        given = dict(inputs) if isinstance(inputs, Mapping) else inputs if isinstance(inputs, str | None) else [*inputs]
+        made = outputs if isinstance(outputs, str) else [*outputs]
+        return kedro_node(function, given, made, name=name, namespace=self.name, tags=tags)
 
 
 def unroll(

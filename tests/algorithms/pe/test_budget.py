@@ -40,6 +40,13 @@ def test_what_is_charged_is_what_the_ledger_was_opened_for() -> None:
     assert book.releases == book.planned
 
 
+def test_votes_need_less_noise_where_one_unit_replaces_another() -> None:
+    replaced = planned_query(evolution(), privacy(adjacency="replace_one"), 500, 1)
+    assert replaced.non_negative
+    signed = noise_multiplier(epsilon=1.0, delta=1e-5, rounds=3, adjacency="replace_one")
+    assert replaced.noise_multiplier == pytest.approx(signed / 2**0.5, rel=1e-6)
+
+
 def test_a_plan_that_overdraws_is_refused_before_anything_is_read() -> None:
     with pytest.raises(BudgetExceeded, match=r"pe\.histogram"):
         planned_ledger(500, evolution(), privacy(noise_multiplier=4.0))

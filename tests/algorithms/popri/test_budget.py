@@ -103,3 +103,12 @@ def test_no_patience_with_scores_that_cannot_be_compared_between_rounds() -> Non
 def test_votes_are_not_projected() -> None:
     with pytest.raises(ValueError, match="projection"):
         popri(scoring="nearest_histogram", projection=True)
+
+
+@pytest.mark.parametrize("scoring", ["witness_rff", *BALLOTS])
+def test_votes_are_counts_and_need_less_noise_where_one_unit_replaces_another(scoring: str) -> None:
+    asked = planned_query(popri(scoring=scoring), privacy(), 500, embedding_dim=DIM, round_number=1)
+    assert asked.non_negative == (scoring == "nearest_histogram")
+    signed = noise_multiplier(epsilon=1.0, delta=1e-5, rounds=popri(scoring=scoring).releases, adjacency="replace_one")
+    replaced = multiplier(popri(scoring=scoring), privacy(adjacency="replace_one"), 500)
+    assert replaced / signed == pytest.approx(2**-0.5 if asked.non_negative else 1.0, rel=1e-6)

@@ -11,13 +11,14 @@ from fedtext.privacy.ledger import Ledger
 
 
 def planned_query(evolution: Pe, privacy: Privacy, population: int, round_number: int) -> Query:
-    """The round's histogram, over as many candidates as the population is meant to have."""
+    """The round's histogram of votes, over as many candidates as the population is meant to have."""
     return Query(
         name="pe.histogram",
         round=round_number,
         dim=evolution.population,
         clip_norm=evolution.clip_norm,
-        noise_multiplier=plan.planned_multiplier(privacy, population, evolution.rounds),
+        noise_multiplier=plan.planned_multiplier(privacy, population, evolution.rounds, non_negative=True),
+        non_negative=True,
     )
 
 

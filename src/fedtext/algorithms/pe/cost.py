@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from fedtext.federation.communication import Cost
+from fedtext.federation.communication import Exchange
 from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.plan import expected_exchanges
 
 
-def communication(evolution: Pe, privacy: Privacy, population: int, *, embedding_dim: int) -> Cost:
+def communication(evolution: Pe, privacy: Privacy, population: int, *, embedding_dim: int) -> Exchange:
     """Every round: the embeddings of the candidates (or of what they may become) down, one vote count each up."""
-    return Cost(
-        method=f"Private Evolution, {evolution.form} (this run)",
+    return Exchange(
+        variant=evolution.form,
         down_floats=evolution.population * embedding_dim,
         up_floats=evolution.population,
         exchanges=expected_exchanges(privacy, population, evolution.rounds),

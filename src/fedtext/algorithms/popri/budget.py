@@ -21,7 +21,10 @@ def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_
         round=round_number,
         dim=scoring.width(popri, embedding_dim),
         clip_norm=CLIP_NORM,
-        noise_multiplier=plan.planned_multiplier(privacy, population, popri.releases),
+        noise_multiplier=plan.planned_multiplier(
+            privacy, population, popri.releases, non_negative=scoring.non_negative
+        ),
+        non_negative=scoring.non_negative,
     )
 
 

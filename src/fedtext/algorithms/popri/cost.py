@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fedtext.algorithms.popri.scoring.by_name import scoring_of
-from fedtext.federation.communication import Cost
+from fedtext.federation.communication import Exchange
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.plan import expected_exchanges
 
 
-def communication(popri: Popri, privacy: Privacy, population: int, *, embedding_dim: int) -> Cost:
+def communication(popri: Popri, privacy: Privacy, population: int, *, embedding_dim: int) -> Exchange:
     """What one client exchanges under `popri.scoring`.
 
     A scoring that ballots every round sends all K x J candidates' embeddings down and one score each up. A single
@@ -18,4 +18,4 @@ def communication(popri: Popri, privacy: Privacy, population: int, *, embedding_
     scoring = scoring_of(popri)
     down, up = scoring.told(popri, embedding_dim), scoring.width(popri, embedding_dim)
     asked = expected_exchanges(privacy, population, popri.releases)
-    return Cost(method=f"POPri, {popri.scoring} (this run)", down_floats=down, up_floats=up, exchanges=asked)
+    return Exchange(variant=popri.scoring, down_floats=down, up_floats=up, exchanges=asked)

@@ -2,7 +2,9 @@
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.clients import nodes
+from fedtext.pipelines.clients.nodes import samples as nodes
+from fedtext.pipelines.clients.nodes import tokens
+from fedtext.privacy.tags import Tag
 
 CORPUS, PRIVACY, PARTITION = "params:corpus", "params:privacy", "params:partition"
 
@@ -19,7 +21,7 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
                 "params:privacy.noise_seed",
                 "private_noise_key",
                 name="create_noise_key",
-                tags="keep",  # a key that is there is never made anew: that would be a second release
+                tags=Tag.KEEP,  # a key that is there is never made anew: that would be a second release
             ),
             _counted() if counted else _declared(),
             node(
@@ -44,13 +46,27 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
     )
 
 
+def tokens_pipeline() -> Pipeline:
+    """`private_token_rows`: the samples as the on-device model reads them, for algorithms that train it."""
+    return Pipeline(
+        [
+            node(
+                tokens.tokenise_private_samples,
+                ["private_train", "on_device", "params:chunking"],
+                "private_token_rows",
+                name="tokenise_private_samples",
+            )
+        ]
+    )
+
+
 def _declared() -> Node:
     return node(
         nodes.declare_population,
         [CORPUS, PRIVACY, PARTITION],
         "population",
         name="declare_population",
-        tags="public_count",  # of a list of ids, which is private, the numbers are declared public
+        tags=Tag.COUNT,  # of a list of ids, which is private, the numbers are declared public
     )
 
 
@@ -60,5 +76,5 @@ def _counted() -> Node:
         ["private_clients", "private_samples", PRIVACY, PARTITION],
         "population",
         name="count_population",
-        tags="public_count",
+        tags=Tag.COUNT,
     )

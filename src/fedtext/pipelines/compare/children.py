@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fedtext.params.compare import Entry
 from fedtext.privacy.history import HISTORY_ROOT, release_history
@@ -27,6 +27,14 @@ from fedtext.system.refusal import RunRefusedError
 
 FIXED_SEEDS = ("partition",)  # the same split throughout: the seeds show what the algorithms vary, and results pair
 NOT_LINKED = ("lock", "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIAL}*", f"{REPLACED}*")
+
+
+class Left(NamedTuple):
+    """Where a run leaves what a comparison reads, below its data root."""
+
+    scorecard: Path
+    privacy_report: Path
+    sets_map: Path
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,7 @@ class Child:
     params: Mapping[str, Any]
     data_root: Path
     budget_root: Path
+    left: Left
     start_from: Path | None
     project: Path
     conf: str
@@ -50,7 +59,7 @@ class Child:
 
 def planned(
     name: str, entry: Entry, seed: int, *, root: Path, project: Path, conf: str, env: str | None,
-    given: Mapping[str, Any], parameters: Mapping[str, Any], start_from: str | None = None,
+    given: Mapping[str, Any], parameters: Mapping[str, Any], left: Left, start_from: str | None = None,
 ) -> Child:  # fmt: skip
     """The run of one entry with one seed, below `root` (the comparison's own directory).
 
@@ -64,6 +73,7 @@ def planned(
         env: Configuration environment of the comparison.
         given: Parameters given to the comparison on its command line; they go to every run.
         parameters: All parameters of the comparison.
+        left: Where the run leaves its results.
         start_from: Entry of the same seed whose files a data root of its own starts with.
     """
     seeds = {group: {"seed": seed} for group, values in parameters.items() if _seeded(group, values)}
@@ -74,7 +84,8 @@ def planned(
     place = data_root(root, seed, name if entry.params else None)
     params = merged(passed_on, snapshots, seeds, simulated, entry.params, {"data_root": str(place)})
     source = data_root(root, seed, start_from) if start_from != name else None
-    return Child(name, entry, seed, params, place, root.parent, source if source != place else None, project, conf, env)
+    start = source if source != place else None
+    return Child(name, entry, seed, params, place, root.parent, left, start, project, conf, env)
 
 
 def data_root(root: Path, seed: int, variant: str | None) -> Path:

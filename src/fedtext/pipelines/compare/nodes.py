@@ -26,16 +26,12 @@ def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
 
     def check_entries(compare: Compare, claims: Claims) -> bool:
         try:
-            claims.refuse_unknown(compare.entries)
+            compare.refuse_unknown(known)
+            claims.refuse_unknown({*compare.entries, *known})
             for names in (claims.measures, *(claim.measures for claim in claims.judged.values())):
                 of_kind(Measure, names)
         except ValueError as error:
             raise RunRefusedError(str(error)) from None
-        for name, entry in compare.chosen.items():
-            if entry.algorithm not in known:
-                raise RunRefusedError(
-                    f"compare.entries.{name} is of algorithm {entry.algorithm!r}: choose among {', '.join(known)}"
-                )
         return True
 
     return check_entries
@@ -46,18 +42,18 @@ def asking(child: Child) -> Callable[..., tuple[dict[str, Any], dict[str, Any], 
 
     def run_and_collect(*before: bool | dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], bool]:
         run(child)
-        results = child.data_root / "08_reporting" / child.entry.algorithm
         named = {"entry": child.name, "algorithm": child.entry.algorithm, "seed": child.seed}
-        privacy = _json(results / "privacy_report.json")
+        card, privacy, drawn = (_json(child.data_root / path) for path in child.left)
         result = {
             **named,
             "params": child.entry.params,
-            "card": _json(results / "scorecard.json"),
+            "card": card,
             "privacy": privacy,
             "released": release_receipts(child, privacy),
-            SETS_MAP: _json(results / f"figure_{SETS_MAP}.json"),
+            SETS_MAP: drawn,
         }
-        return result, {**named, **node_seconds(child, privacy)}, True
+        timed = {**named, "units": card["protection"]["units"], "cost": card["cost"][0]}
+        return result, {**timed, **node_seconds(child, privacy)}, True
 
     return run_and_collect
 
@@ -78,10 +74,9 @@ def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tupl
     return comparison, table1_csv(comparison), render_markdown(comparison)
 
 
-def tabulate_costs(*documents: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+def tabulate_costs(*timed: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """`costs.json` and `table2.csv`: exchanged floats as counted, seconds as measured, means over the seeds."""
-    half = len(documents) // 2
-    costs = measured_costs([_run(result) for result in documents[:half]], documents[half:])
+    costs = measured_costs(timed)
     return costs, table2_csv(costs)
 
 

@@ -5,21 +5,27 @@ what is left to do; what it hands over is saved, so that everything after it is 
 """
 
 from collections.abc import Collection
-from functools import partial
+from os.path import realpath
 
-from kedro.pipeline import Node, Pipeline, node
+from kedro.io.catalog_config_resolver import CatalogConfigResolver
+from kedro.pipeline import Node, Pipeline
 
 from fedtext.params.compare import Compare
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import nodes
-from fedtext.pipelines.compare.children import Child, planned
+from fedtext.pipelines.compare.children import Child, Left, planned
 from fedtext.system.refusal import parameter_faults, parameters_refused
 from fedtext.wiring.config import active_loader, active_parameters
+from fedtext.wiring.guard.catalog import entry as catalog_entry
+from fedtext.wiring.guard.catalog import place
+from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.unrolling import Namespace
 
+SETS = nodes.SETS_MAP
 FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure6", "figure8", "epsilon")
 PLANNED_FROM = {"compare": Compare, "privacy": Privacy, "largefedbench": LargeFedBench}
-compare_node = partial(node, namespace="compare")
+COMPARE = Namespace("compare")
 
 
 def create_pipeline(algorithms: Collection[str]) -> Pipeline:
@@ -36,29 +42,29 @@ def create_pipeline(algorithms: Collection[str]) -> Pipeline:
     results = [_dataset(child, "result") for child in children]
     seconds = [_dataset(child, "seconds") for child in children]
     drawn = [f"comparison_{name}_figure" for name in FIGURES]
-    check = compare_node(
-        nodes.checking(tuple(algorithms)), ["params:compare", "params:claims"], "compare.checked", name="check_entries"
+    check = COMPARE.node(
+        nodes.checking(tuple(algorithms)), ["params:compare", "params:claims"], COMPARE("checked"), name="check_entries"
     )
     return Pipeline(
         [
             check,
             *_runs(children),
-            compare_node(
+            COMPARE.node(
                 nodes.tabulate,
                 ["params:claims", "params:privacy", *results],
                 ["comparison", "comparison_table1", "comparison_text"],
                 name="tabulate",
             ),
-            compare_node(
+            COMPARE.node(
                 nodes.tabulate_costs,
-                [*results, *seconds],
+                seconds,
                 ["comparison_costs", "comparison_table2"],
                 name="tabulate_costs",
             ),
-            compare_node(
+            COMPARE.node(
                 nodes.draw_figures, ["comparison", *results[: len(compare.algorithms)]], drawn, name="draw_figures"
             ),
-            compare_node(
+            COMPARE.node(
                 nodes.write_page, ["comparison", "comparison_costs", *drawn], "comparison_page", name="write_page"
             ),
         ]
@@ -79,19 +85,28 @@ def _children(compare: Compare, seed: int) -> list[Child]:
             env=loader.env,
             given=loader.runtime_params or {},
             parameters=active_parameters(),
+            left=_left(entry.algorithm),
             start_from=first if compare.chosen[first].params else None,
         )
         for name, entry in compare.chosen.items()
     ]
 
 
+def _left(algorithm: str) -> Left:
+    """As the catalog says: a run's data root has the same places as the comparison's."""
+    made, loader = Outputs(algorithm), active_loader()
+    resolver, root = CatalogConfigResolver(dict(loader["catalog"]), {}, {}), realpath(loader.data_root)
+    places = [place(catalog_entry(name, resolver)) for name in (made.scorecard, made.privacy_report, made.figure(SETS))]
+    return Left(*(path.relative_to(root) for path in places if path is not None))
+
+
 def _runs(children: list[Child]) -> list[Node]:
     """One node a run, each after the one before it: they share files, and the machine has one set of cores."""
-    done = ["compare.checked", *(_dataset(child, "result") for child in children)]
+    done = [COMPARE("checked"), *(_dataset(child, "result") for child in children)]
     return [
-        compare_node(
+        COMPARE.node(
             nodes.asking(child),
-            list(dict.fromkeys(["compare.checked", before])),
+            list(dict.fromkeys([COMPARE("checked"), before])),
             [_dataset(child, kind) for kind in ("result", "seconds", "asked")],
             name=f"run_{child.name}_seed_{child.seed}",
         )
@@ -100,4 +115,4 @@ def _runs(children: list[Child]) -> list[Node]:
 
 
 def _dataset(child: Child, kind: str) -> str:
-    return f"compare.{child.name}.seed_{child.seed}.{kind}"
+    return COMPARE(f"{child.name}.seed_{child.seed}.{kind}")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fedtext.algorithms import dp_fedavg as algorithm
+from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.language_model import LanguageModel
@@ -12,8 +13,6 @@ from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
-from fedtext.privacy.report import final_report
-from fedtext.privacy.spending import Spent
 from fedtext.training.federated_averaging import flat_weights, load_weights
 from fedtext.training.server_optimizer import Server, new_server, server_step
 
@@ -71,14 +70,7 @@ def report_rounds(*states: State) -> dict[str, list[float]]:
     return {f"{name}s": [state[name] for state in states] for name in ("update_norm", "noise_norm")}
 
 
-def count_communication(
-    server: Server, population: Population, dp_fedavg: DpFedavg, privacy: Privacy
-) -> dict[str, Any]:
-    """This run's row of Table 2."""
+def count_communication(server: Server, population: Population, dp_fedavg: DpFedavg, privacy: Privacy) -> Exchange:
+    """What one client exchanges, for the row of Table 2."""
     dim = server["weights"].size
-    return algorithm.communication(dp_fedavg, privacy, population.training, dim=dim).model_dump()
-
-
-def write_privacy_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
-    """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    return final_report(ledger, release_history)
+    return algorithm.communication(dp_fedavg, privacy, population.training, dim=dim)

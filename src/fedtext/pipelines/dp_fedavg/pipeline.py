@@ -1,36 +1,36 @@
 """dp_fedavg: T rounds in which clients train the on-device model and the server adds their noised mean update."""
 
-from functools import partial
-
 from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.dp_fedavg import nodes
+from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.config import active_rounds
-from fedtext.wiring.unrolling import round_dataset, unroll
+from fedtext.wiring.unrolling import Namespace, unroll
 
-NAME = "dp_fedavg"
+FEDAVG = Namespace("dp_fedavg")
 PARAMS, PRIVACY = "params:dp_fedavg", "params:privacy"
-fedavg_node = partial(node, namespace=NAME)
 
 
 def create_pipeline() -> Pipeline:
     """DP-FedAvg for the rounds of the active parameters."""
-    rounds = active_rounds(NAME)
+    rounds = active_rounds(FEDAVG.name)
     return Pipeline([_setup(), _rounds(rounds), _final(rounds)])
 
 
 def _setup() -> Pipeline:
     return Pipeline(
         [
-            fedavg_node(
+            FEDAVG.node(
                 nodes.open_dp_fedavg_ledger,
-                ["population", "dp_fedavg.server", PARAMS, PRIVACY],
-                "dp_fedavg.ledger_open",
+                ["population", FEDAVG("server"), PARAMS, PRIVACY],
+                FEDAVG("ledger_open"),
                 name="open_dp_fedavg_ledger",
-                tags="budget",  # an impossible budget is refused before long work
+                tags=Tag.BUDGET,
             ),
-            fedavg_node(nodes.start_server, ["on_device", PARAMS], "dp_fedavg.server", name="start_server"),
-            fedavg_node(nodes.start_state, None, "dp_fedavg.state", name="start_state"),
+            FEDAVG.node(nodes.start_server, ["on_device", PARAMS], FEDAVG("server"), name="start_server"),
+            FEDAVG.node(nodes.start_state, None, FEDAVG("state"), name="start_state"),
         ]
     )
 
@@ -44,7 +44,7 @@ def _rounds(rounds: int) -> Pipeline:
                 [*private, "on_device", "server_before", "state_before", PARAMS],
                 ["update", "ledger"],
                 name="release_update",
-                tags="release",
+                tags=Tag.RELEASE,
             ),
             node(
                 nodes.apply_update,
@@ -57,34 +57,40 @@ def _rounds(rounds: int) -> Pipeline:
     return unroll(
         one_round,
         rounds=rounds,
-        namespace=NAME,
+        namespace=FEDAVG.name,
         carried={"server_before": "server", "state_before": "state", "ledger_before": "ledger"},
         first={
-            "server_before": "dp_fedavg.server",
-            "state_before": "dp_fedavg.state",
-            "ledger_before": "dp_fedavg.ledger_open",
+            "server_before": FEDAVG("server"),
+            "state_before": FEDAVG("state"),
+            "ledger_before": FEDAVG("ledger_open"),
         },
     )
 
 
 def _final(rounds: int) -> Pipeline:
-    server, ledger = (round_dataset(NAME, rounds, name) for name in ("server", "ledger"))
-    states = [round_dataset(NAME, t, "state") for t in range(1, rounds + 1)]
+    made = ALGORITHM.outputs
     return Pipeline(
         [
-            fedavg_node(nodes.write_model, ["on_device", server], "dp_fedavg_model", name="write_model"),
-            fedavg_node(nodes.report_rounds, states, "dp_fedavg_rounds", name="report_rounds"),
-            fedavg_node(
+            FEDAVG.node(
+                nodes.write_model, ["on_device", FEDAVG.round(rounds, "server")], made.model, name="write_model"
+            ),
+            FEDAVG.node(nodes.report_rounds, FEDAVG.rounds(rounds, "state"), made.rounds, name="report_rounds"),
+            FEDAVG.node(
                 nodes.count_communication,
-                ["dp_fedavg.server", "population", PARAMS, PRIVACY],
-                "dp_fedavg_cost",
+                [FEDAVG("server"), "population", PARAMS, PRIVACY],
+                made.exchange,
                 name="count_communication",
             ),
-            fedavg_node(
-                nodes.write_privacy_report,
-                [ledger, "release_history"],
-                ["dp_fedavg_privacy_report", "dp_fedavg_privacy_report_text"],
-                name="write_privacy_report",
-            ),
+            last_ledger(FEDAVG.name, FEDAVG.round(rounds, "ledger")),
         ]
     )
+
+
+ALGORITHM = Algorithm(
+    name=FEDAVG.name,
+    title="DP-FedAvg",
+    paper="McMahan et al., ICLR 2018",
+    makes=Makes.MODEL,
+    pipeline=create_pipeline,
+    client_tokens=True,
+)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fedtext.algorithms import dp_ftrl as algorithm
+from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.language_model import LanguageModel
@@ -12,8 +13,6 @@ from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
-from fedtext.privacy.report import final_report
-from fedtext.privacy.spending import Spent
 from fedtext.training.federated_averaging import flat_weights, load_weights
 
 Arrays = dict[str, np.ndarray]
@@ -98,12 +97,7 @@ def report_rounds(factorisation: Arrays, dp_ftrl: DpFtrl, *states: State) -> dic
     return {**norms, "errors": algorithm.noise_comparison(dp_ftrl, algorithm.restored(dp_ftrl, factorisation))}
 
 
-def count_communication(server: Arrays, factorisation: Arrays, dp_ftrl: DpFtrl) -> dict[str, Any]:
-    """This run's row of Table 2."""
+def count_communication(server: Arrays, factorisation: Arrays, dp_ftrl: DpFtrl) -> Exchange:
+    """What one client exchanges, for the row of Table 2."""
     weighed = algorithm.restored(dp_ftrl, factorisation)
-    return algorithm.communication(weighed, dim=server["weights"].size).model_dump()
-
-
-def write_privacy_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
-    """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    return final_report(ledger, release_history)
+    return algorithm.communication(weighed, dim=server["weights"].size)

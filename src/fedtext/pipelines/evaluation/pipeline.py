@@ -9,35 +9,35 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from kedro.pipeline import Node, Pipeline, node
+from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import priced
 from fedtext.pipelines.evaluation.form import active_form, refuse_unknown_measures
 from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out
-from fedtext.pipelines.evaluation.tags import HELD_OUT
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.unrolling import Namespace
 
+EVALUATION = Namespace("evaluation")
 SETTINGS = ["params:chunking", "params:evaluation"]
 
 
 def controls_pipeline() -> Pipeline:
     """What every algorithm is compared with, and the held-out samples' embeddings."""
     refuse_unknown_measures()
-    form = active_form()
-    scored = partial(_scored, place="evaluation")
+    form, scored = active_form(), partial(_scored, EVALUATION)
     controls = [
-        node(
+        EVALUATION.node(
             conditions.generate_untuned_texts,
             ["generator", "public_samples", *SETTINGS],
             "untuned_texts",
             name="generate_untuned_texts",
-            namespace="evaluation",
         ),
-        node(
+        EVALUATION.node(
             held_out.embed_test_samples,
             ["private_test_sample", "encoder"],
             "private_test_embeddings",
             name="embed_test_samples",
-            namespace="evaluation",
         ),
         scored("public_model", conditions.score_public_model, [], "private_counts_eps0"),
         scored("public_control", conditions.score_texts, ["public_samples"], "private_counts_public_control"),
@@ -46,48 +46,61 @@ def controls_pipeline() -> Pipeline:
     if form.private_control:
         score = conditions.score_private_text
         counts = "private_counts_private"
-        controls.append(scored("private_text", score, ["private_train"], counts, tags="unprotected_control"))
+        controls.append(scored("private_text", score, ["private_train"], counts, tags=Tag.CONTROL))
     return Pipeline([*(priced.opening() if form.priced else [_drawn_samples()]), *controls])
 
 
-def text_pipeline(algorithm: str, *, matched: bool = False) -> Pipeline:
-    """Judge `<algorithm>_synthetic` on the test clients; `matched` adds the public texts that its release picks."""
-    judged = {"synthetic": f"{algorithm}_synthetic"}
-    if matched:
-        judged["matched_control"] = f"{algorithm}_matched_public"
-    counts = {name: f"private_{algorithm}_counts_{name}" for name in judged}
-    place = f"evaluation.{algorithm}"
-    scored = [_scored(name, conditions.score_texts, [judged[name]], counts[name], place) for name in judged]
-    controls, form = _controls(), active_form()
-    scored.append(_texts(algorithm, judged))
-    if form.priced:
-        return Pipeline([*scored, *priced.of_texts(algorithm, controls | counts, judged)])
-    return Pipeline([*scored, _comparison(algorithm, controls | counts), *_distances(algorithm)])
+def judgement(algorithm: Algorithm) -> Pipeline:
+    """Judges what the algorithm made on the test clients; preference pairs have no measure yet."""
+    judges = {Makes.TEXTS: _of_texts, Makes.MODEL: _of_model}
+    return judges[algorithm.makes](algorithm) if algorithm.makes in judges else Pipeline([])
 
 
-def model_pipeline(algorithm: str) -> Pipeline:
-    """Judge `<algorithm>_model`, an on-device model trained on the private text itself."""
-    counts = {"trained_model": f"private_{algorithm}_counts_trained_model"}
-    scored = node(
+def _of_texts(algorithm: Algorithm) -> Pipeline:
+    made, place = algorithm.outputs, _place(algorithm)
+    judged = {"synthetic": made.synthetic} | {control.condition: control.texts for control in algorithm.controls()}
+    counts = {name: made.counts(name) for name in judged}
+    scored = [_scored(place, name, conditions.score_texts, [judged[name]], counts[name]) for name in judged]
+    scored.append(
+        place.node(
+            distances.measure_texts,
+            {"evaluation": "params:evaluation", **priced.TEXTS, **judged},
+            made.texts_alone,
+            name="measure_texts",
+        )
+    )
+    compared = _controls() | counts
+    if active_form().priced:
+        return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged)])
+    return Pipeline([*scored, _comparison(algorithm, compared), *_distances(algorithm)])
+
+
+def _of_model(algorithm: Algorithm) -> Pipeline:
+    """Of an on-device model trained on the private text itself."""
+    made = algorithm.outputs
+    counts = {"trained_model": made.counts("trained_model")}
+    scored = _place(algorithm).node(
         conditions.score_trained_model,
-        [f"{algorithm}_model", "on_device", "private_test_sample", *SETTINGS],
+        [made.model, "on_device", "private_test_sample", *SETTINGS],
         counts["trained_model"],
         name="score_trained_model",
-        namespace=f"evaluation.{algorithm}",
     )
-    controls = _controls()
+    compared = _controls() | counts
     if active_form().priced:
-        return Pipeline([scored, *priced.of_model(algorithm, controls | counts)])
-    return Pipeline([scored, _comparison(algorithm, controls | counts)])
+        return Pipeline([scored, *priced.of_model(algorithm, compared)])
+    return Pipeline([scored, _comparison(algorithm, compared)])
+
+
+def _place(algorithm: Algorithm) -> Namespace:
+    return Namespace(EVALUATION(algorithm.name))
 
 
 def _drawn_samples() -> Node:
-    return node(
+    return EVALUATION.node(
         held_out.draw_held_out_samples,
         ["private_test", "params:evaluation"],
         "private_test_sample",
         name="draw_held_out_samples",
-        namespace="evaluation",
     )
 
 
@@ -97,60 +110,63 @@ def _controls() -> dict[str, str]:
 
 
 def _scored(
+    place: Namespace,
     name: str,
     function: Callable[..., Any],
     texts: list[str],
     counts: str,
-    place: str,
-    tags: str | None = None,
+    tags: Tag | None = None,
 ) -> Node:
     """Train the on-device model on some texts and count what it gets right in held-out text."""
     inputs = ["on_device", "private_test_sample", *SETTINGS, *texts]
-    return node(function, inputs, counts, name=f"score_{name}", namespace=place, tags=tags)
+    return place.node(function, inputs, counts, name=f"score_{name}", tags=tags)
 
 
-def _comparison(algorithm: str, counts: dict[str, str]) -> Node:
-    return node(
+def _comparison(algorithm: Algorithm, counts: dict[str, str]) -> Node:
+    return _place(algorithm).node(
         comparison.compare_accuracies,
         {"private_test_sample": "private_test_sample", **counts},
-        f"{algorithm}_accuracy",
+        algorithm.outputs.accuracy,
         name="compare_accuracies",
-        namespace=f"evaluation.{algorithm}",
-        tags=HELD_OUT,
+        tags=Tag.HELD_OUT,
     )
 
 
-def _texts(algorithm: str, judged: dict[str, str]) -> Node:
-    """What the texts of the conditions are like by themselves: all are released or public."""
-    return node(
-        distances.measure_texts,
-        {"evaluation": "params:evaluation", **priced.TEXTS, **judged},
-        f"{algorithm}_texts_alone",
-        name="measure_texts",
-        namespace=f"evaluation.{algorithm}",
-    )
-
-
-def _distances(algorithm: str) -> list[Node]:
-    embeddings = [f"{algorithm}_round_embeddings", f"{algorithm}_synthetic_embeddings", "public_embeddings"]
-    held_out_node = partial(node, namespace=f"evaluation.{algorithm}", tags=HELD_OUT)
-    return [
-        held_out_node(
-            distances.measure_distances,
-            ["private_test_embeddings", *embeddings, f"{algorithm}_rounds", "params:evaluation"],
-            f"{algorithm}_distances",
-            name="measure_distances",
+def _distances(algorithm: Algorithm) -> list[Node]:
+    made, place = algorithm.outputs, _place(algorithm)
+    sets = {"synthetic_embeddings": made.synthetic_embeddings, "public_embeddings": "public_embeddings"}
+    held = {"private_test_embeddings": "private_test_embeddings"}
+    who = {"private_test_sample": "private_test_sample"}
+    rounds = {"round_embeddings": made.round_embeddings}
+    measured = {**held, **sets, "evaluation": "params:evaluation"}
+    drawn = [
+        place.node(
+            figures.draw_sets_map,
+            {**held, **who, **sets},
+            made.figure("sets_map"),
+            name="draw_sets_map",
+            tags=Tag.HELD_OUT,
         ),
-        held_out_node(
-            figures.draw_embedding_maps,
-            ["private_test_embeddings", "private_test_sample", *embeddings],
-            [f"{algorithm}_rounds_map_figure", f"{algorithm}_sets_map_figure"],
-            name="draw_embedding_maps",
-        ),
-        held_out_node(
+        place.node(
             figures.draw_client_tokens,
             "private_test",
-            f"{algorithm}_tokens_figure",
+            made.figure("tokens"),
             name="draw_client_tokens",
+            tags=Tag.HELD_OUT,
         ),
     ]
+    if algorithm.rounds:
+        measured |= {**rounds, "rounds": made.rounds}
+        drawn.append(
+            place.node(
+                figures.draw_rounds_map,
+                {**held, **who, **rounds},
+                made.figure("rounds_map"),
+                name="draw_rounds_map",
+                tags=Tag.HELD_OUT,
+            )
+        )
+    measure = place.node(
+        distances.measure_distances, measured, made.distances, name="measure_distances", tags=Tag.HELD_OUT
+    )
+    return [measure, *drawn]

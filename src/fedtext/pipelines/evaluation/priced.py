@@ -5,29 +5,28 @@ root asks for the same features: the same noised sum leaves, and costs nothing m
 them, so it skips the first.
 """
 
-from functools import partial
-
-from kedro.pipeline import Node, node
+from kedro.pipeline import Node
 
 from fedtext.pipelines.evaluation.nodes import figures, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
-from fedtext.pipelines.evaluation.tags import BUDGET, HELD_OUT, RELEASE
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm
+from fedtext.wiring.unrolling import Namespace
 
 GUESS, EVALUATION, PRIVACY = "evaluation_guess", "params:evaluation", "params:privacy"
 TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}
-evaluation_node = partial(node, namespace="evaluation")
 
 
 def opening() -> list[Node]:
     """Each test client's samples, and the public guess of the accuracy to come."""
     return [
-        evaluation_node(
+        Namespace("evaluation").node(
             held_out.choose_own_samples,
             ["private_test", "population", EVALUATION, PRIVACY],
             "private_test_sample",
             name="choose_own_samples",
         ),
-        evaluation_node(
+        Namespace("evaluation").node(
             nodes.guess_accuracy,
             ["on_device", "public_samples", "params:chunking", EVALUATION],
             GUESS,
@@ -36,91 +35,86 @@ def opening() -> list[Node]:
     ]
 
 
-def of_texts(algorithm: str, counts: dict[str, str], judged: dict[str, str]) -> list[Node]:
+def of_texts(algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str]) -> list[Node]:
     """Both releases, and the accuracies, distances and maps of an algorithm that makes text."""
-    place = partial(node, namespace=f"evaluation.{algorithm}")
-    charged, released = f"evaluation.{algorithm}.ledger", f"{algorithm}_test_features"
-    embeddings = [f"{algorithm}_round_embeddings", f"{algorithm}_synthetic_embeddings", "public_embeddings"]
-    held = ["private_test_sample", "private_test_embeddings", "public_embeddings", "private_noise_key"]
+    made, place = algorithm.outputs, _place(algorithm)
+    charged, held = place("ledger"), ["private_test_sample", "private_test_embeddings", "public_embeddings"]
+    sets = {"synthetic_embeddings": made.synthetic_embeddings, "public_embeddings": "public_embeddings"}
+    rounds = {"round_embeddings": made.round_embeddings} if algorithm.rounds else {}
+    measured = {"total": made.test_features, "ledger": charged, **sets, "evaluation": EVALUATION, **rounds}
+    drawn = [place.node(figures.draw_public_sets_map, sets, made.figure("sets_map"), name="draw_public_sets_map")]
+    if algorithm.rounds:
+        measured["rounds"] = made.rounds
+        on_public = {**rounds, "public_embeddings": "public_embeddings"}
+        map_name = made.figure("rounds_map")
+        drawn.append(place.node(figures.draw_public_rounds_map, on_public, map_name, name="draw_public_rounds_map"))
     return [
         _opened(algorithm, len(counts), features=True),
-        place(
+        place.node(
             nodes.release_test_features,
-            [*held, _open(algorithm), EVALUATION],
-            [released, charged],
+            [*held, "private_noise_key", place("ledger_open"), EVALUATION],
+            [made.test_features, charged],
             name="release_test_features",
-            tags=RELEASE,
+            tags=Tag.RELEASE,
         ),
         *_accuracies(algorithm, counts, {**TEXTS, **judged}, charged),
-        place(
+        place.node(
             nodes.measure_released_distances,
-            [released, charged, *embeddings, f"{algorithm}_rounds", EVALUATION],
-            f"{algorithm}_distances",
+            measured,
+            made.distances,
             name="measure_released_distances",
-            tags=HELD_OUT,
+            tags=Tag.HELD_OUT,
         ),
-        place(
-            figures.draw_public_maps,
-            embeddings,
-            [f"{algorithm}_rounds_map_figure", f"{algorithm}_sets_map_figure"],
-            name="draw_public_maps",
-        ),
+        *drawn,
     ]
 
 
-def of_model(algorithm: str, counts: dict[str, str]) -> list[Node]:
+def of_model(algorithm: Algorithm, counts: dict[str, str]) -> list[Node]:
     """The release and the accuracies of an algorithm that makes a model."""
-    made_from = {**TEXTS, "trained_model": f"{algorithm}_model"}
+    made_from = {**TEXTS, "trained_model": algorithm.outputs.model}
     opened = _opened(algorithm, len(counts), features=False)
-    return [opened, *_accuracies(algorithm, counts, made_from, _open(algorithm))]
+    return [opened, *_accuracies(algorithm, counts, made_from, _place(algorithm)("ledger_open"))]
 
 
-def _open(algorithm: str) -> str:
-    return f"evaluation.{algorithm}.ledger_open"
+def _place(algorithm: Algorithm) -> Namespace:
+    return Namespace(f"evaluation.{algorithm.name}")
 
 
-def _opened(algorithm: str, conditions: int, features: bool) -> Node:
-    given = {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
-    return node(
-        nodes.ledger_opener(algorithm, conditions),
+def _opened(algorithm: Algorithm, conditions: int, features: bool) -> Node:
+    place, given = _place(algorithm), {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
+    return place.node(
+        nodes.ledger_opener(algorithm.name, conditions),
         given | ({"encoder": "encoder"} if features else {}),
-        _open(algorithm),
+        place("ledger_open"),
         name="open_evaluation_ledger",
-        namespace=f"evaluation.{algorithm}",
-        tags=BUDGET,
+        tags=Tag.BUDGET,
     )
 
 
-def _accuracies(algorithm: str, counts: dict[str, str], made_from: dict[str, str], ledger: str) -> list[Node]:
-    place = partial(node, namespace=f"evaluation.{algorithm}")
-    sums, charged = f"{algorithm}_accuracy_sums", f"evaluation.{algorithm}.ledger_final"
+def _accuracies(algorithm: Algorithm, counts: dict[str, str], made_from: dict[str, str], ledger: str) -> list[Node]:
+    made, place = algorithm.outputs, _place(algorithm)
+    charged = place("ledger_final")
     asked = {"private_test_sample": "private_test_sample", "private_noise_key": "private_noise_key"}
+    compared = {"sums": made.accuracy_sums, "ledger": charged, "guess": GUESS, "evaluation": EVALUATION}
     return [
-        place(
+        place.node(
             nodes.release_accuracy,
             {**asked, "guess": GUESS, "ledger": ledger, "evaluation": EVALUATION, **counts},
-            [sums, charged],
+            [made.accuracy_sums, charged],
             name="release_accuracy",
-            tags=RELEASE,
+            tags=Tag.RELEASE,
         ),
-        place(
+        place.node(
             nodes.compare_released_accuracies,
-            {
-                "sums": sums,
-                "ledger": charged,
-                "guess": GUESS,
-                "evaluation": EVALUATION,
-                "corpus": "params:corpus",
-                **made_from,
-            },
-            f"{algorithm}_accuracy",
+            {**compared, "corpus": "params:corpus", **made_from},
+            made.accuracy,
             name="compare_released_accuracies",
-            tags=HELD_OUT,
+            tags=Tag.HELD_OUT,
         ),
-        place(
+        place.node(
             nodes.report_evaluation_privacy,
             [charged, "release_history"],
-            f"{algorithm}_evaluation_privacy_report",
+            made.evaluation_privacy_report,
             name="report_evaluation_privacy",
         ),
     ]

@@ -1,4 +1,4 @@
-"""Raw pages of public sources -> a verified snapshot, what was left out of it, and what it looks like."""
+"""Public sources -> immutable raw pages -> a verified snapshot, what it looks like, and how two of them differ."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,16 @@ from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_confi
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import bundled
 from fedtext.models.source import BUNDLED
+from fedtext.params.ingest import Ingest
 from fedtext.params.largefedbench import LargeFedBench
+from fedtext.system.refusal import RunRefusedError
+
+
+def pull_raw_pages(ingest: Ingest) -> dict[str, Any]:
+    """Pulls the windows of one source that are asked for and not there yet; returns the counts."""
+    from fedtext.largefedbench.ingest.pull import pull  # HTTP and XML libraries are for this run only
+
+    return pull(ingest)
 
 
 def build_largefedbench(largefedbench: LargeFedBench) -> str:
@@ -45,3 +54,18 @@ def draw_largefedbench(
         tokens_per_client_by_config(tokens_of_clients(largefedbench_snapshot)),
         speech_map(encoder.encode(speeches.texts, "speeches"), speeches.countries, seed=0, described=described),
     )
+
+
+def compare_snapshots(
+    old: str | float | None, new: str | float | None, largefedbench: LargeFedBench
+) -> tuple[dict[str, Any], str]:
+    """Clients added, removed and altered from snapshot `old` to `new` (names, or directories), as JSON and Markdown."""
+    from fedtext.largefedbench.diff import compare, render_diff
+    from fedtext.largefedbench.snapshot import snapshot_directory
+
+    if old is None or new is None:
+        raise RunRefusedError(
+            "name two snapshots: kedro run --pipelines largefedbench_diff --params old=2025.1,new=2025.2"
+        )
+    difference = compare(*(snapshot_directory(str(one), largefedbench.out_dir) for one in (old, new)))
+    return difference, render_diff(difference)

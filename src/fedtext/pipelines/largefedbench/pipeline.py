@@ -1,30 +1,55 @@
-"""largefedbench: raw pages -> records -> cleaned -> chunks -> splits -> snapshot, in one streaming node."""
+"""ingest, largefedbench and largefedbench_diff: public sources -> raw pages -> a snapshot, and what changed since."""
 
 from kedro.pipeline import Pipeline, node
 
-from fedtext.pipelines.largefedbench.nodes import build_largefedbench, describe_largefedbench, draw_largefedbench
+from fedtext.pipelines.largefedbench import nodes
 
 
-def create_pipeline() -> Pipeline:
-    """The build and what is read off it.
+def ingest_pipeline() -> Pipeline:
+    """A polite, resumable pull from one public source: raw pages below `ingest.raw_dir`, and a report.
+
+    The report is not saved, so that every run looks at the source again: the finished windows on disk, not the record
+    of an earlier run, say what is left to do.
+    """
+    return Pipeline([node(nodes.pull_raw_pages, "params:ingest", "ingest_report", name="pull_raw_pages")])
+
+
+def build_pipeline() -> Pipeline:
+    """Raw pages -> records -> cleaned -> chunks -> splits -> snapshot, in one streaming node, and what is read off it.
 
     The snapshot's path is handed on in memory: every run looks at the raw pages again, and a snapshot that is already
     what they give is verified and kept.
     """
     return Pipeline(
         [
-            node(build_largefedbench, "params:largefedbench", "largefedbench_snapshot", name="build_largefedbench"),
             node(
-                describe_largefedbench,
+                nodes.build_largefedbench, "params:largefedbench", "largefedbench_snapshot", name="build_largefedbench"
+            ),
+            node(
+                nodes.describe_largefedbench,
                 "largefedbench_snapshot",
                 ["largefedbench_provenance", "largefedbench_card"],
                 name="describe_largefedbench",
             ),
             node(
-                draw_largefedbench,
+                nodes.draw_largefedbench,
                 ["largefedbench_snapshot", "encoder", "params:largefedbench"],
                 ["largefedbench_tokens", "largefedbench_map"],
                 name="draw_largefedbench",
             ),
+        ]
+    )
+
+
+def diff_pipeline() -> Pipeline:
+    """Two snapshots -> what changed; the difference is handed on in memory too, so that every run compares again."""
+    return Pipeline(
+        [
+            node(
+                nodes.compare_snapshots,
+                ["params:old", "params:new", "params:largefedbench"],
+                ["largefedbench_difference", "largefedbench_changes"],
+                name="compare_snapshots",
+            )
         ]
     )

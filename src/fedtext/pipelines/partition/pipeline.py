@@ -10,6 +10,7 @@ from fedtext.pipelines.partition.nodes import (
     draw_partition,
     split_samples,
 )
+from fedtext.privacy.tags import Tag
 
 
 def create_pipeline() -> Pipeline:
@@ -21,7 +22,7 @@ def create_pipeline() -> Pipeline:
                 ["private_records", "params:partition", "params:corpus"],
                 "private_clients",
                 name="assign_clients",
-                tags="check",  # of a table that cannot be read, or dealt out, one hears before anything is made of it
+                tags=Tag.CHECK,  # of a table that cannot be read, or dealt out, one hears before anything is made of it
             ),
             node(
                 chunk_private_records,
@@ -40,7 +41,7 @@ def create_pipeline() -> Pipeline:
                 ["private_samples", "private_clients", "params:partition"],
                 ["private_train", "private_validation", "private_test"],
                 name="split_samples",
-                tags="splits_clients",
+                tags=Tag.SPLIT,
             ),
             *([] if active_form().priced else [_drawn()]),
         ]
@@ -54,5 +55,5 @@ def _drawn() -> Node:
         ["private_test", "params:partition"],
         "partition_figure",
         name="draw_partition",
-        tags="held_out_evaluation",
+        tags=Tag.HELD_OUT,
     )

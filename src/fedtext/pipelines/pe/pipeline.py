@@ -1,4 +1,4 @@
-"""pe: first candidates, T unrolled rounds of votes and variations, the final set and the privacy report.
+"""pe: first candidates, T unrolled rounds of votes and variations, and the final set.
 
 Every round reads private data once, for its noised histogram, and charges the ledger.
 """
@@ -8,6 +8,7 @@ from kedro.pipeline import Pipeline
 from fedtext.pipelines.pe.final import final_pipeline
 from fedtext.pipelines.pe.rounds import rounds_pipeline
 from fedtext.pipelines.pe.setup import setup_pipeline
+from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.config import active_parameters, active_rounds
 
 
@@ -21,3 +22,13 @@ def create_pipeline() -> Pipeline:
             final_pipeline(rounds, chosen["final"]),
         ]
     )
+
+
+ALGORITHM = Algorithm(
+    name="pe",
+    title="Private Evolution",
+    paper="Xie et al., ICML 2024 (Aug-PE); Hou et al., ICML 2024 (PrE-Text)",
+    makes=Makes.TEXTS,
+    pipeline=create_pipeline,
+    rounds=True,
+)

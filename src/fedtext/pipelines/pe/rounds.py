@@ -3,7 +3,8 @@
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.pe.nodes import rounds as nodes
-from fedtext.pipelines.pe.setup import CHUNKING, EVOLUTION, NAME
+from fedtext.pipelines.pe.setup import CHUNKING, EVOLUTION, PE
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.unrolling import unroll
 
 
@@ -15,12 +16,12 @@ def rounds_pipeline(rounds: int, variation: str, lookahead: bool) -> Pipeline:
     return unroll(
         Pipeline([*_candidates(model), *ahead, *_judgement(voted)]),
         rounds=rounds,
-        namespace=NAME,
+        namespace=PE.name,
         carried={"survivors_before": "survivors", "state_before": "state", "ledger_before": "ledger"},
         first={
-            "survivors_before": f"{NAME}.start",
-            "state_before": f"{NAME}.state",
-            "ledger_before": f"{NAME}.ledger_open",
+            "survivors_before": PE("start"),
+            "state_before": PE("state"),
+            "ledger_before": PE("ledger_open"),
         },
     )
 
@@ -62,7 +63,7 @@ def _judgement(voted: str) -> list[Node]:
             [*private, "candidates", voted, "state_before", EVOLUTION],
             ["scores", "ledger"],
             name="count_votes",
-            tags="release",
+            tags=Tag.RELEASE,
         ),
         node(
             nodes.select_survivors,

@@ -1,41 +1,39 @@
 """What happens once, before the rounds; private data are not read here."""
 
-from functools import partial
-
-from kedro.pipeline import Node, Pipeline, node
+from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.pe.nodes import setup as nodes
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.unrolling import Namespace
 
-NAME = "pe"
+PE = Namespace("pe")
+SURVIVORS = "pe_survivors"  # of all rounds, for algorithms that stand on this one
 EVOLUTION, PRIVACY, CHUNKING = "params:pe", "params:privacy", "params:chunking"
-evolution_node = partial(node, namespace=NAME)
 
 
 def setup_pipeline(form: str) -> Pipeline:
     """Ledger, first candidates and first state."""
     return Pipeline(
         [
-            evolution_node(
+            PE.node(
                 nodes.open_evolution_ledger,
                 ["population", EVOLUTION, PRIVACY],
-                f"{NAME}.ledger_open",
+                PE("ledger_open"),
                 name="open_evolution_ledger",
-                tags="budget",  # the runner puts what this needs first: a refusal precedes long work
+                tags=Tag.BUDGET,
             ),
             _start(form),
-            evolution_node(nodes.start_evolution, None, f"{NAME}.state", name="start_evolution"),
+            PE.node(nodes.start_evolution, None, PE("state"), name="start_evolution"),
         ]
     )
 
 
 def _start(form: str) -> Node:
     if form == "aug_pe":
-        return evolution_node(
+        return PE.node(
             nodes.write_random_texts,
             ["generator", "public_samples", EVOLUTION, CHUNKING],
-            f"{NAME}.start",
+            PE("start"),
             name="write_random_texts",
         )
-    return evolution_node(
-        nodes.draw_public_texts, ["public_samples", EVOLUTION], f"{NAME}.start", name="draw_public_texts"
-    )
+    return PE.node(nodes.draw_public_texts, ["public_samples", EVOLUTION], PE("start"), name="draw_public_texts")

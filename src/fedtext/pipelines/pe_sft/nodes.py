@@ -1,7 +1,6 @@
 """PE+SFT's nodes. Their only input from private data are Private Evolution's released survivors: post-processing."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +14,6 @@ from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe_sft import PeSft
-from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.report import final_report
-from fedtext.privacy.spending import Spent
 from fedtext.seeding import derived_seed
 from fedtext.training.lora import TrainedAdapter
 from fedtext.training.pairs import completion
@@ -73,24 +69,8 @@ def embed_tuned_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
 
 def keep_tuned_texts(
     final_texts: pd.DataFrame, final_embeddings: np.ndarray, pe_sft: PeSft
-) -> tuple[pd.DataFrame, np.ndarray, dict[str, np.ndarray]]:
-    """The synthetic data set, its embeddings, and these as the one round there is."""
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """The synthetic data set and its embeddings, never an empty text."""
     kept = first_written(final_texts, pe_sft.synthetic_texts)
     table = final_texts.iloc[kept].assign(round=1)[list(SYNTHETIC_COLUMNS)].reset_index(drop=True)
-    return table, final_embeddings[kept], {"round_01": final_embeddings[kept]}
-
-
-def report_tuning() -> dict[str, Any]:
-    """One round, without a released score: nothing private is asked about its texts."""
-    return {"released_scores": [None], "stopped": False, "chosen": 0}
-
-
-def name_cost(cost: dict[str, Any]) -> dict[str, Any]:
-    """The clients' side is Private Evolution's: fine-tuning happens on the server."""
-    return {**cost, "method": "PE+SFT (this run)"}
-
-
-def write_tuning_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
-    """The privacy report: Private Evolution's releases, and what was made of them at no further price."""
-    further = "everything PE+SFT adds is computed from Private Evolution's noised histograms and public text alone"
-    return final_report(ledger, release_history, [further])
+    return table, final_embeddings[kept]

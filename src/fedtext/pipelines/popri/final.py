@@ -1,27 +1,34 @@
-"""What happens once, after the rounds: checkpoint, synthetic data set, its controls and the privacy report."""
+"""What happens once, after the rounds: checkpoint, synthetic data set, and what is handed over of the rounds."""
 
 from kedro.pipeline import Node, Pipeline, node
 
+from fedtext.pipelines.handover import pipeline as handover
 from fedtext.pipelines.popri.nodes import final as nodes
 from fedtext.pipelines.popri.nodes.sampling import embed_candidates
 from fedtext.pipelines.popri.rounds import candidate_embeddings, last_ledger, last_state
-from fedtext.pipelines.popri.setup import NAME, POPRI, popri_node
-from fedtext.wiring.unrolling import round_dataset
+from fedtext.pipelines.popri.setup import PARAMS, POOL, POPRI, RELEASED
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.outputs import Outputs
+
+MADE, CHECKPOINT = Outputs(POPRI.name), "popri_checkpoint"
 
 
 def final_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
-    """From the last round to the synthetic data set and the privacy report."""
-    choice = _unaccounted_choice(rounds, single) if unaccounted else [_choice(rounds, single)]
-    ledger = "popri.ledger_final" if unaccounted else last_ledger(rounds, single)
+    """From the last round to the synthetic data set."""
     return Pipeline(
-        [*choice, *_synthetic(rounds, single), *_records(rounds, single, unaccounted), _privacy_report(ledger)]
+        [
+            *(_unaccounted_choice(rounds, single) if unaccounted else _choice(rounds, single)),
+            *_synthetic(rounds, single),
+            *_records(rounds, single, unaccounted),
+        ]
     )
 
 
-def _choice(rounds: int, single: bool) -> Node:
-    return popri_node(
-        nodes.choose_checkpoint, [last_state(rounds, single), POPRI], "popri_checkpoint", name="choose_checkpoint"
-    )
+def _choice(rounds: int, single: bool) -> list[Node]:
+    return [
+        POPRI.node(nodes.choose_checkpoint, [last_state(rounds, single), PARAMS], CHECKPOINT, name="choose_checkpoint"),
+        handover.last_ledger(POPRI.name, last_ledger(rounds, single)),
+    ]
 
 
 def _unaccounted_choice(rounds: int, single: bool) -> list[Node]:
@@ -33,39 +40,39 @@ def _unaccounted_choice(rounds: int, single: bool) -> list[Node]:
             "private_validation_embeddings",
             name="embed_validation_samples",
         ),
-        popri_node(
+        POPRI.node(
             nodes.choose_checkpoint_unaccounted,
             ["private_validation_embeddings", last_ledger(rounds, single), *candidate_embeddings(rounds, single, True)],
-            ["popri_checkpoint", "popri.ledger_final"],
+            [CHECKPOINT, MADE.ledger],
             name="choose_checkpoint_unaccounted",
-            tags="release",
+            tags=Tag.RELEASE,
         ),
     ]
 
 
 def _synthetic(rounds: int, single: bool) -> list[Node]:
-    adapters = ["popri.adapter", *(round_dataset(NAME, t, "adapter") for t in range(1, rounds + 1))]
-    selected = ["popri.final_texts", "popri.final_embeddings", "popri_checkpoint", POPRI]
+    adapters = [POPRI("adapter"), *POPRI.rounds(rounds, "adapter")]
+    selected = [POPRI("final_texts"), POPRI("final_embeddings"), CHECKPOINT, PARAMS]
     return [
-        popri_node(
+        POPRI.node(
             nodes.draw_final_prompts,
-            ["public_samples", "popri_prompt_pool", POPRI],
-            "popri.final_prompts",
+            ["public_samples", POOL, PARAMS],
+            POPRI("final_prompts"),
             name="draw_final_prompts",
         ),
-        popri_node(
+        POPRI.node(
             nodes.generate_final_texts,
-            ["generator", "popri.final_prompts", "popri_checkpoint", POPRI, "params:chunking", *adapters],
-            "popri.final_texts",
+            ["generator", POPRI("final_prompts"), CHECKPOINT, PARAMS, "params:chunking", *adapters],
+            POPRI("final_texts"),
             name="generate_final_texts",
         ),
-        popri_node(
-            embed_candidates, ["popri.final_texts", "encoder"], "popri.final_embeddings", name="embed_final_texts"
+        POPRI.node(
+            embed_candidates, [POPRI("final_texts"), "encoder"], POPRI("final_embeddings"), name="embed_final_texts"
         ),
-        popri_node(
+        POPRI.node(
             nodes.select_synthetic,
-            [*selected, "popri_released_mean"] if single else selected,
-            ["popri_synthetic", "popri_synthetic_embeddings"],
+            [*selected, RELEASED] if single else selected,
+            [MADE.synthetic, MADE.synthetic_embeddings],
             name="select_synthetic",
         ),
     ]
@@ -74,37 +81,23 @@ def _synthetic(rounds: int, single: bool) -> list[Node]:
 def _records(rounds: int, single: bool, unaccounted: bool) -> list[Node]:
     """What the evaluation and the report want to know of the rounds."""
     return [
-        popri_node(
-            nodes.collect_embeddings,
-            candidate_embeddings(rounds, single, unaccounted),
-            "popri_round_embeddings",
-            name="collect_embeddings",
-        ),
-        popri_node(
+        handover.round_embeddings(POPRI.name, candidate_embeddings(rounds, single, unaccounted)),
+        POPRI.node(
             nodes.collect_training_logs,
-            [round_dataset(NAME, t, "training_log") for t in range(1, rounds + 1)],
+            POPRI.rounds(rounds, "training_log"),
             "popri_training_log",
             name="collect_training_logs",
         ),
-        popri_node(
+        POPRI.node(
             nodes.count_communication,
-            ["popri.final_embeddings", "population", POPRI, "params:privacy"],
-            "popri_cost",
+            [POPRI("final_embeddings"), "population", PARAMS, "params:privacy"],
+            MADE.exchange,
             name="count_communication",
         ),
-        popri_node(
+        POPRI.node(
             nodes.report_rounds,
-            [last_state(rounds, single), "popri_checkpoint"],
-            "popri_rounds",
+            [last_state(rounds, single), CHECKPOINT],
+            MADE.rounds,
             name="report_rounds",
         ),
     ]
-
-
-def _privacy_report(ledger: str) -> Node:
-    return popri_node(
-        nodes.write_privacy_report,
-        [ledger, "release_history"],
-        ["popri_privacy_report", "popri_privacy_report_text"],
-        name="write_privacy_report",
-    )

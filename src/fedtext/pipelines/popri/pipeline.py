@@ -1,4 +1,4 @@
-"""popri: setup, T unrolled rounds, the final synthetic data set and the privacy report.
+"""popri: setup, T unrolled rounds and the final synthetic data set.
 
 Which graph it is depends on the scoring mode: with a single release private data are read once, before the rounds, and
 the rounds are post-processing; with ballots every round reads them and charges the ledger.
@@ -6,10 +6,12 @@ the rounds are post-processing; with ballots every round reads them and charges 
 
 from kedro.pipeline import Pipeline
 
+from fedtext.params.conditions import MATCHED_CONTROL
 from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.pipelines.popri.final import final_pipeline
 from fedtext.pipelines.popri.rounds import rounds_pipeline
 from fedtext.pipelines.popri.setup import setup_pipeline
+from fedtext.wiring.algorithm import Algorithm, Control, Makes
 from fedtext.wiring.config import active_parameters, active_rounds
 
 
@@ -25,3 +27,20 @@ def create_pipeline() -> Pipeline:
             final_pipeline(rounds, single, unaccounted),
         ]
     )
+
+
+def controls() -> tuple[Control, ...]:
+    """With a single release, the public texts that match it."""
+    single = active_parameters()["popri"]["scoring"] in SINGLE_RELEASE
+    return (Control(MATCHED_CONTROL.name, ALGORITHM.outputs.matched_public),) if single else ()
+
+
+ALGORITHM = Algorithm(
+    name="popri",
+    title="POPri",
+    paper="Hou et al., ICML 2025",
+    makes=Makes.TEXTS,
+    pipeline=create_pipeline,
+    rounds=True,
+    controls=controls,
+)

@@ -4,10 +4,11 @@ from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.popri.nodes import rounds as nodes
 from fedtext.pipelines.popri.nodes.sampling import embed_candidates
-from fedtext.pipelines.popri.setup import NAME, POPRI
-from fedtext.wiring.unrolling import round_dataset, unroll
+from fedtext.pipelines.popri.setup import PARAMS, POOL, POPRI, RELEASED
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.unrolling import unroll
 
-SHARED = ("public_samples", "popri_prompt_pool", "generator", "encoder", "popri_released_mean")
+SHARED = ("public_samples", POOL, "generator", "encoder", RELEASED)
 
 
 def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
@@ -16,41 +17,41 @@ def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
     With a single release they are scored as well, which is free; the unaccounted choice looks at them itself.
     """
     carried = {"adapter_before": "adapter", "state_before": "state"}
-    first = {"adapter_before": "popri.adapter", "state_before": "popri.state"}
+    first = {"adapter_before": POPRI("adapter"), "state_before": POPRI("state")}
     if not single:
-        carried["ledger_before"], first["ledger_before"] = "ledger", "popri.ledger_open"
+        carried["ledger_before"], first["ledger_before"] = "ledger", POPRI("ledger_open")
     one_round = Pipeline([*_candidates(), *_judgement(single), _training()])
-    unrolled = unroll(one_round, rounds=rounds, namespace=NAME, carried=carried, first=first)
+    unrolled = unroll(one_round, rounds=rounds, namespace=POPRI.name, carried=carried, first=first)
     return unrolled + _closing(rounds, single) if single or unaccounted else unrolled
 
 
 def last_state(rounds: int, single: bool) -> str:
     """The state after everything that was scored."""
-    return "popri.closing.state" if single else round_dataset(NAME, rounds, "state")
+    return POPRI("closing.state") if single else POPRI.round(rounds, "state")
 
 
 def last_ledger(rounds: int, single: bool) -> str:
     """The ledger after the last release."""
-    return "popri.ledger" if single else round_dataset(NAME, rounds, "ledger")
+    return POPRI("ledger") if single else POPRI.round(rounds, "ledger")
 
 
 def candidate_embeddings(rounds: int, single: bool, unaccounted: bool) -> list[str]:
     """Embeddings of the candidates of adapter 0, 1, ...: adapter t makes those of round t + 1."""
-    closing = ["popri.closing.candidate_embeddings"] if single or unaccounted else []
-    return [*(round_dataset(NAME, t, "candidate_embeddings") for t in range(1, rounds + 1)), *closing]
+    closing = [POPRI("closing.candidate_embeddings")] if single or unaccounted else []
+    return [*POPRI.rounds(rounds, "candidate_embeddings"), *closing]
 
 
 def _candidates() -> list[Node]:
     return [
         node(
             nodes.draw_prompts,
-            ["public_samples", "popri_prompt_pool", "state_before", POPRI],
+            ["public_samples", POOL, "state_before", PARAMS],
             "prompts",
             name="draw_prompts",
         ),
         node(
             nodes.generate_candidates,
-            ["generator", "adapter_before", "prompts", "state_before", POPRI, "params:chunking"],
+            ["generator", "adapter_before", "prompts", "state_before", PARAMS, "params:chunking"],
             "candidates",
             name="generate_candidates",
         ),
@@ -60,14 +61,14 @@ def _candidates() -> list[Node]:
 
 def _judgement(single: bool) -> list[Node]:
     """Scores, pairs and the state handed on."""
-    judged = ["state_before", "candidates", "candidate_embeddings", "scores", "pairs", POPRI]
+    judged = ["state_before", "candidates", "candidate_embeddings", "scores", "pairs", PARAMS]
     if single:
-        judged.append("popri_released_mean")
+        judged.append(RELEASED)
     return [
         _score_by_release() if single else _score_candidates(),
         node(
             nodes.choose_preference_pairs,
-            ["prompts", "candidates", "scores", POPRI],
+            ["prompts", "candidates", "scores", PARAMS],
             "pairs",
             name="choose_preference_pairs",
         ),
@@ -78,7 +79,7 @@ def _judgement(single: bool) -> list[Node]:
 def _score_by_release() -> Node:
     return node(
         nodes.score_by_release,
-        ["candidates", "candidate_embeddings", "popri_released_mean", POPRI],
+        ["candidates", "candidate_embeddings", RELEASED, PARAMS],
         "scores",
         name="score_by_release",
     )
@@ -88,17 +89,17 @@ def _score_candidates() -> Node:
     private = ["private_embeddings", "private_enrolment", "private_noise_key", "ledger_before"]
     return node(
         nodes.score_candidates,
-        [*private, "candidates", "candidate_embeddings", "state_before", POPRI],
+        [*private, "candidates", "candidate_embeddings", "state_before", PARAMS],
         ["scores", "ledger"],
         name="score_candidates",
-        tags="release",
+        tags=Tag.RELEASE,
     )
 
 
 def _training() -> Node:
     return node(
         nodes.train_policy,
-        ["generator", "adapter_before", "pairs", "state_before", POPRI],
+        ["generator", "adapter_before", "pairs", "state_before", PARAMS],
         ["adapter", "training_log"],
         name="train_policy",
     )
@@ -106,11 +107,11 @@ def _training() -> Node:
 
 def _closing(rounds: int, judged: bool) -> Pipeline:
     """The last adapter's candidates, not trained on."""
-    before = {f"{name}_before": round_dataset(NAME, rounds, name) for name in ("adapter", "state")}
+    before = {f"{name}_before": POPRI.round(rounds, name) for name in ("adapter", "state")}
     closing = Pipeline([*_candidates(), *(_judgement(single=True) if judged else ())])
     return Pipeline(
         closing,
         inputs=before | {name: name for name in SHARED if name in closing.inputs()},
-        parameters={POPRI, "params:chunking"},
-        namespace=f"{NAME}.closing",
+        parameters={PARAMS, "params:chunking"},
+        namespace=POPRI("closing"),
     )

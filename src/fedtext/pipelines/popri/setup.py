@@ -1,14 +1,15 @@
 """What happens once, before the rounds; with a single release this is where private data are read."""
 
-from functools import partial
-
-from kedro.pipeline import Node, Pipeline, node
+from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.popri.nodes import setup as nodes
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.unrolling import Namespace
 
-NAME = "popri"
-POPRI, PRIVACY = "params:popri", "params:privacy"
-popri_node = partial(node, namespace=NAME)
+POPRI = Namespace("popri")
+PARAMS, PRIVACY = "params:popri", "params:privacy"
+POOL, RELEASED = "popri_prompt_pool", "popri_released_mean"
 
 
 def setup_pipeline(single: bool) -> Pipeline:
@@ -18,42 +19,42 @@ def setup_pipeline(single: bool) -> Pipeline:
 
 def _start() -> list[Node]:
     return [
-        popri_node(
+        POPRI.node(
             nodes.open_popri_ledger,
-            ["population", "encoder", POPRI, PRIVACY],
-            "popri.ledger_open",
+            ["population", "encoder", PARAMS, PRIVACY],
+            POPRI("ledger_open"),
             name="open_popri_ledger",
-            tags="budget",  # the runner puts what this needs first: an impossible budget is refused before long work
+            tags=Tag.BUDGET,
         ),
-        popri_node(nodes.start_adapter, ["generator", POPRI], "popri.adapter", name="start_adapter"),
-        popri_node(nodes.start_state, None, "popri.state", name="start_state"),
+        POPRI.node(nodes.start_adapter, ["generator", PARAMS], POPRI("adapter"), name="start_adapter"),
+        POPRI.node(nodes.start_state, None, POPRI("state"), name="start_state"),
     ]
 
 
 def _single_release() -> list[Node]:
     """The one release, and what it does for public text: the prompt pool and a control."""
     return [
-        popri_node(
+        POPRI.node(
             nodes.release_mean_features,
-            ["private_embeddings", "private_enrolment", "private_noise_key", "popri.ledger_open", POPRI],
-            ["popri_released_mean", "popri.ledger"],
+            ["private_embeddings", "private_enrolment", "private_noise_key", POPRI("ledger_open"), PARAMS],
+            [RELEASED, POPRI("ledger")],
             name="release_mean_features",
-            tags="release",
+            tags=Tag.RELEASE,
         ),
-        popri_node(
+        POPRI.node(
             nodes.match_public_samples,
-            ["public_embeddings", "popri_released_mean", POPRI],
-            "popri_prompt_pool",
+            ["public_embeddings", RELEASED, PARAMS],
+            POOL,
             name="match_public_samples",
         ),
-        popri_node(
+        POPRI.node(
             nodes.match_public_control,
-            ["public_samples", "public_embeddings", "popri_released_mean", POPRI],
-            "popri_matched_public",
+            ["public_samples", "public_embeddings", RELEASED, PARAMS],
+            Outputs(POPRI.name).matched_public,
             name="match_public_control",
         ),
     ]
 
 
 def _whole_pool() -> Node:
-    return popri_node(nodes.all_public_samples, "public_samples", "popri_prompt_pool", name="all_public_samples")
+    return POPRI.node(nodes.all_public_samples, "public_samples", POOL, name="all_public_samples")

@@ -8,6 +8,7 @@ from fedtext.pipelines.pretrain.nodes import (
     train_generator,
     train_on_device,
 )
+from fedtext.privacy.tags import Tag
 
 
 def create_pipeline() -> Pipeline:
@@ -20,7 +21,7 @@ def create_pipeline() -> Pipeline:
                 ["params:corpus", "params:pretrain"],
                 ["pretraining_text", "held_out_text"],
                 name="read_pretraining_text",
-                tags="reads_installed_packages",
+                tags=Tag.READS_PACKAGES,
             ),
             node(
                 train_bundled_tokenizer,

@@ -25,7 +25,7 @@ CORPORA = {
 def build_text_scorecard(
     privacy_report: dict[str, Any],
     accuracy: dict[str, Any],
-    cost: dict[str, Any],
+    cost: Cost,
     corpus: Corpus,
     evaluation: Evaluation,
     privacy: Privacy,
@@ -43,7 +43,7 @@ def build_text_scorecard(
 def build_model_scorecard(
     privacy_report: dict[str, Any],
     accuracy: dict[str, Any],
-    cost: dict[str, Any],
+    cost: Cost,
     corpus: Corpus,
     evaluation: Evaluation,
     privacy: Privacy,
@@ -57,21 +57,20 @@ def build_model_scorecard(
 def _scorecard(
     privacy_report: dict[str, Any],
     accuracy: dict[str, Any],
-    cost: dict[str, Any],
+    cost: Cost,
     corpus: Corpus,
     terms: Terms,
     distribution: Distribution | None,
     synthetic_texts: int,
     texts_alone: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    row = Cost.model_validate(cost)
     return scorecard(
-        algorithm=row.method.partition(",")[0].removesuffix(" (this run)"),
+        algorithm=cost.algorithm,
         corpus=CORPORA[corpus.source],
         protection=Protection.of(privacy_report),
         accuracy=accuracy,
         distribution=distribution,
-        costs=[row],
+        costs=[cost],
         synthetic_texts=synthetic_texts,
         terms=terms,
         texts=texts_alone,
@@ -111,20 +110,7 @@ def write_model_report(card: dict[str, Any], accuracy: Figure, privacy: Figure) 
 def write_text_report(
     card: dict[str, Any],
     synthetic: pd.DataFrame,
-    accuracy: Figure,
-    privacy: Figure,
-    rounds: Figure,
-    pca_rounds: Figure,
-    pca_sets: Figure,
-    tokens: Figure | None = None,
+    **figures: Figure,
 ) -> str:
-    """`report.html` of a synthetic data set; what is not drawn of held-out text that has a price is left out."""
-    figures = {
-        "accuracy": accuracy,
-        "rounds": rounds,
-        "privacy": privacy,
-        "pca_rounds": pca_rounds,
-        "pca_sets": pca_sets,
-        **({} if tokens is None else {"tokens": tokens}),
-    }
+    """`report.html` of a synthetic data set, with the figures that its run has drawn, by name."""
     return render_report(card, figures, synthetic["text"].head(12).tolist())

@@ -1,92 +1,103 @@
 """report: scorecard, figures and the page that says it all, for any algorithm's run."""
 
-from functools import partial
-
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation.form import active_form
 from fedtext.pipelines.report import nodes
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.unrolling import Namespace
 
 
-def text_pipeline(algorithm: str) -> Pipeline:
-    """The report of an algorithm that made text."""
-    report_node = partial(node, namespace=f"report.{algorithm}", tags="report")
-    figures = [f"{algorithm}_{name}_figure" for name in ("accuracy", "privacy", "rounds")]
-    held_out = ["rounds_map", "sets_map", *([] if active_form().priced else ["tokens"])]
-    maps = [f"{algorithm}_{name}_figure" for name in held_out]
-    distances, texts = f"{algorithm}_distances", f"{algorithm}_texts_alone"
-    return _shared(algorithm) + Pipeline(
-        [
-            report_node(
-                nodes.build_text_scorecard,
-                [*_judged(algorithm), distances, texts, f"{algorithm}_synthetic", *_price(algorithm)],
-                f"{algorithm}_scorecard",
-                name="build_text_scorecard",
-            ),
-            report_node(
-                nodes.draw_round_curves,
-                [distances, f"{algorithm}_rounds"],
-                f"{algorithm}_rounds_figure",
-                name="draw_round_curves",
-            ),
-            report_node(
-                nodes.write_text_report,
-                [f"{algorithm}_scorecard", f"{algorithm}_synthetic", *figures, *maps],
-                f"{algorithm}_report",
-                name="write_text_report",
-            ),
-        ]
+def reporting(algorithm: Algorithm) -> Pipeline:
+    """The report of what the algorithm made; preference pairs, which nothing measures yet, have none."""
+    reports = {Makes.TEXTS: _of_texts, Makes.MODEL: _of_model}
+    if algorithm.makes not in reports:
+        return Pipeline([])
+    return Pipeline([*_shared(algorithm), *reports[algorithm.makes](algorithm)])
+
+
+def _of_texts(algorithm: Algorithm) -> list[Node]:
+    made, place = algorithm.outputs, _place(algorithm)
+    figures = {"accuracy": "accuracy", "privacy": "privacy", "pca_sets": "sets_map"}
+    figures |= {"rounds": "rounds", "pca_rounds": "rounds_map"} if algorithm.rounds else {}
+    figures |= {} if active_form().priced else {"tokens": "tokens"}
+    shown = {place_in_page: made.figure(name) for place_in_page, name in figures.items()}
+    curves = place.node(
+        nodes.draw_round_curves,
+        [made.distances, made.rounds],
+        made.figure("rounds"),
+        name="draw_round_curves",
+        tags=Tag.REPORT,
     )
+    return [
+        place.node(
+            nodes.build_text_scorecard,
+            {
+                **_judged(algorithm),
+                "distances": made.distances,
+                "texts_alone": made.texts_alone,
+                "synthetic": made.synthetic,
+            },
+            made.scorecard,
+            name="build_text_scorecard",
+            tags=Tag.REPORT,
+        ),
+        *([curves] if algorithm.rounds else []),
+        place.node(
+            nodes.write_text_report,
+            {"card": made.scorecard, "synthetic": made.synthetic, **shown},
+            made.report,
+            name="write_text_report",
+            tags=Tag.REPORT,
+        ),
+    ]
 
 
-def model_pipeline(algorithm: str) -> Pipeline:
-    """The report of an algorithm that made a model."""
-    report_node = partial(node, namespace=f"report.{algorithm}", tags="report")
-    figures = [f"{algorithm}_{name}_figure" for name in ("accuracy", "privacy")]
-    return _shared(algorithm) + Pipeline(
-        [
-            report_node(
-                nodes.build_model_scorecard,
-                [*_judged(algorithm), *_price(algorithm)],
-                f"{algorithm}_scorecard",
-                name="build_model_scorecard",
-            ),
-            report_node(
-                nodes.write_model_report,
-                [f"{algorithm}_scorecard", *figures],
-                f"{algorithm}_report",
-                name="write_model_report",
-            ),
-        ]
-    )
+def _of_model(algorithm: Algorithm) -> list[Node]:
+    made, place = algorithm.outputs, _place(algorithm)
+    return [
+        place.node(
+            nodes.build_model_scorecard,
+            _judged(algorithm),
+            made.scorecard,
+            name="build_model_scorecard",
+            tags=Tag.REPORT,
+        ),
+        place.node(
+            nodes.write_model_report,
+            [made.scorecard, made.figure("accuracy"), made.figure("privacy")],
+            made.report,
+            name="write_model_report",
+            tags=Tag.REPORT,
+        ),
+    ]
 
 
-def _judged(algorithm: str) -> list[str]:
-    reports = [f"{algorithm}_privacy_report", f"{algorithm}_accuracy", f"{algorithm}_cost"]
-    return [*reports, "params:corpus", "params:evaluation", "params:privacy"]
+def _judged(algorithm: Algorithm) -> dict[str, str]:
+    """What every scorecard is made of, and what the held-out figures cost the test clients where they have a price."""
+    made = algorithm.outputs
+    paid = {"evaluation_report": made.evaluation_privacy_report} if active_form().priced else {}
+    settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
+    return {"privacy_report": made.privacy_report, "accuracy": made.accuracy, "cost": made.cost, **settings, **paid}
 
 
-def _price(algorithm: str) -> list[str]:
-    """What the held-out figures cost the test clients, where they have a price."""
-    return [f"{algorithm}_evaluation_privacy_report"] if active_form().priced else []
-
-
-def _shared(algorithm: str) -> Pipeline:
+def _shared(algorithm: Algorithm) -> list[Node]:
     """Figures that every report has."""
-    report_node = partial(node, namespace=f"report.{algorithm}", tags="report")
-    return Pipeline(
-        [
-            report_node(
-                nodes.draw_accuracies,
-                f"{algorithm}_accuracy",
-                f"{algorithm}_accuracy_figure",
-                name="draw_accuracies",
-            ),
-            report_node(
-                nodes.draw_privacy_price,
-                f"{algorithm}_privacy_report",
-                f"{algorithm}_privacy_figure",
-                name="draw_privacy_price",
-            ),
-        ]
-    )
+    made, place = algorithm.outputs, _place(algorithm)
+    return [
+        place.node(
+            nodes.draw_accuracies, made.accuracy, made.figure("accuracy"), name="draw_accuracies", tags=Tag.REPORT
+        ),
+        place.node(
+            nodes.draw_privacy_price,
+            made.privacy_report,
+            made.figure("privacy"),
+            name="draw_privacy_price",
+            tags=Tag.REPORT,
+        ),
+    ]
+
+
+def _place(algorithm: Algorithm) -> Namespace:
+    return Namespace(f"report.{algorithm.name}")

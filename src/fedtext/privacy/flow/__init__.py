@@ -13,9 +13,9 @@ tag says what it is, and it has one of these tags at most:
   corpus is declared public.
 
 The two held-out data sets are made by the one node tagged `splits_clients`, and by nobody else. A ledger is a data set
-whose name's last part starts with `ledger`, a privacy report one whose name's last part ends in `privacy_report`. Every
-charge must reach a report: a ledger that a release gives out is read by somebody, and no report is of a ledger that was
-charged again.
+whose name's last part starts with `ledger` or ends in `_ledger`, a privacy report one whose name's last part ends in
+`privacy_report`. Every charge must reach a report: a ledger that a release gives out is read by somebody, and no report
+is of a ledger that was charged again.
 
 The check is pure: it sees names, tags and paths, never data. What only shows while a node runs is refused by
 `fedtext.wiring.guard`; docs/leaks.md says which leak is stopped by which.

@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from fedtext.privacy.flow.catalog import catalog_violations
-from fedtext.privacy.flow.graph import (
-    CONTROL,
-    COUNT,
-    HELD_OUT,
-    HELD_OUT_NAMES,
-    RELEASE,
-    REPORT,
-    SPLIT,
-    GraphNode,
-    Violation,
-    bare,
-    is_private,
-    reached,
-)
+from fedtext.privacy.flow.graph import HELD_OUT_NAMES, GraphNode, Violation, bare, is_private, reached
 from fedtext.privacy.flow.ledgers import forked_ledgers, lost_charges
 from fedtext.privacy.flow.rules import declaration_violations, reader_violations
+from fedtext.privacy.tags import Tag
 
 
 def check_flow(
@@ -41,11 +29,11 @@ def check_flow(
     names = sorted({name for node in nodes for name in (*node.inputs, *node.outputs)} | set(classes))
     found = list(catalog_violations(names, classes, previewed, logged))
     secret = {bare(name): name for name in names if is_private(name, classes)}
-    private = reached(secret, nodes, lambda node: not node.tags & {RELEASE, HELD_OUT, COUNT})
-    scored = {bare(name): node.name for node in nodes if HELD_OUT in node.tags for name in node.outputs}
+    private = reached(secret, nodes, lambda node: not node.tags & {Tag.RELEASE, Tag.HELD_OUT, Tag.COUNT})
+    scored = {bare(name): node.name for node in nodes if Tag.HELD_OUT in node.tags for name in node.outputs}
     evaluated = reached(scored, nodes, _may_read_evaluations)
     held_out = _held_out(nodes, private)
-    splitters = [node.name for node in nodes if SPLIT in node.tags]
+    splitters = [node.name for node in nodes if Tag.SPLIT in node.tags]
     ledger_readers: dict[str, str] = {}
     for node in nodes:
         found += declaration_violations(node, splitters)
@@ -58,7 +46,7 @@ def check_flow(
 
 
 def _may_read_evaluations(node: GraphNode) -> bool:
-    return bool(node.tags & {HELD_OUT, REPORT})
+    return bool(node.tags & {Tag.HELD_OUT, Tag.REPORT})
 
 
 def _held_out(nodes: Sequence[GraphNode], private: Collection[str]) -> set[str]:
@@ -80,7 +68,7 @@ def _held_out(nodes: Sequence[GraphNode], private: Collection[str]) -> set[str]:
 
     def harmless(maker: GraphNode) -> bool:
         read = [bare(one) for one in maker.inputs if bare(one) in private]
-        return CONTROL in maker.tags or (bool(read) and all(map(is_held_out, read)))
+        return Tag.CONTROL in maker.tags or (bool(read) and all(map(is_held_out, read)))
 
     return {name for name in private if is_held_out(name)}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from fedtext.privacy.tags import Tag
+
 CLASSES = ("private", "released", "public")
-RELEASE, HELD_OUT, REPORT, COUNT = "release", "held_out_evaluation", "report", "public_count"
-CONTROL, SPLIT = "unprotected_control", "splits_clients"
-ROLES = (RELEASE, HELD_OUT, REPORT, CONTROL, COUNT)
+ROLES = (Tag.RELEASE, Tag.HELD_OUT, Tag.REPORT, Tag.CONTROL, Tag.COUNT)  # a node has one at most
 HELD_OUT_NAMES = ("private_test", "private_validation")
 
 
@@ -69,7 +69,7 @@ def is_private(name: str, classes: Mapping[str, str]) -> bool:
 
 def is_ledger(name: str) -> bool:
     """Whether the name is a ledger's."""
-    return last_part(name).startswith("ledger")
+    return last_part(name).startswith("ledger") or last_part(name).endswith("_ledger")
 
 
 def bare(name: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fedtext.privacy.flow.graph import RELEASE, GraphNode, Violation, bare, is_ledger, last_part
+from fedtext.privacy.flow.graph import GraphNode, Violation, bare, is_ledger, last_part
+from fedtext.privacy.tags import Tag
 
 
 def forked_ledgers(node: GraphNode, readers: dict[str, str]) -> Iterator[Violation]:
@@ -23,7 +24,7 @@ def forked_ledgers(node: GraphNode, readers: dict[str, str]) -> Iterator[Violati
 
 def lost_charges(nodes: Sequence[GraphNode]) -> Iterator[Violation]:
     """Charges that no privacy report would show."""
-    releases = [node for node in nodes if RELEASE in node.tags]
+    releases = [node for node in nodes if Tag.RELEASE in node.tags]
     read = {bare(name) for node in nodes for name in node.inputs}
     for node in releases:
         for name in filter(is_ledger, node.outputs):

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from fedtext.privacy.flow.graph import (
-    COUNT,
-    HELD_OUT,
     HELD_OUT_NAMES,
-    RELEASE,
     ROLES,
-    SPLIT,
     GraphNode,
     Violation,
     bare,
@@ -19,6 +15,7 @@ from fedtext.privacy.flow.graph import (
     last_part,
     stated,
 )
+from fedtext.privacy.tags import Tag
 
 
 def declaration_violations(node: GraphNode, splitters: Sequence[str]) -> Iterator[Violation]:
@@ -37,10 +34,10 @@ def declaration_violations(node: GraphNode, splitters: Sequence[str]) -> Iterato
         )
         yield Violation("bound", node.name, written, message)
     for name in node.outputs:
-        if bare(name) in HELD_OUT_NAMES and (SPLIT not in node.tags or splitters[0] != node.name):
+        if bare(name) in HELD_OUT_NAMES and (Tag.SPLIT not in node.tags or splitters[0] != node.name):
             message = (
                 f"node '{node.name}' writes '{name}', which only the node that splits the clients may write: give "
-                f"the data set another name, or the tag '{SPLIT}' to that one node"
+                f"the data set another name, or the tag '{Tag.SPLIT}' to that one node"
             )
             yield Violation("held-out name", node.name, name, message)
 
@@ -53,9 +50,9 @@ def reader_violations(
     public_corpus: bool,
 ) -> Iterator[Violation]:
     """What a node does wrong that reads private data (`read`, at least one)."""
-    if RELEASE in node.tags:
+    if Tag.RELEASE in node.tags:
         yield from _released(node, read[0])
-    if node.tags & {RELEASE, HELD_OUT}:
+    if node.tags & {Tag.RELEASE, Tag.HELD_OUT}:
         yield from _called_public(node, read[0], classes)
     else:
         yield from _plain(node, read[0], classes, public_corpus)
@@ -65,7 +62,7 @@ def reader_violations(
             "seen: give it an output, or remove it"
         )
         yield Violation("leak", node.name, read[0], message)
-    if HELD_OUT in node.tags:
+    if Tag.HELD_OUT in node.tags:
         yield from _protected_reads(node, [name for name in read if bare(name) not in held_out])
 
 
@@ -73,7 +70,7 @@ def _plain(node: GraphNode, read: str, classes: Mapping[str, str], public_corpus
     for name in node.outputs:
         if is_private(name, classes):
             continue
-        if COUNT not in node.tags or last_part(name) != "population":
+        if Tag.COUNT not in node.tags or last_part(name) != "population":
             message = (
                 f"node '{node.name}' reads private data ('{read}') and writes '{name}', which is "
                 f"{stated(name, classes) or 'unclassed'}: class '{name}' private, or make the node a release (tag "

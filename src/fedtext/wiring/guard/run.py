@@ -15,8 +15,9 @@ from kedro.io import DataCatalog
 from kedro.pipeline.node import Node
 
 from fedtext.params import reading
-from fedtext.privacy.flow.graph import CONTROL, COUNT, HELD_OUT, RELEASE, is_private
+from fedtext.privacy.flow.graph import is_private
 from fedtext.privacy.ledger import Release
+from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import leaving
 from fedtext.wiring.guard.catalog import dataset_classes, is_parameter
@@ -87,13 +88,13 @@ class Guard:
         shown = {name: value for name, value in outputs.items() if name not in hidden}
         if private and any(map(inspect.isgenerator, outputs.values())):
             yield "yields its outputs, which then are made outside of the guard: return them"
-        if RELEASE in node.tags and self._passed is not None:
+        if Tag.RELEASE in node.tags and self._passed is not None:
             yield from release_faults(inputs, outputs, self._passed(), private=hidden)
-        if HELD_OUT in node.tags:
+        if Tag.HELD_OUT in node.tags:
             yield from leaving.evaluation_outputs({name: inputs[name] for name in private if name in inputs}, shown)
-        if CONTROL in node.tags:
+        if Tag.CONTROL in node.tags:
             yield from leaving.control_outputs(outputs)
-        if COUNT in node.tags:
+        if Tag.COUNT in node.tags:
             yield from leaving.count_outputs(shown)
 
     def _file_faults(self, inputs: Mapping[str, Any], read: set[str]) -> Iterator[str]:
@@ -107,7 +108,7 @@ class Guard:
 
     def _may_read_files(self, node: Node) -> bool:
         """What nodes make of private files is private, or the declared number of units."""
-        return COUNT in node.tags or (bool(node.outputs) and self._private(node.outputs) == set(node.outputs))
+        return Tag.COUNT in node.tags or (bool(node.outputs) and self._private(node.outputs) == set(node.outputs))
 
     def _private(self, names: Iterable[str]) -> set[str]:
         found = [name for name in names if not is_parameter(name)]

@@ -17,7 +17,7 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from fedtext.models.generator import TrainableGenerator
-from fedtext.resuming.decision import RELEASE
+from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters
 from fedtext.wiring.guard.catalog import dataset_classes
@@ -60,7 +60,7 @@ def check_runner(runner: str, pipeline: Pipeline) -> None:
         RunRefusedError: another runner was asked for.
     """
     name = _class_name(runner)
-    releases = [node.name for node in pipeline.nodes if RELEASE in node.tags]
+    releases = [node.name for node in pipeline.nodes if Tag.RELEASE in node.tags]
     if releases and name != ResumableRunner.__name__:
         raise RunRefusedError(
             f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: leave "

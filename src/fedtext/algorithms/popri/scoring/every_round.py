@@ -29,10 +29,12 @@ class EveryRound(ABC):
     Attributes:
         release: The releases' name.
         first_round: The round of the first of them.
+        non_negative: Whether no ballot has a number below 0.
     """
 
     release: ClassVar[str] = "popri.scores"
     first_round: ClassVar[int] = 1
+    non_negative: ClassVar[bool] = False
 
     def width(self, popri: Popri, embedding_dim: int) -> int:
         """Numbers that a client sends in a round: one a candidate."""
@@ -71,6 +73,8 @@ class EveryRound(ABC):
 @dataclass(frozen=True)
 class Histogram(EveryRound):
     """`nearest_histogram`: a unit's samples vote for the nearest candidate, and pass empty ones over."""
+
+    non_negative: ClassVar[bool] = True
 
     def voted_on(self, candidates: Float[np.ndarray, "candidate dim"]) -> Bool[np.ndarray, " candidate"]:
         """See EveryRound."""

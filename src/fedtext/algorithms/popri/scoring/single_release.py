@@ -23,12 +23,14 @@ class SingleRelease:
             or the plain inner product with the release.
         release: The release's name.
         first_round: The round that the release is made in: before the first.
+        non_negative: Whether no feature is below 0: embeddings' and random features' are of either sign.
     """
 
     random: bool
     witness: bool
     release: ClassVar[str] = "popri.mean_features"
     first_round: ClassVar[int] = 0
+    non_negative: ClassVar[bool] = False
 
     def width(self, popri: Popri, embedding_dim: int) -> int:
         """Numbers that a client sends: its mean features; with classes a block each, and one for the class's size."""

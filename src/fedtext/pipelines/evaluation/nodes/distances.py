@@ -16,13 +16,17 @@ from fedtext.params.evaluation import Evaluation
 
 def measure_distances(
     private_test_embeddings: np.ndarray,
-    round_embeddings: dict[str, np.ndarray],
     synthetic_embeddings: np.ndarray,
     public_embeddings: np.ndarray,
-    rounds: dict[str, Any],
     evaluation: Evaluation,
+    round_embeddings: dict[str, np.ndarray] | None = None,
+    rounds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Distances of every round's candidates, the synthetic and the public texts to held-out text, at one size."""
+    """Distances of every round's candidates, the synthetic and the public texts to held-out text, at one size.
+
+    An algorithm without rounds gives neither their embeddings nor their record.
+    """
+    round_embeddings, scores = round_embeddings or {}, rounds["released_scores"] if rounds else []
     sets = {SYNTHETIC.name: synthetic_embeddings, PUBLIC_CONTROL.name: public_embeddings}
     smallest = min(len(rows) for rows in (*round_embeddings.values(), *sets.values()))
     held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
@@ -30,7 +34,7 @@ def measure_distances(
     candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in round_embeddings.items()}
     return {
         "rounds": [
-            {"adapter": t, "released_score": rounds["released_scores"][t], **compared(held_out, rows, measures)}
+            {"adapter": t, "released_score": scores[t], **compared(held_out, rows, measures)}
             for t, rows in candidates.items()
         ],
         "sets": {name: compared(held_out, rows, measures) for name, rows in sets.items()},

@@ -9,34 +9,37 @@ from fedtext.reporting.figures import tokens_per_client
 from fedtext.reporting.figures_pca import pca_panels, shown_rounds
 
 
-def draw_embedding_maps(
+def draw_rounds_map(
+    private_test_embeddings: np.ndarray, private_test_sample: pd.DataFrame, round_embeddings: dict[str, np.ndarray]
+) -> Figure:
+    """POPri's Figure 4: candidates over the rounds; held-out text only as areas of at least 20 clients."""
+    clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
+    rounds, plane = shown_rounds(round_embeddings), fit_pca(private_test_embeddings)
+    return pca_panels("Candidates over the rounds", rounds, private_test_embeddings, clients, plane)
+
+
+def draw_sets_map(
     private_test_embeddings: np.ndarray,
     private_test_sample: pd.DataFrame,
-    round_embeddings: dict[str, np.ndarray],
     synthetic_embeddings: np.ndarray,
     public_embeddings: np.ndarray,
-) -> tuple[Figure, Figure]:
-    """POPri's Figures 4 (rounds) and 2 (final set); held-out text only as areas of at least 20 clients."""
+) -> Figure:
+    """POPri's Figure 2: the final set; held-out text only as areas of at least 20 clients."""
     clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
-    rounds = shown_rounds(round_embeddings)
-    sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
-    plane = fit_pca(private_test_embeddings)
-    return (
-        pca_panels("Candidates over the rounds", rounds, private_test_embeddings, clients, plane),
-        pca_panels("Synthetic and public texts", sets, private_test_embeddings, clients, plane),
-    )
+    sets, plane = {"synthetic": synthetic_embeddings, "public": public_embeddings}, fit_pca(private_test_embeddings)
+    return pca_panels("Synthetic and public texts", sets, private_test_embeddings, clients, plane)
 
 
-def draw_public_maps(
-    round_embeddings: dict[str, np.ndarray], synthetic_embeddings: np.ndarray, public_embeddings: np.ndarray
-) -> tuple[Figure, Figure]:
-    """The maps of `draw_embedding_maps` on the plane of the public texts, without held-out text."""
+def draw_public_rounds_map(round_embeddings: dict[str, np.ndarray], public_embeddings: np.ndarray) -> Figure:
+    """The map of `draw_rounds_map` on the plane of the public texts, without held-out text."""
+    rounds, plane = shown_rounds(round_embeddings), fit_pca(public_embeddings)
+    return pca_panels("Candidates over the rounds", rounds, None, None, plane)
+
+
+def draw_public_sets_map(synthetic_embeddings: np.ndarray, public_embeddings: np.ndarray) -> Figure:
+    """The map of `draw_sets_map` on the plane of the public texts, without held-out text."""
     sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
-    plane = fit_pca(public_embeddings)
-    return (
-        pca_panels("Candidates over the rounds", shown_rounds(round_embeddings), None, None, plane),
-        pca_panels("Synthetic and public texts", sets, None, None, plane),
-    )
+    return pca_panels("Synthetic and public texts", sets, None, None, fit_pca(public_embeddings))
 
 
 def draw_client_tokens(private_test: pd.DataFrame) -> Figure:

@@ -138,21 +138,20 @@ def compare_released_accuracies(
 def measure_released_distances(
     total: np.ndarray,
     ledger: Ledger,
-    round_embeddings: dict[str, np.ndarray],
     synthetic_embeddings: np.ndarray,
     public_embeddings: np.ndarray,
-    rounds: dict[str, Any],
     evaluation: Evaluation,
+    round_embeddings: dict[str, np.ndarray] | None = None,
+    rounds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """As `measure_distances`, of the released mean features: no FID, and what noise leaves in every distance."""
     phi = _feature_map(public_embeddings, evaluation)
     released = distances.ReleasedMean.of(phi, total, summed_stddev(ledger))
-    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in round_embeddings.items()}
+    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in (round_embeddings or {}).items()}
+    scores = rounds["released_scores"] if rounds else []
     compared, sets, floor = distances.measured(released, public_embeddings, candidates, synthetic_embeddings)
     return {
-        "rounds": [
-            {"adapter": t, "released_score": rounds["released_scores"][t], **row} for t, row in compared.items()
-        ],
+        "rounds": [{"adapter": t, "released_score": scores[t], **row} for t, row in compared.items()],
         "sets": sets,
         "floor": floor,
     }

@@ -10,8 +10,9 @@ from fedtext.algorithms.popri.checkpoint import chosen_adapter
 from fedtext.algorithms.popri.cost import communication
 from fedtext.algorithms.popri.steps import draw_prompts, final_selection
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.blanks import written, written_by_round
+from fedtext.embedding.blanks import written
 from fedtext.evaluation.distribution import frechet_distance
+from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
@@ -22,8 +23,6 @@ from fedtext.params.privacy import Privacy
 from fedtext.pipelines.popri.nodes.sampling import sampled_texts
 from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.report import final_report
-from fedtext.privacy.spending import Spent
 
 
 def choose_checkpoint(state: dict[str, Any], popri: Popri) -> dict[str, int]:
@@ -86,11 +85,6 @@ def select_synthetic(
     return table[list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
 
 
-def collect_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.ndarray]:
-    """Embeddings of each round's texts, keyed `round_01`, ..., for the evaluation; no key for a round without any."""
-    return written_by_round(candidate_embeddings)
-
-
 def collect_training_logs(*training_logs: pd.DataFrame) -> pd.DataFrame:
     """Preference-training logs of all rounds in one table with a `round` column."""
     return pd.concat([log.assign(round=t) for t, log in enumerate(training_logs, start=1)], ignore_index=True)
@@ -107,12 +101,7 @@ def report_rounds(state: dict[str, Any], checkpoint: dict[str, int]) -> dict[str
 
 def count_communication(
     final_embeddings: np.ndarray, population: Population, popri: Popri, privacy: Privacy
-) -> dict[str, Any]:
-    """This run's row of Table 2."""
+) -> Exchange:
+    """What one client exchanges, for the row of Table 2."""
     width = final_embeddings.shape[1]
-    return communication(popri, privacy, population.training, embedding_dim=width).model_dump()
-
-
-def write_privacy_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
-    """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-    return final_report(ledger, release_history)
+    return communication(popri, privacy, population.training, embedding_dim=width)

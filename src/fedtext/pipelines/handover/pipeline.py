@@ -1,0 +1,41 @@
+"""handover: what an algorithm leaves for the evaluation, the report and people, the same for every algorithm."""
+
+from collections.abc import Sequence
+
+from kedro.pipeline import Node, Pipeline
+
+from fedtext.pipelines.handover import nodes
+from fedtext.wiring.algorithm import Algorithm
+from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.unrolling import Namespace
+
+
+def create_pipeline(algorithm: Algorithm) -> Pipeline:
+    """Privacy report and cost, from the ledger and the exchange of the algorithm, or of the one that it stands on."""
+    own, made, paid = Namespace(algorithm.name), algorithm.outputs, Outputs(algorithm.stands_on or algorithm.name)
+    return Pipeline(
+        [
+            own.node(
+                nodes.report_writer(algorithm.assumption),
+                [paid.ledger, "release_history"],
+                [made.privacy_report, made.privacy_report_text],
+                name="write_privacy_report",
+            ),
+            own.node(nodes.cost_writer(algorithm.title), paid.exchange, made.cost, name="write_cost"),
+        ]
+    )
+
+
+def last_ledger(algorithm: str, ledger: str) -> Node:
+    """The node that hands over `ledger`, the last of an algorithm whose rounds each charge one."""
+    return Namespace(algorithm).node(nodes.hand_over_ledger, ledger, Outputs(algorithm).ledger, name="hand_over_ledger")
+
+
+def round_embeddings(algorithm: str, embeddings: Sequence[str]) -> Node:
+    """The node that collects `embeddings`, those of each round's candidates in order."""
+    return Namespace(algorithm).node(
+        nodes.collect_round_embeddings,
+        embeddings,
+        Outputs(algorithm).round_embeddings,
+        name="collect_round_embeddings",
+    )

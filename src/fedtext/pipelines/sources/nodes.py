@@ -1,0 +1,44 @@
+"""Records to begin with: private ones from one of three sources, and public ones."""
+
+import pandas as pd
+
+from fedtext.corpora.enrolment import taken_clients
+from fedtext.corpora.public import public_records, stdlib_records
+from fedtext.corpora.table import read_table, refuse_private_rows
+from fedtext.params.corpus import Corpus
+from fedtext.params.privacy import Privacy
+from fedtext.system.refusal import RunRefusedError
+
+
+def read_private_docstrings(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
+    """Records of the running interpreter's standard library, of about `corpus.max_clients` objects."""
+    return taken_clients(stdlib_records(corpus), corpus, privacy)
+
+
+def read_private_table(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
+    """Records of the CSV, Parquet or JSONL file `corpus.path`, of about `corpus.max_clients` clients of it."""
+    records = read_table(corpus)
+    if corpus.public_path is not None:
+        refuse_private_rows(records["text"].tolist(), corpus.public_path, corpus.text_column)
+    return taken_clients(records, corpus, privacy)
+
+
+def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.DataFrame:
+    """Records of one config of a snapshot below `out_dir`, verified first.
+
+    About `corpus.max_clients` of the clients are taken by a hash of their id: a fair part of all dates and sources.
+    """
+    from fedtext.largefedbench.snapshot import read_snapshot, snapshot_directory
+
+    if corpus.snapshot is None or corpus.config is None:
+        raise RunRefusedError(
+            "corpus.source 'snapshot' needs corpus.snapshot (a name below largefedbench.out_dir, or a directory) and "
+            "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress"
+        )
+    records = read_snapshot(snapshot_directory(corpus.snapshot, out_dir), corpus.config)
+    return taken_clients(records, corpus, privacy)
+
+
+def read_public_records(corpus: Corpus) -> pd.DataFrame:
+    """`corpus.public_texts` public records: third-party docstrings, or the table `corpus.public_path`."""
+    return public_records(corpus, max_texts=corpus.public_texts)

@@ -1,0 +1,54 @@
+"""What an algorithm hands over, and what is made of that: the name of every data set that others read, once."""
+
+from __future__ import annotations
+
+
+class Outputs:
+    """Names of one algorithm's data sets; `conf/base/catalog_algorithms.yml` says where each of them lies.
+
+    Args:
+        algorithm: The algorithm's name.
+
+    The algorithm itself writes:
+
+    - `ledger`: after its last release; and `exchange` (`federation.communication.Exchange`).
+    - `synthetic` and `synthetic_embeddings` if it makes texts, `model` if it makes a model.
+    - `round_embeddings` (of the candidates, by `round_01`, ...) and `rounds` (`released_scores`, one a round, None
+      where there is none; `chosen`, the round of the final texts from 0), if it makes texts in rounds.
+    - `matched_public`: the public texts that match its release, if it has such a control.
+
+    All else is written by the handover, the evaluation and the report.
+    """
+
+    def __init__(self, algorithm: str) -> None:
+        self.algorithm = algorithm
+        self.ledger = f"{algorithm}_ledger"
+        self.exchange = f"{algorithm}_exchange"
+        self.synthetic = f"{algorithm}_synthetic"
+        self.synthetic_embeddings = f"{algorithm}_synthetic_embeddings"
+        self.model = f"{algorithm}_model"
+        self.round_embeddings = f"{algorithm}_round_embeddings"
+        self.rounds = f"{algorithm}_rounds"
+        self.matched_public = f"{algorithm}_matched_public"
+
+        self.cost = f"{algorithm}_cost"
+        self.privacy_report = f"{algorithm}_privacy_report"
+        self.privacy_report_text = f"{algorithm}_privacy_report_text"
+
+        self.test_features = f"{algorithm}_test_features"
+        self.accuracy_sums = f"{algorithm}_accuracy_sums"
+        self.accuracy = f"{algorithm}_accuracy"
+        self.texts_alone = f"{algorithm}_texts_alone"
+        self.distances = f"{algorithm}_distances"
+        self.evaluation_privacy_report = f"{algorithm}_evaluation_privacy_report"
+
+        self.scorecard = f"{algorithm}_scorecard"
+        self.report = f"{algorithm}_report"
+
+    def counts(self, condition: str) -> str:
+        """What a model trained on the algorithm's own texts gets right in held-out text, under a condition's name."""
+        return f"private_{self.algorithm}_counts_{condition}"
+
+    def figure(self, name: str) -> str:
+        """One of the report's figures."""
+        return f"{self.algorithm}_{name}_figure"
