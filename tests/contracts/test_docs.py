@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from audits.page import BEFORE, FAULTY, SOUND
+from fedtext.pipeline_registry import algorithms
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 from tests.contracts.test_pipelines import registered
 
@@ -234,3 +235,16 @@ def test_environments_are_told_apart() -> None:
 def test_the_audits_page_has_the_words_that_its_program_writes() -> None:
     page = (ROOT / "docs" / "audits.md").read_text("utf-8")
     assert all(part in page for part in (SOUND, FAULTY, BEFORE))
+
+
+def test_the_index_of_decisions_is_whole() -> None:
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text("utf-8")
+    assert [page.name for page in folder.glob("0*.md") if f"]({page.name})" not in index] == []
+
+
+def test_readme_s_algorithms_are_those_that_are_registered() -> None:
+    """Each has a row with its command, but for POPri, whose job is the default."""
+    rows = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith("|")]
+    named = {name for line in rows for name in re.findall(r"`kedro run --pipelines (\w+)", line)}
+    assert named == set(algorithms()) - {"popri"}
