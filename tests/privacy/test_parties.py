@@ -205,7 +205,7 @@ def test_thousands_of_parties_are_charged_in_seconds() -> None:
 GOLDEN = (
     '{"declaration":{"unit":"client","adjacency":"zero_out","epsilon":1.0,"delta":0.00001,"sampling":"full",'
     '"clients_per_round":null,"calibration":"exact","noise_multiplier":null,"aggregation":"secure",'
-    '"honest_fraction":1.0,"noise_seed":null,"population":null,"enrolment":null,"total_epsilon":null},'
+    '"honest_fraction":1.0,"noise_seed":null,"population":null,"enrolment":null,"holders":null,"total_epsilon":null},'
     '"population":1000,"part":"train","planned":[{"name":"sum","round":1,"mechanism":"discrete Gaussian",'
     '"sensitivity":1.0,"noise_stddev":4.0,"sampling":"full","rate":1.0,"unit":"client","steps":1,"rounds":1}],'
     '"planned_unaccounted":false,"releases":[{"name":"sum","round":1,"mechanism":"discrete Gaussian",'
