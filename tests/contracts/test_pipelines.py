@@ -14,6 +14,7 @@ from kedro.validation.type_extractor import TypeExtractor
 from fedtext.params import Parameters
 from fedtext.params.compare import Compare
 from fedtext.params.popri import SINGLE_RELEASE, Popri
+from fedtext.pipeline_registry import algorithms
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 
@@ -142,6 +143,14 @@ def test_an_algorithm_s_namespace_is_its_registered_name() -> None:
     """The comparison finds an algorithm's seconds by it."""
     for name, job in jobs().items():
         assert [node.namespace for node in job.nodes if f"{name}_privacy_report" in node.outputs] == [name]
+
+
+def test_an_algorithm_without_rounds_has_no_figures_of_rounds() -> None:
+    found = jobs()
+    for name, algorithm in algorithms().items():
+        drawn = {algorithm.outputs.figure("rounds"), algorithm.outputs.figure("rounds_map")}
+        assert drawn & found[name].all_outputs() == (drawn if algorithm.rounds else set()), name
+    assert not algorithms()["pe_sft"].rounds
 
 
 def test_every_algorithm_can_be_compared() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from fedtext.params.training import CausalTraining
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.algorithm import no_controls
 from tests.pipelines.conftest import ON_DEVICE, HashEncoder, Kept, configure, made_up
 
 TABLE = {"source": "table", "path": "mine.csv"}
@@ -83,10 +85,11 @@ def table(count: int, clients: int, seed: int) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def priced() -> dict[str, Any]:
     """Everything that the priced evaluation of a made-up algorithm's texts makes, of 60 test clients."""
-    from fedtext.pipelines.evaluation.pipeline import controls_pipeline, text_pipeline
+    from fedtext.pipelines.evaluation.pipeline import controls_pipeline, judgement
+    from fedtext.pipelines.popri.pipeline import ALGORITHM
 
     configure(corpus=TABLE)
-    pipeline = controls_pipeline() + text_pipeline("popri")
+    pipeline = controls_pipeline() + judgement(replace(ALGORITHM, controls=no_controls))
     pipeline = pipeline - pipeline.only_nodes_with_outputs("untuned_texts")
     texts = table(40, 5, 3)
     vectors = HashEncoder().encode(texts["text"].tolist())
