@@ -19,7 +19,7 @@ from tests.contracts.test_pipelines import registered
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "fedtext"
-GENERATED = {ROOT / "docs" / "audits.md", *(ROOT / "docs" / "reports").glob("*.md")}  # a program chose their lines
+GENERATED = set((ROOT / "docs" / "reports").glob("*.md"))  # a program chose their lines
 PAGES = sorted(
     {
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "conf/README.md", "data/README.md")),
