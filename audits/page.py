@@ -9,32 +9,38 @@ from audits.canaries import CANARIES, COPIES, Guesses
 
 HEAD = """# Audits
 
-`make audit` attacks every registered algorithm on the whole way from records to release, and writes this page
-({minutes:.0f} minutes on {workers} cores). It ends with an error if a bound passes a claim, or if a planted fault stays
-unseen. The nightly tests run the same attacks, `make test` some of them.
+`make audit` attacks every registered algorithm on the whole way from records to release, and writes
+this page ({minutes:.0f} minutes on {workers} cores). It ends with an error if a bound passes a
+claim, or if a planted fault stays unseen. The nightly tests run the same attacks, `make test` some
+of them.
 
 ## How the attack works
 
-Two tables of `private_records` differ in one of {clients} clients. The registered job runs on both: partition,
-chunks, splits, tokens or embeddings (the offline encoder), and the algorithm's own nodes in all rounds. Local training
-is real, of a Llama of three thousand weights. What the nodes tagged `release` write is what leaves.
+Two tables of `private_records` differ in one of {clients} clients. The registered job runs on both:
+partition, chunks, splits, tokens or embeddings (the offline encoder), and the algorithm's own nodes
+in all rounds. Local training is real, of a Llama of three thousand weights. What the nodes tagged
+`release` write is what leaves.
 
-The auditor knows both tables, all parameters, and all that was released before. It works out what either table would
-have released without noise, and asks which of the two was there (`audits/worlds.py`). Many runs, each with a noise key
-of its own, give lower bounds on epsilon at the declared delta of 1e-5. All bounds together are wrong with probability
-0.001 (`audits/statistics.py`):
+The auditor knows both tables, all parameters, and all that was released before. It works out what
+either table would have released without noise, and asks which of the two was there
+(`audits/worlds.py`). Many runs, each with a noise key of its own, give lower bounds on epsilon at
+the declared delta of 1e-5. All bounds together are wrong with probability 0.001
+(`audits/statistics.py`):
 
-- **threshold** assumes nothing. It counts the errors of a threshold on the likelihood ratio, by Clopper and Pearson.
-  It cannot pass the logarithm of the number of runs; at epsilon 1 and delta 1e-5 it is far below the truth.
-- **along** takes noise for Gaussian and measures its deviation along the line between the two worlds.
-- **everywhere** takes it to be alike in all coordinates as well. 15% too little noise cannot hide from it.
+- **threshold** assumes nothing. It counts the errors of a threshold on the likelihood ratio, by
+  Clopper and Pearson. It cannot pass the logarithm of the number of runs; at epsilon 1 and delta
+  1e-5 it is far below the truth.
+- **along** takes noise for Gaussian and measures its deviation along the line between the two
+  worlds.
+- **everywhere** takes it to be alike in all coordinates as well. 15% too little noise cannot hide
+  from it.
 
-A bound near the claim says that all the noise that was paid for is needed. A bound above it says that the claim is
-false. The attack cannot show
+A bound near the claim says that all the noise that was paid for is needed. A bound above it says
+that the claim is false. The attack cannot show
 
 - harm on other corpora than this one;
-- sampling of clients, whose draws are secret (`tests/privacy/test_worst_pairs.py` compares its price with
-  enumeration);
+- sampling of clients, whose draws are secret (`tests/privacy/test_worst_pairs.py` compares its
+  price with enumeration);
 - what leaves other than through the release nodes.
 
 """
@@ -42,16 +48,17 @@ SOUND = "## The code as it is\n\nThe claim is the epsilon of the run's own priva
 FAULTY = """
 ## With a fault planted
 
-Each fault (`audits/faults.py`) makes the claim false, and a bound must pass it. Two faults do no harm in some places
-and are not planted there. A client's code seeds its training and nothing else that could be seen. POPri's one release
-takes means of bounded features, which have nothing to clip.
+Each fault (`audits/faults.py`) makes the claim false, and a bound must pass it. Two faults do no
+harm in some places and are not planted there. A client's code seeds its training and nothing else
+that could be seen. POPri's one release takes means of bounded features, which have nothing to clip.
 
 """
 BEFORE = """
 ## The code before
 
-DP-FedAvg under the same attack at a claim of 1, on commit 6e0ad2f, where a client's place among the sorted ids seeded
-its batches, and since. The first client is removed; distances are those of all rounds together.
+DP-FedAvg under the same attack at a claim of 1, on commit 6e0ad2f, where a client's place among the
+sorted ids seeded its batches, and since. The first client is removed; distances are those of all
+rounds together.
 
 | code | corpus | rounds | runs | moved, in clip norms | along | everywhere |
 |---|---|---|---|---|---|---|
@@ -59,18 +66,20 @@ its batches, and since. The first client is removed; distances are those of all 
 | 6e0ad2f | the default job's 2,377 clients | 4 | 1 | 27.6 (13.1 in the first round) | 2.45 | 21.85 |
 | since | the default job's 2,377 clients | 4 | 1 | 2.0 (1.0 in each round) | 0.13 | 0.997 |
 
-One run has four values of noise along the line between the two worlds, and three million everywhere. A client that is
-clipped moves four sums by one clip norm each: by 2.0 together, which is what epsilon 1 pays for.
+One run has four values of noise along the line between the two worlds, and three million
+everywhere. A client that is clipped moves four sums by one clip norm each: by 2.0 together, which
+is what epsilon 1 pays for.
 
 """
 ECHO = """
 ## Canaries in the text
 
-The attacker sees the published synthetic text and nothing else. {canaries} records of unlikely words, each a client
-of its own, are in the private text or not, by fair coins. The attacker guesses which (`audits/canaries.py`): by a
-trigram model of the synthetic text against one of public text, and by the nearest synthetic text's embedding. Runs are
-at epsilon 1 and delta 1e-7, with the bundled generator at small sizes. In the control `{copies}` the attacker must
-succeed: that text copies the private text. An AUC (area under the curve) of 0.5 is chance. Bounds are wrong with
+The attacker sees the published synthetic text and nothing else. {canaries} records of unlikely
+words, each a client of its own, are in the private text or not, by fair coins. The attacker guesses
+which (`audits/canaries.py`): by a trigram model of the synthetic text against one of public text,
+and by the nearest synthetic text's embedding. Runs are at epsilon 1 and delta 1e-7, with the
+bundled generator at small sizes. In the control `{copies}` the attacker must succeed: that text
+copies the private text. An AUC (area under the curve) of 0.5 is chance. Bounds are wrong with
 probability 0.001.
 
 | text | signal | runs | AUC (95%) | epsilon at least |

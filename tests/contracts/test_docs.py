@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from tests.contracts.test_pipelines import registered
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "fedtext"
-GENERATED = {ROOT / "docs" / "audits.md", *(ROOT / "docs" / "reports").glob("*.md")}  # a program chose their lines
+GENERATED = set((ROOT / "docs" / "reports").glob("*.md"))  # a program chose their lines
 PAGES = sorted(
     {
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "conf/README.md", "data/README.md")),
@@ -248,3 +249,21 @@ def test_readme_s_algorithms_are_those_that_are_registered() -> None:
     rows = [line for line in (ROOT / "README.md").read_text("utf-8").splitlines() if line.startswith("|")]
     named = {name for line in rows for name in re.findall(r"`kedro run --pipelines (\w+)", line)}
     assert named == set(algorithms()) - {"popri"}
+
+
+def test_the_privacy_page_s_python_gives_the_numbers_beside_it() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "privacy.md").read_text("utf-8"), re.S)
+    names: dict[str, object] = {}
+    compared = 0
+    for block in blocks:
+        said = block.splitlines()
+        for statement in ast.parse(block).body:
+            code = ast.unparse(statement)
+            number = re.search(r"# ([\d.]+)", said[(statement.end_lineno or 1) - 1])
+            if isinstance(statement, ast.Expr) and number:
+                digits = len(number[1].partition(".")[2])
+                assert eval(code, names) == pytest.approx(float(number[1]), abs=0.6 * 10**-digits), code
+                compared += 1
+            else:
+                exec(code, names)
+    assert compared >= 4

@@ -10,7 +10,10 @@ import pytest
 from tests.tutorial.pages import copy_of_the_project, files, run, write
 
 PAGE = "tutorial_add_an_algorithm.md"
-SMALL = "corpus.max_clients=90,corpus.public_texts=60,evaluation.texts=20,evaluation.max_eval_samples=30,toy.texts=20"
+SMALL = (
+    "corpus.max_clients=90,corpus.public_texts=60,toy.texts=20,"
+    "evaluation.texts=20,evaluation.private_texts=20,evaluation.max_eval_samples=30"
+)
 
 
 @pytest.fixture(scope="module")
