@@ -17,6 +17,7 @@ from fedtext.pipelines.partition.pipeline import create_pipeline as partition
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
 from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.sources import pipeline as sources
+from fedtext.system.errors import InputError
 from fedtext.wiring.algorithm import Algorithm
 from fedtext.wiring.config import active_group, corpus_is_public
 
@@ -35,9 +36,9 @@ def algorithms() -> dict[str, Algorithm]:
             found[folder] = algorithm
     for folder, algorithm in found.items():
         if algorithm.name != folder:
-            raise ValueError(f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name")
+            raise InputError(f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name")
         if algorithm.stands_on is not None and algorithm.stands_on not in found:
-            raise ValueError(f"{folder} stands on {algorithm.stands_on!r}: choose one of {', '.join(found)}")
+            raise InputError(f"{folder} stands on {algorithm.stands_on!r}: choose one of {', '.join(found)}")
     return found
 
 
@@ -54,7 +55,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     }
     source = active_group("corpus")["source"]
     if source not in private:
-        raise ValueError(f"corpus.source is {source!r}: choose one of {', '.join(private)}")
+        raise InputError(f"corpus.source is {source!r}: choose one of {', '.join(private)}")
     declared = active_group("privacy")
     counted = corpus_is_public() and declared["population"] is None and declared["enrolment"] is None
     steps = {

@@ -209,10 +209,18 @@ def test_a_failed_run_stops_the_comparison_and_says_how_to_repeat_it(
 
 def test_an_algorithm_that_is_not_there_is_refused_before_any_run() -> None:
     compare = Compare.model_validate({"algorithms": "a", "seeds": "1", "entries": {"a": NOBODY}})
-    nothing = Claims(margin=0.1, measures=(), judged={})
-    with pytest.raises(RunRefusedError, match=r"entries.a is of algorithm 'nobody': choose among popri"):
-        checking(["popri"])(compare, nothing)
-    assert checking(["nobody"])(compare, nothing)
+    with pytest.raises(ValueError, match=r"entries.a is of algorithm 'nobody': choose among popri"):
+        compare.refuse_unknown(["popri"])
+    compare.refuse_unknown(["nobody"])
+
+
+def test_a_claim_about_nobody_is_refused_before_any_run() -> None:
+    compare = Compare.model_validate({"algorithms": "a", "seeds": "1", "entries": {}})
+    claim = {"says": "x", "better": "a", "worse": "b", "relation": "more", "measures": []}
+    claims = Claims.model_validate({"margin": 0.1, "measures": [], "judged": {"x": claim}})
+    with pytest.raises(RunRefusedError, match="is about 'b', no entry"):
+        checking(["a"])(compare, claims)
+    assert checking(["a", "b"])(compare, claims)
 
 
 @pytest.mark.parametrize("own", [{"measures": "top_1 fud"}, {"judged": {"a": {"measures": "fud"}}}])

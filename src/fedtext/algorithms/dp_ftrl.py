@@ -38,6 +38,7 @@ from fedtext.privacy.ledger import Ledger, open_ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.seeding import derived_seed
+from fedtext.system.errors import InputError
 from fedtext.training.federated_averaging import client_updates, load_weights
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def planned_ledger(
         ValueError: declaration, schedule and population do not fit each other.
     """
     if params.separation > population:
-        raise ValueError(
+        raise InputError(
             f"dp_ftrl.separation is {params.separation} with {population} {privacy.unit}s: some rounds would have "
             f"none; lower it to at most {population}"
         )

@@ -9,6 +9,7 @@ import pandas as pd
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
 from fedtext.seeding import derived_seed
+from fedtext.system.errors import InputError, MissingFileError
 
 
 def listed_ids(path: str) -> list[str]:
@@ -20,12 +21,12 @@ def listed_ids(path: str) -> list[str]:
     """
     file = Path(path).expanduser()
     if not file.is_file():
-        raise FileNotFoundError(f"privacy.enrolment {path} is not a file: give a text file with one client id a line")
+        raise MissingFileError(f"privacy.enrolment {path} is not a file: give a text file with one client id a line")
     ids = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
     if not ids:
-        raise ValueError(f"privacy.enrolment {path} holds no id: write one client id a line")
+        raise InputError(f"privacy.enrolment {path} holds no id: write one client id a line")
     if len(set(ids)) < len(ids):
-        raise ValueError(f"privacy.enrolment {path} holds an id twice: leave one line of it")
+        raise InputError(f"privacy.enrolment {path} holds an id twice: leave one line of it")
     return ids
 
 
@@ -38,7 +39,7 @@ def declared_number(corpus: Corpus, privacy: Privacy) -> int:
     if privacy.enrolment is not None:
         return len(listed_ids(privacy.enrolment))
     if privacy.population is None:
-        raise ValueError(
+        raise InputError(
             f"privacy.population is not set: how many {privacy.unit}s are enrolled, silent ones included, is declared "
             "and not read from private text. Give privacy.population=NUMBER (an estimate from what you may know), or "
             "privacy.enrolment=FILE with one client id a line; corpus.declared_public=true if the text is public"

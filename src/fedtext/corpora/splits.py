@@ -14,6 +14,7 @@ import pandas as pd
 from fedtext.corpora.records import SPLIT_COLUMN, SPLITS
 from fedtext.params.corpus import Partition
 from fedtext.seeding import derived_seed
+from fedtext.system.errors import InputError
 
 Split = Literal["train", "validation", "test"]
 OWN_SPLITS = "set partition.split=hash to split its clients anew, or correct the corpus"
@@ -26,7 +27,7 @@ def split_of(client_id: str, *, validation_share: float, test_share: float, seed
         ValueError: the two shares leave nothing to train on.
     """
     if validation_share + test_share >= 1:
-        raise ValueError(
+        raise InputError(
             f"partition.validation_share {validation_share} and partition.test_share {test_share} leave no training "
             "clients: make their sum less than 1"
         )
@@ -71,11 +72,11 @@ def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Spli
     splits: dict[str, Split] = {}
     for owner, split in zip(owners, given, strict=True):
         if split not in SPLITS:
-            raise ValueError(
+            raise InputError(
                 f"the corpus puts a client into the split {split!r}: it must be one of {', '.join(SPLITS)}"
             )
         if splits.setdefault(owner, cast(Split, split)) != split:
-            raise ValueError(f"the corpus has records of one client in {splits[owner]} and in {split}: {OWN_SPLITS}")
+            raise InputError(f"the corpus has records of one client in {splits[owner]} and in {split}: {OWN_SPLITS}")
     _refuse_empty(splits, f"in the corpus's own splits: {OWN_SPLITS}, or raise corpus.max_clients if it is set")
     return splits
 
@@ -83,4 +84,4 @@ def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Spli
 def _refuse_empty(splits: Mapping[str, str], where_and_remedy: str) -> None:
     for name in SPLITS:
         if name not in splits.values():
-            raise ValueError(f"none of {len(splits)} clients falls into the {name} split {where_and_remedy}")
+            raise InputError(f"none of {len(splits)} clients falls into the {name} split {where_and_remedy}")

@@ -18,6 +18,7 @@ import pandas as pd
 
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.params.corpus import Corpus
+from fedtext.system.errors import InputError, MissingFileError
 
 ROWS_NAMED = 5
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
@@ -39,11 +40,11 @@ def read_table(params: Corpus) -> pd.DataFrame:
             or client id is missing; or there is only one client.
     """
     if params.path is None:
-        raise ValueError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
+        raise InputError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
     named = {field: getattr(params, field) for field in USUAL}
     records = _records(named, _existing_path(params.path, "corpus.path"), tuple(USUAL))
     if records["client_id"].nunique() < 2:
-        raise ValueError(
+        raise InputError(
             f"{params.path}: column '{params.client_column}' names one client only: nobody to hide among. Name another "
             "column by corpus.client_column, or drop it to make each row a client"
         )
@@ -54,7 +55,7 @@ def refuse_private_rows(private: Sequence[str], public_path: str, text_column: s
     """Raise ValueError if the file `public_path` holds many of the private texts: all of it would be shown."""
     public = set(read_public_table(public_path, text_column)["text"])
     if len(public.intersection(private)) > COPIED * len(public):
-        raise ValueError(
+        raise InputError(
             f"corpus.public_path {public_path} holds the private table's texts, and all its texts would be public: "
             "name a file of public texts, or leave it unset"
         )
@@ -75,7 +76,7 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str]) -> pd.
     """Records of the columns that `fields` are `named`; the other columns of the file are not looked at."""
     table = _READERS[path.suffix.lower()](path, partial(_columns, named, fields, path))
     if not len(table):
-        raise ValueError(f"{path} holds no rows: give a file with texts")
+        raise InputError(f"{path} holds no rows: give a file with texts")
     held: dict[str, Sequence[str | None]] = {
         "text": _texts(named, table, path),
         "label": _optional(table, named["label_column"], _name),
@@ -93,11 +94,11 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str]) -> pd.
 def _existing_path(name: str, asked_by: str) -> Path:
     path = Path(name)
     if not path.is_file():
-        raise FileNotFoundError(f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})")
+        raise MissingFileError(f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})")
     if path.suffix.lower() not in _READERS:
-        raise ValueError(f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(_READERS)}")
+        raise InputError(f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(_READERS)}")
     if not path.stat().st_size:
-        raise ValueError(f"{path} is empty: give a file with texts")
+        raise InputError(f"{path} is empty: give a file with texts")
     return path
 
 
@@ -108,7 +109,7 @@ def _read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
         rows = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise ValueError(f"{path} is not valid CSV ({reason}): quote texts that hold commas or line breaks") from None
+        raise InputError(f"{path} is not valid CSV ({reason}): quote texts that hold commas or line breaks") from None
     names = rows.iloc[0].tolist()
     return rows.iloc[1:].set_axis(names, axis="columns")[choose(names)]
 
@@ -122,7 +123,7 @@ def _read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
             columns = choose(file.schema_arrow.names)  # a pandas index among them
             table = file.read(columns=columns)
     except (pyarrow.ArrowException, OSError):
-        raise ValueError(f"{path} is not a readable Parquet file: write it again") from None
+        raise InputError(f"{path} is not a readable Parquet file: write it again") from None
     return pd.DataFrame({name: table[name].to_pylist() for name in columns}, dtype=object)
 
 
@@ -136,11 +137,11 @@ def _read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
             try:
                 row = json.loads(line)
             except json.JSONDecodeError as error:
-                raise ValueError(f"{path}, line {number}: not valid JSON at column {error.colno}") from None
+                raise InputError(f"{path}, line {number}: not valid JSON at column {error.colno}") from None
             except (ValueError, RecursionError):
-                raise ValueError(f"{path}, line {number}: a number too long or nesting too deep: shorten it") from None
+                raise InputError(f"{path}, line {number}: a number too long or nesting too deep: shorten it") from None
             if not isinstance(row, dict):
-                raise ValueError(f"{path}, line {number}: not a JSON object: write one object of columns a line")
+                raise InputError(f"{path}, line {number}: not a JSON object: write one object of columns a line")
             rows.append(row)
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pd.DataFrame(rows, columns=choose(names) if rows else None, dtype=object)
@@ -159,7 +160,7 @@ def _check_utf8(path: Path) -> None:
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                raise ValueError(
+                raise InputError(
                     f"{path}, line {number}, byte {error.start + 1}: not UTF-8. Save the file with that encoding"
                 ) from None
 
@@ -173,16 +174,16 @@ def _columns(named: Mapping[str, str], fields: Sequence[str], path: Path, names:
     for field in fields:
         column, usual = named[field], USUAL[field]
         if names.count(column) > 1:
-            raise ValueError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
+            raise InputError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
         if column in names:
             found.append(column)
             continue
         almost = [name for name in names if name.strip().casefold() == column] if column == usual else []
         if almost:  # taken for absent, a client column would leave every row a client of its own
-            raise ValueError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
+            raise InputError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
         if field == "text_column" or column != usual:
             # Without a header line the column names are private text, so they are counted, not listed.
-            raise ValueError(
+            raise InputError(
                 f"{path} has no column '{column}' among its {len(names)}: name the right one by corpus.{field}, or add "
                 "the header line"
             )
@@ -239,7 +240,7 @@ def _refuse(values: list[object], wrong: Callable[[object], bool], where: str, w
     rows = [row for row, value in enumerate(values, start=1) if wrong(value)]
     if rows:
         named = ", ".join(map(str, rows[:ROWS_NAMED])) + (", ..." if len(rows) > ROWS_NAMED else "")
-        raise ValueError(f"{where}: {what} in {len(rows)} rows (rows {named}): fix or delete them")
+        raise InputError(f"{where}: {what} in {len(rows)} rows (rows {named}): fix or delete them")
 
 
 def _missing(value: object) -> bool:

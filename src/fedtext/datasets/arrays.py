@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
+from fedtext.datasets.errors import StorageError
 from fedtext.system.atomic import replacing_file
 
 _ONE = "array"
@@ -33,7 +34,7 @@ class ArraysDataset(AbstractDataset[np.ndarray | dict[str, np.ndarray], np.ndarr
         for name, array in arrays.items():
             if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
                 kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-                raise DatasetError(f"{self._filepath}: '{name}' is {kind}; only numeric and boolean arrays are saved")
+                raise StorageError(f"{self._filepath}: '{name}' is {kind}; only numeric and boolean arrays are saved")
         contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
         with replacing_file(self._filepath) as temporary:
             save_file(contiguous, temporary, metadata={"single": str(not isinstance(data, dict))})

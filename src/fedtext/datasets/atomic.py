@@ -6,8 +6,7 @@ import copy
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from kedro.io import DatasetError
-
+from fedtext.datasets.errors import StorageError
 from fedtext.system.atomic import replacing_file
 
 
@@ -26,7 +25,7 @@ class AtomicSave:
     def save(self, data: Any) -> None:
         """Saves `data` all-or-nothing; only local files can be renamed, so a remote protocol is refused."""
         if self._protocol != "file":
-            raise DatasetError(
+            raise StorageError(
                 f"{type(self).__name__} saves to local files only, not to '{self._protocol}://' "
                 f"({self._filepath}): use the kedro_datasets type for remote storage"
             )

@@ -7,5 +7,5 @@ from kedro.io import DatasetError
 from fedtext.system.errors import FedtextError
 
 
-class UnusableDatasetError(FedtextError, DatasetError):
+class StorageError(FedtextError, DatasetError):
     """A dataset cannot be loaded or saved as its catalog entry asks; Kedro hands it on as it is."""

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kedro.io import DatasetError
-
+from fedtext.datasets.errors import StorageError
 from fedtext.datasets.models import PublicModelDataset, place_of_language_model
 from fedtext.models.endpoint import ENDPOINT, Endpoint
 from fedtext.models.source import SHIPPED, TOKENIZER_FILES, check_tokenizer_files, fetch, fetch_tokenizer
@@ -125,13 +124,13 @@ class GeneratorDataset(PublicModelDataset):
         if self._base_url is None:
             return replace(Endpoint.of(self._source), **self._options)
         if not self._model or self._source:
-            raise DatasetError(f"the endpoint at {self._base_url} is told by base_url and model: give both, no source")
+            raise StorageError(f"the endpoint at {self._base_url} is told by base_url and model: give both, no source")
         return Endpoint(base_url=self._base_url.rstrip("/"), model=self._model, **self._options)
 
     @cached_property
     def _place(self) -> str:
         if not self._source:
-            raise DatasetError("a generator needs a source, or the base_url and model of an endpoint: give one")
+            raise StorageError("a generator needs a source, or the base_url and model of an endpoint: give one")
         return place_of_language_model(self._source)
 
     def _exists(self) -> bool:
@@ -142,7 +141,7 @@ class GeneratorDataset(PublicModelDataset):
         if self._prompt == "chat" and _tokenizer(self._source).load().chat_template is None:
             from fedtext.generation.local_generator import no_chat_template
 
-            raise DatasetError(no_chat_template(self._source))
+            raise StorageError(no_chat_template(self._source))
         return True
 
     def _describe(self) -> dict[str, Any]:
@@ -170,7 +169,7 @@ class NamedGeneratorDataset(GeneratorDataset):
     ) -> None:
         known = generators or {}
         if name not in known:
-            raise DatasetError(
+            raise StorageError(
                 f"models.plms has no generator '{name}' (it has: {', '.join(sorted(known)) or 'none'}): add it, or "
                 "correct the name"
             )

@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import Any, Protocol
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
+from fedtext.datasets.errors import StorageError
 from fedtext.system.atomic import replacing_directory, write_text
 
 MARKER = "SHA256SUMS.json"
@@ -41,7 +42,7 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
         parts = data if isinstance(data, tuple | list) else (data,)
         for part in parts:
             if not callable(getattr(part, "save_pretrained", None)):
-                raise DatasetError(
+                raise StorageError(
                     f"{self._filepath}: cannot save a {type(part).__name__}, which has no save_pretrained(path)"
                 )
         with replacing_directory(self._filepath) as directory:
@@ -49,7 +50,7 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
                 part.save_pretrained(str(directory))
             digests = file_digests(directory)
             if not digests:
-                raise DatasetError(f"{self._filepath}: save_pretrained of {type(data).__name__} wrote no file")
+                raise StorageError(f"{self._filepath}: save_pretrained of {type(data).__name__} wrote no file")
             write_text(directory / MARKER, json.dumps(digests, indent=1, sort_keys=True))
 
     def load(self) -> Path:
@@ -59,13 +60,13 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
             DatasetError: a file is missing, changed or strange; it is named.
         """
         if not self._exists():
-            raise DatasetError(f"{self._filepath} holds no complete model: its {MARKER} is missing. Run its node again")
+            raise StorageError(f"{self._filepath} holds no complete model: its {MARKER} is missing. Run its node again")
         expected = json.loads((self._filepath / MARKER).read_text(encoding="utf-8"))
         found = file_digests(self._filepath)
         for name in sorted(expected.keys() | found.keys()):
             if expected.get(name) != found.get(name):
                 state = "missing" if name not in found else "not listed" if name not in expected else "changed"
-                raise DatasetError(f"{self._filepath / name} is {state}: delete {self._filepath} and run again")
+                raise StorageError(f"{self._filepath / name} is {state}: delete {self._filepath} and run again")
         return self._filepath
 
     def _exists(self) -> bool:

@@ -6,8 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
+from fedtext.datasets.errors import StorageError
 from fedtext.models.source import BUNDLED, SHIPPED, check_model_files, fetch, model_identity
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
 
     def save(self, data: Any) -> NoReturn:
         """Refused: what is trained here is saved as a ModelDirectoryDataset."""
-        raise DatasetError(f"{self.kind} '{self._source}' is public and read only: save to a ModelDirectoryDataset")
+        raise StorageError(f"{self.kind} '{self._source}' is public and read only: save to a ModelDirectoryDataset")
 
     def identity(self) -> Path | str:
         """What a result depends on: a directory's content, or a Hugging Face id with the commit it stands for today."""
@@ -101,7 +102,7 @@ class MaskedModelDataset(PublicModelDataset):
     @cached_property
     def _place(self) -> str:
         if self._source == NO_MODEL:
-            raise DatasetError(
+            raise StorageError(
                 "mask filling needs a masked language model and models.masked is none: name a local directory or a "
                 "Hugging Face id (--params models.masked=roberta-large, or --env hub), or set "
                 "pe.variation to few_shot"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 from kedro.utils import load_obj
 from kedro_datasets._typing import JSONPreview
 from pydantic import BaseModel, ValidationError
 
+from fedtext.datasets.errors import StorageError
 from fedtext.system.atomic import write_text
 
 
@@ -31,13 +32,13 @@ class PydanticJSONDataset(AbstractDataset[BaseModel, BaseModel]):
     def _model(self) -> type[BaseModel]:
         found = load_obj(self._model_name)
         if not (isinstance(found, type) and issubclass(found, BaseModel)):
-            raise DatasetError(f"{self._filepath}: model '{self._model_name}' is not a pydantic model class")
+            raise StorageError(f"{self._filepath}: model '{self._model_name}' is not a pydantic model class")
         return found
 
     def save(self, data: BaseModel) -> None:
         """Writes `data`, which must be of the declared class."""
         if not isinstance(data, self._model):
-            raise DatasetError(f"{self._filepath}: got a {type(data).__name__}, the catalog says {self._model_name}")
+            raise StorageError(f"{self._filepath}: got a {type(data).__name__}, the catalog says {self._model_name}")
         write_text(self._filepath, data.model_dump_json(indent=2) + "\n")
 
     def load(self) -> BaseModel:
@@ -48,7 +49,7 @@ class PydanticJSONDataset(AbstractDataset[BaseModel, BaseModel]):
             faults = "; ".join(
                 f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False)
             )
-            raise DatasetError(f"{self._filepath} does not hold a {self._model_name}: {faults}") from None
+            raise StorageError(f"{self._filepath} does not hold a {self._model_name}: {faults}") from None
 
     def preview(self) -> JSONPreview:
         """What Kedro-Viz shows."""

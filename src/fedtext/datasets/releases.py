@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NoReturn
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset
 
+from fedtext.datasets.errors import StorageError
 from fedtext.privacy.history import release_history
 from fedtext.privacy.spending import Spent
 
@@ -29,7 +30,7 @@ class ReleaseHistoryDataset(AbstractDataset[Any, tuple[Spent, ...]]):
 
     def save(self, data: Any) -> NoReturn:
         """Refused: the runner writes the history."""
-        raise DatasetError(f"the release history of {self._filepath} is written by the runner, not by a node")
+        raise StorageError(f"the release history of {self._filepath} is written by the runner, not by a node")
 
     def identity(self) -> str:
         """The history itself: a report is written again when it has grown."""

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from fedtext.embedding.tiled import TILE, tiled_product
+from fedtext.system.errors import InputError
 
 
 def nearest(
@@ -22,9 +23,9 @@ def nearest(
         ValueError: there is no target, or the two have different lengths.
     """
     if len(targets) == 0:
-        raise ValueError("no targets: a nearest neighbour needs at least one vector to choose from")
+        raise InputError("no targets: a nearest neighbour needs at least one vector to choose from")
     if queries.shape[1] != targets.shape[1]:
-        raise ValueError(
+        raise InputError(
             f"queries have {queries.shape[1]} dimensions, targets {targets.shape[1]}: embed both with one encoder"
         )
     columns = np.ascontiguousarray(targets, dtype=np.float32).T

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fedtext.seeding import stream
+from fedtext.system.errors import InputError
 
 FID_TEXTS = 240  # a side; Private Evolution compares 256 candidates a round by default, and an empty text is left out
 ROWS_AT_ONCE = 2048  # blocks of pairwise distances: 2048 x 10,000 doubles are 160 MB
@@ -39,7 +40,7 @@ def frechet_distance(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "oth
     """
     a, b = _checked(a, "first"), _checked(b, "second")
     if a.shape[1] != b.shape[1]:
-        raise ValueError(f"embeddings of {a.shape[1]} and {b.shape[1]} dimensions: use one encoder for both sides")
+        raise InputError(f"embeddings of {a.shape[1]} and {b.shape[1]} dimensions: use one encoder for both sides")
     root_a, root_b = _covariance_root(a), _covariance_root(b)
     overlap = np.linalg.svd(root_a @ root_b.T, compute_uv=False).sum()
     spread = np.sum(root_a**2) + np.sum(root_b**2) - 2 * overlap
@@ -53,7 +54,7 @@ def frechet_bias(x: Float[np.ndarray, "text dim"], n: int, repeats: int, rng: np
     """
     size = min(n, len(x) // 2)
     if size < 2 or repeats < 1:
-        raise ValueError(f"FID's bias needs two disjoint samples of 2 or more texts, got {len(x)} texts: add texts")
+        raise InputError(f"FID's bias needs two disjoint samples of 2 or more texts, got {len(x)} texts: add texts")
     draws = []
     for _ in range(repeats):
         order = rng.permutation(len(x))
@@ -94,7 +95,7 @@ def median_distance_to_medoid(x: Float[np.ndarray, "text dim"]) -> float:
     """Median Euclidean distance of the rows to their medoid, the row nearest to all others: small means clustered."""
     x = np.asarray(x, dtype=np.float64)
     if len(x) == 0:
-        raise ValueError("no embeddings: a medoid needs at least one text")
+        raise InputError("no embeddings: a medoid needs at least one text")
     reach = np.concatenate([np.sqrt(block).sum(axis=1) for block in _squared_distance_blocks(x, x)])
     return float(np.median(np.linalg.norm(x - x[reach.argmin()], axis=1)))
 
@@ -129,7 +130,7 @@ class HeldOut:
             ValueError: there are fewer texts than that.
         """
         if len(texts) < self.size:
-            raise ValueError(f"{len(texts)} texts to compare at size {self.size}: set smallest_set to {len(texts)}")
+            raise InputError(f"{len(texts)} texts to compare at size {self.size}: set smallest_set to {len(texts)}")
         draws = []
         for repeat in range(self.repeats):
             ours = stream(self.seed, "fid texts", repeat).permutation(len(texts))[: self.size]
@@ -165,10 +166,10 @@ def fit_pca(x: Float[np.ndarray, "text dim"], axes: int = 2) -> Pca:
 def _checked(x: Float[np.ndarray, "text dim"], side: str) -> Float[np.ndarray, "text dim"]:
     x = np.asarray(x, dtype=np.float64)
     if len(x) < 2:
-        raise ValueError(f"the {side} set has {len(x)} texts: a distribution needs at least 2")
+        raise InputError(f"the {side} set has {len(x)} texts: a distribution needs at least 2")
     if not np.isfinite(x).all():
         bad = int((~np.isfinite(x).all(axis=1)).sum())
-        raise ValueError(f"{bad} of the {side} set's {len(x)} embeddings are not finite: embed the texts again")
+        raise InputError(f"{bad} of the {side} set's {len(x)} embeddings are not finite: embed the texts again")
     return x
 
 

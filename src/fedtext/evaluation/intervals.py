@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fedtext.system.errors import InputError
+
 
 class Interval(NamedTuple):
     """A mean over `runs` runs and its interval; the ends are None when one run cannot say how runs differ."""
@@ -27,9 +29,9 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
 
     x = np.asarray(values, dtype=np.float64)
     if x.size == 0 or not np.isfinite(x).all():
-        raise ValueError(f"an interval over seeds needs finite values, got {x.tolist()}: leave failed runs out")
+        raise InputError(f"an interval over seeds needs finite values, got {x.tolist()}: leave failed runs out")
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}; give a share between 0 and 1, such as 0.95")
+        raise InputError(f"confidence is {confidence}; give a share between 0 and 1, such as 0.95")
     mean = float(x.mean())
     if x.size == 1:
         return Interval(mean, None, None, 1)
@@ -40,5 +42,5 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
 def paired_difference(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Interval:
     """Interval of the mean of a_i - b_i, where run i of both had the same seed: what the seeds share cancels."""
     if len(a) != len(b):
-        raise ValueError(f"{len(a)} runs against {len(b)}: a paired difference needs the same seeds on both sides")
+        raise InputError(f"{len(a)} runs against {len(b)}: a paired difference needs the same seeds on both sides")
     return mean_interval([x - y for x, y in zip(a, b, strict=True)], confidence)

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.params.evaluation import Evaluation
+from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 from fedtext.training.causal_lm import refuse_long, train_causal_lm
 
@@ -51,7 +52,7 @@ class NextTokenCounts:
         """Accuracies as fractions, `tokens` and `cross_entropy` (nats a token)."""
         scored = int(self.tokens.sum())
         if scored == 0:
-            raise ValueError("next-token accuracy: no token to score; every text is empty")
+            raise InputError("next-token accuracy: no token to score; every text is empty")
         return {
             **{f"top_{k}": float(c / scored) for k, c in zip(self.top, self.correct.sum(axis=0), strict=True)},
             "tokens": scored,
@@ -80,7 +81,7 @@ def token_rows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length:
     """One row a text: the start token and at most `length` tokens; an empty text is the start token alone."""
     start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
     if start is None:
-        raise ValueError("the tokenizer has neither a <bos> nor an <eos> to start a text with: set its bos_token")
+        raise InputError("the tokenizer has neither a <bos> nor an <eos> to start a text with: set its bos_token")
     if not texts:
         return []
     encoded = tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=length)["input_ids"]
@@ -162,7 +163,7 @@ def _predict(
     rank[tied] += ((logits[tied] == truth[tied]) & smaller).sum(-1, dtype=torch.int32)
     nats = torch.logsumexp(logits, -1) - truth[:, 0]
     if not torch.isfinite(nats).all():  # NaN is above nothing: every label would rank first
-        raise ValueError("next-token accuracy: the model's logits are not finite; lower the learning rate it had")
+        raise InputError("next-token accuracy: the model's logits are not finite; lower the learning rate it had")
     return rank.cpu().numpy(), nats.double().cpu().numpy()
 
 

@@ -16,6 +16,7 @@ from fedtext.evaluation.measures.measure import Counts, PerText, Scored
 from fedtext.evaluation.published_metric import published_figures
 from fedtext.evaluation.ratios import Ratio, clustered_ratio
 from fedtext.params.conditions import CONDITIONS, CONTROLS, EPS0, JUDGED, PRIVATE
+from fedtext.system.errors import InputError
 
 Clusters = Int[np.ndarray, " text"]
 
@@ -122,5 +123,5 @@ def described(found: Ratio) -> dict[str, Any]:
 
 def _difference(a: Counts, b: Counts, clients: Clusters | None) -> Ratio:
     if not np.array_equal(a.denominator, b.denominator):
-        raise ValueError("two conditions were scored on different held-out texts; score them on the same")
+        raise InputError("two conditions were scored on different held-out texts; score them on the same")
     return clustered_ratio(a.numerator - b.numerator, a.denominator, clients)

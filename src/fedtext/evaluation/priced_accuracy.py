@@ -41,6 +41,7 @@ from fedtext.evaluation.paired import between, in_order, judged_of, pairs
 from fedtext.federation.blocks import Block
 from fedtext.params.conditions import EPS0, PRIVATE
 from fedtext.privacy.clipping import clip_rows
+from fedtext.system.errors import InputError
 
 TOKENS, SQUARES = 1 / 20, 1 / 2  # scales of what a client says of its tokens, and of squares
 BLOCK = 1024
@@ -60,7 +61,7 @@ def ordered(conditions: Sequence[str]) -> tuple[str, ...]:
     """
     judged = judged_of(conditions)
     if judged is None or EPS0.name not in conditions:
-        raise ValueError(f"{', '.join(conditions)}: a priced accuracy compares what an algorithm made with {EPS0.name}")
+        raise InputError(f"{', '.join(conditions)}: a priced accuracy compares what an algorithm made with {EPS0.name}")
     return judged, *(name for name in in_order(conditions) if name != judged)
 
 
@@ -118,7 +119,7 @@ class ReleasedCounts:
         names = ordered(conditions)
         width = len(names)
         if released.shape != (1 + 2 * width,):
-            raise ValueError(f"{released.size} released numbers for {width} conditions: {1 + 2 * width} are wanted")
+            raise InputError(f"{released.size} released numbers for {width} conditions: {1 + 2 * width} are wanted")
         tokens = max(float(released[0]), noise) / TOKENS
         squares = released[1 + width :] * clip_norm / SQUARES
         return cls(names, tokens, released[1 : 1 + width], squares, guess, noise, clip_norm)

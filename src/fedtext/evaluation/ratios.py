@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from fedtext.system.errors import InputError
+
 
 class Ratio(NamedTuple):
     """An estimate, its standard error, and from how many clusters: few tell little of how they differ."""
@@ -45,7 +47,7 @@ def clustered_ratio(
     """
     total = float(denominator.sum())
     if total == 0:
-        raise ValueError("a ratio over nothing: the denominators sum to 0")
+        raise InputError("a ratio over nothing: the denominators sum to 0")
     estimate = float(numerator.sum()) / total
     residuals = _by_cluster(numerator - estimate * denominator, clusters)
     count = len(residuals)

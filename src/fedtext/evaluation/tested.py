@@ -15,6 +15,7 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.plan import planned_multiplier
+from fedtext.system.errors import InputError
 
 FEATURES = "evaluation.features"
 
@@ -50,7 +51,7 @@ def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int,
     """
     declared = evaluation.declaration(privacy)
     if test_units < 1:
-        raise ValueError(
+        raise InputError(
             f"{test_units} test {privacy.unit}s are expected: raise partition.test_share or privacy.population, or "
             "measure without protection (evaluation.priced=false)"
         )

@@ -33,6 +33,7 @@ from fedtext.privacy.factorisation import Factorisation
 from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, refuse_inexact
+from fedtext.system.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def planned_run(
             (rows weight sums, which no client holds), a grid is impossible, or a row could wrap around.
     """
     if declaration.sampling != "full" or declaration.aggregation == "local":
-        raise ValueError(
+        raise InputError(
             f"{query.name}: privacy.sampling is {declaration.sampling}, privacy.aggregation {declaration.aggregation}; "
             "noise correlated across rounds keeps a schedule of its own and weights sums: declare sampling full and "
             "aggregation secure or trusted"
@@ -96,7 +97,7 @@ def planned_run(
     refuse_inexact(stddev)
     run = PlannedRun(factorisation, plain, release, stddev)
     if run.sum_bits > 64:
-        raise ValueError(f"{query.name}: a released row needs {run.sum_bits} bits, 64 are the most: add less noise")
+        raise InputError(f"{query.name}: a released row needs {run.sum_bits} bits, 64 are the most: add less noise")
     return run
 
 
@@ -132,13 +133,13 @@ def correlated_sum(
     part, name, round = taking_part(ledger, query.parties), query.name, query.round
     plan = planned_run(query, factorisation, ledger.declaration, part.population, len(part.parties) or None)
     if not 1 <= round <= factorisation.rounds:
-        raise ValueError(f"{name}: round {round} of a run of {factorisation.rounds} rounds")
+        raise InputError(f"{name}: round {round} of a run of {factorisation.rounds} rounds")
     key.refuse_undeclared(ledger.declaration.noise_seed)
     charged = _paid(ledger, plan.release, round)
     held = (factorisation.start < round) & (factorisation.due >= round)
     if open_sums.shape != (held.sum(), query.dim):
         wanted = f"({held.sum()}, {query.dim})"
-        raise ValueError(
+        raise InputError(
             f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
         )
     current().admit(plan.release, ledger)
@@ -161,7 +162,7 @@ def _paid(ledger: Ledger, release: Release, round: int) -> Ledger:
     if round == 1:
         return ledger.charge(release)
     if release not in ledger.releases:
-        raise ValueError(
+        raise InputError(
             f"round {round} of '{release.name}' is paid for by round 1, at the same weights, noise and clip norm, "
             "and this ledger has no such entry: hand on the ledger that round 1 returned, or run it again"
         )

@@ -21,6 +21,7 @@ from fedtext.federation.units import silent_codes, unit_codes
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.parties import Party, most_units
+from fedtext.system.errors import InputError
 
 Messages = Iterable[tuple[int, Int64[np.ndarray, " dim"]]]
 
@@ -33,7 +34,7 @@ def population_of(parties: Sequence[Party], named: tuple[str, ...]) -> int:
     """
     held = {party.name: party.population for party in parties}
     if strangers := set(named) - held.keys():
-        raise ValueError(f"party '{min(strangers)}' is none of the ledger's: open it with every party that takes part")
+        raise InputError(f"party '{min(strangers)}' is none of the ledger's: open it with every party that takes part")
     return sum(held[name] for name in set(named))
 
 
@@ -92,9 +93,9 @@ def samples_of(samples: PrivateSamples, ledger: Ledger, part: Ledger) -> Private
     held = Counter(holder.values())
     for party, code in zip(ledger.parties, _codes(ledger.parties).tolist(), strict=True):
         if held.pop(code, 0) > party.population:
-            raise ValueError(f"{party} holds more units than the {party.population} that it declares: declare as many")
+            raise InputError(f"{party} holds more units than the {party.population} that it declares: declare as many")
     if held:
-        raise ValueError("some samples are held by nobody whom the ledger knows: open it with all parties")
+        raise InputError("some samples are held by nobody whom the ledger knows: open it with all parties")
     holders = np.asarray(samples.holder)
     own = np.isin(holders, _codes(part.parties))
     units = samples.unit[own]
@@ -142,7 +143,7 @@ def _senders(part: Ledger, known: set[int]) -> list[int]:
         return sorted(_codes(part.parties).tolist())
     most = part.declaration.holders or 0
     if len(known) > most:
-        raise ValueError(f"more clients hold records than the {most} that privacy.holders declares: declare as many")
+        raise InputError(f"more clients hold records than the {most} that privacy.holders declares: declare as many")
     return sorted(known | set(silent_codes((holders_of(part) or 0) - len(known)).tolist()))
 
 

@@ -18,6 +18,7 @@ from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
 from fedtext.privacy.parties import Party, most_units
 from fedtext.privacy.plan import priced_rate, priced_sampling
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
+from fedtext.system.errors import InputError
 
 NEGLIGIBLE = 1e-9  # nats of epsilon: far below the digits that any report shows
 _TERMS = 2**16  # of a bound's sum, added up one by one: a billion clients' would fill the memory
@@ -50,7 +51,7 @@ class PlannedSum:
     def refuse_wrap(self, modulus_bits: int) -> None:
         """Raise ValueError if a sum modulo 2^modulus_bits could wrap around, which would destroy it silently."""
         if not self.message_bits <= modulus_bits <= 64:
-            raise ValueError(
+            raise InputError(
                 f"{self.release.name}: the sum of n = {self.contributors} clients on a grid of step {self.step} with "
                 f"noise needs {self.message_bits} bits a coordinate, k = {modulus_bits} were given and 64 are the "
                 f"most: set modulus_bits to at least {self.message_bits}, or take a smaller noise multiplier"
@@ -100,7 +101,7 @@ def planned_release(
             to be asked than there are.
     """
     if not (query.noise_multiplier > 0 and math.isfinite(query.noise_multiplier)):
-        raise ValueError(f"noise_multiplier {query.noise_multiplier} of {query.name}: it must be positive and finite")
+        raise InputError(f"noise_multiplier {query.noise_multiplier} of {query.name}: it must be positive and finite")
     step = grid_step(query.clip_norm, query.dim)
     sensitivity = adjusted_sensitivity(query.clip_norm, step, query.dim)
     moved = 1.0 if correlation is None else correlation.sensitivity
@@ -154,7 +155,7 @@ def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: st
     """A deployment's noise is a sum of shares, priced here as one draw: that must change nothing that could be seen."""
     thin = stddev_on_grid**2 < shares / 4  # no bound is known
     if thin or 2 * share_divergence(stddev_on_grid, shares, dim) > NEGLIGIBLE:
-        raise ValueError(
+        raise InputError(
             f"{name}: noise of {stddev_on_grid:.3g} grid points in {shares} shares is not one discrete Gaussian to "
             f"{NEGLIGIBLE} nats: ask for more noise, or declare aggregation local or trusted"
         )
@@ -206,7 +207,7 @@ def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
     """
     variance = stddev_on_grid**2 / shares
     if variance < 0.25:
-        raise ValueError(
+        raise InputError(
             f"noise of {stddev_on_grid} grid points in {shares} shares: a share needs a deviation of at least 0.5; "
             "take a smaller step or fewer shares"
         )

@@ -12,6 +12,7 @@ from fedtext.federation.mechanism import PlannedSum
 from fedtext.privacy.clipping import clip_rows, positive_parts
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
 from fedtext.privacy.quantisation import randomly_rounded
+from fedtext.system.errors import InputError
 
 _CELLS = 2**18  # coordinates that are clipped and rounded in one go
 
@@ -35,7 +36,7 @@ def client_messages(
     waiting = set(asked.tolist())
     for unit, message in _sent(blocks, plan, key, stream):
         if unit not in waiting:
-            raise ValueError(f"{plan.query.name}: a client contributes that was not asked, or contributes twice")
+            raise InputError(f"{plan.query.name}: a client contributes that was not asked, or contributes twice")
         waiting.remove(unit)
         yield unit, message
     nothing = np.zeros(plan.query.dim, dtype=np.int64)
@@ -54,7 +55,7 @@ def _sent(
     query = plan.query
     for block in blocks:
         if block.rows.ndim != 2 or block.rows.shape != (len(block.unit), query.dim):
-            raise ValueError(
+            raise InputError(
                 f"{query.name}: a block of shape {block.rows.shape} of {len(block.unit)} clients; rows of "
                 f"{query.dim} numbers were declared"
             )

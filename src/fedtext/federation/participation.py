@@ -10,6 +10,7 @@ from jaxtyping import Float, Int, Int64
 
 from fedtext.params.privacy import Sampling
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
+from fedtext.system.errors import InputError
 
 
 def participants(
@@ -35,11 +36,11 @@ def participants(
     """
     units = np.unique(enrolled.astype(np.int64))
     if not len(units):
-        raise ValueError("nobody is enrolled: at least one unit is needed")
+        raise InputError("nobody is enrolled: at least one unit is needed")
     if sampling == "full":
         return units
     if clients_per_round is None or not 1 <= clients_per_round <= population:
-        raise ValueError(
+        raise InputError(
             f"clients_per_round {clients_per_round} with {sampling} sampling: give a number from 1 to {population}, "
             "or set sampling to full"
         )
@@ -62,9 +63,9 @@ def scheduled(
         ValueError: a separation below 1, or a round before the first.
     """
     if separation < 1:
-        raise ValueError(f"separation {separation}: give a number of rounds of at least 1")
+        raise InputError(f"separation {separation}: give a number of rounds of at least 1")
     if round < 1:
-        raise ValueError(f"round {round}: rounds of a schedule count from 1")
+        raise InputError(f"round {round}: rounds of a schedule count from 1")
     units = np.unique(enrolled.astype(np.int64))
     place = np.floor(_lots(units, key, ("schedule",)) * separation)
     turn: np.ndarray = units[place == (round - 1) % separation]

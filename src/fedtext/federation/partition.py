@@ -21,6 +21,7 @@ from jaxtyping import Int
 
 from fedtext.params.corpus import Partition
 from fedtext.seeding import stream
+from fedtext.system.errors import InputError
 
 Column = Sequence[str | None] | np.ndarray  # one text a record
 
@@ -40,9 +41,9 @@ def partition(client_ids: Column, labels: Column, params: Partition) -> np.ndarr
     if params.method == "natural":
         return _natural(client_ids, params)
     if params.clients is None:
-        raise ValueError(f"partition.clients is not set: partition.method '{params.method}' needs a number of clients")
+        raise InputError(f"partition.clients is not set: partition.method '{params.method}' needs a number of clients")
     if params.clients > n_records:
-        raise ValueError(f"partition.clients is {params.clients} but there are {n_records} records: lower it")
+        raise InputError(f"partition.clients is {params.clients} but there are {n_records} records: lower it")
     if params.method == "iid":
         return _named(iid(n_records, params.clients, seed=params.seed), params.clients)
     codes = _label_codes(labels, params.method)
@@ -113,12 +114,12 @@ def label_skew(
     sizes = np.array([np.count_nonzero(labels == label) for label in names])
     slots = clients * labels_per_client
     if slots < len(names):
-        raise ValueError(
+        raise InputError(
             f"{clients} clients with {labels_per_client} labels each cannot hold {len(names)} labels: raise "
             "partition.labels_per_client or partition.clients"
         )
     if np.minimum(sizes, clients).sum() < slots:
-        raise ValueError(
+        raise InputError(
             f"{len(names)} labels do not suffice for {clients} clients with {labels_per_client} different ones each: "
             "lower partition.labels_per_client or partition.clients"
         )
@@ -149,7 +150,7 @@ def _holders(sizes: Int[np.ndarray, " label"], clients: int, slots: int) -> list
 
 def _natural(client_ids: Column, params: Partition) -> np.ndarray:
     if params.clients is not None:
-        raise ValueError(
+        raise InputError(
             f"partition.clients is {params.clients} but partition.method 'natural' keeps the clients of the data: "
             "leave it unset, or choose another method"
         )
@@ -159,7 +160,7 @@ def _natural(client_ids: Column, params: Partition) -> np.ndarray:
 def _label_codes(labels: Column, method: str) -> Int[np.ndarray, " record"]:
     missing = [row for row, label in enumerate(labels) if not isinstance(label, str) or not label]
     if missing:
-        raise ValueError(
+        raise InputError(
             f"partition.method '{method}' needs labels, but {len(missing)} records have none, first record "
             f"{missing[0]}: name the column by corpus.label_column, label them, or choose 'iid'"
         )
@@ -170,7 +171,7 @@ def _label_codes(labels: Column, method: str) -> Int[np.ndarray, " record"]:
 def _full(index: Int[np.ndarray, " record"], clients: int, remedy: str) -> Int[np.ndarray, " record"]:
     empty = clients - len(np.unique(index))
     if empty:
-        raise ValueError(f"{empty} of {clients} clients would hold no record: {remedy}")
+        raise InputError(f"{empty} of {clients} clients would hold no record: {remedy}")
     return index
 
 

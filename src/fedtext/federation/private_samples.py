@@ -15,6 +15,7 @@ from fedtext.federation.query import Query
 from fedtext.federation.units import silent_codes
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
+from fedtext.system.errors import InputError
 
 UNLABELLED = -1
 
@@ -64,12 +65,12 @@ class PrivateSamples:
             ValueError: nobody says who holds them, or two hold one unit.
         """
         if self.holder is None:
-            raise ValueError(
+            raise InputError(
                 "nobody says who holds the samples: give PrivateSamples.holder, or leave holders undeclared"
             )
         held = dict(zip(self.unit.tolist(), self.holder.tolist(), strict=True))
         if len(set(zip(self.unit.tolist(), self.holder.tolist(), strict=True))) > len(held):
-            raise ValueError("a unit has two holders: it must have one, or both would pay for it")
+            raise InputError("a unit has two holders: it must have one, or both would pay for it")
         return held
 
     def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
@@ -131,12 +132,12 @@ def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray,
     """
     known = np.unique(samples.enrolled.astype(np.int64))
     if not np.isin(samples.unit, known).all():
-        raise ValueError(
+        raise InputError(
             f"some {ledger.declaration.unit}s hold samples and are not enrolled: correct privacy.enrolment or the data"
         )
     most = ledger.most_units
     if len(known) > most:
-        raise ValueError(
+        raise InputError(
             f"more {ledger.declaration.unit}s hold samples than the {most} that the ledger was opened for: declare as "
             "many as there are (privacy.population)"
         )

@@ -9,6 +9,8 @@ from types import MappingProxyType
 import numpy as np
 from jaxtyping import Float
 
+from fedtext.system.errors import InputError
+
 
 @dataclass(frozen=True)
 class Query:
@@ -79,5 +81,5 @@ class Parts:
             ValueError: it is not as wide as the parts together.
         """
         if joint.shape[-1] != self.dim:
-            raise ValueError(f"{joint.shape[-1]} numbers for parts {dict(self.widths)}: {self.dim} are wanted")
+            raise InputError(f"{joint.shape[-1]} numbers for parts {dict(self.widths)}: {self.dim} are wanted")
         return {name: joint[..., place] for name, place in self.places.items()}

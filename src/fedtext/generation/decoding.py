@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from jaxtyping import Bool, Float, Int
 
 from fedtext.generation.kv_cache import new_cache
+from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -166,10 +167,10 @@ def refuse_unfit(model: PreTrainedModel, longest: int) -> None:
     config = model.config.get_text_config()
     named = config.name_or_path or config.model_type
     if "position_ids" not in inspect.signature(type(model).forward).parameters:
-        raise ValueError(f"{named} takes no positions, so responses cannot share a prompt: take another generator")
+        raise InputError(f"{named} takes no positions, so responses cannot share a prompt: take another generator")
     window = _window(config)
     if window is not None and window < longest:
-        raise ValueError(
+        raise InputError(
             f"{named} looks back {window} tokens only; a prompt with its responses takes {longest}: take a generator "
             "with full attention, fewer responses a prompt, or lower sampler.max_new_tokens"
         )

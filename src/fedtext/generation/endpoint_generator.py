@@ -18,7 +18,7 @@ from fedtext.models.language_model import Tokenizer
 from fedtext.models.patience import patiently
 from fedtext.params.generation import Sampler
 from fedtext.seeding import derived_seed
-from fedtext.system.errors import InvalidValueError
+from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class EndpointGenerator:
             EndpointError: The server does not answer, or refuses; what it said stands in the message.
         """
         if responses < 1:
-            raise InvalidValueError(f"{responses} responses a prompt asked: ask for at least 1")
+            raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
         ask = self._asking(chat=chat, stop=stop, sampler=sampler)
 
         failed = threading.Event()  # after an error nothing further is asked

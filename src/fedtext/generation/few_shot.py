@@ -13,6 +13,7 @@ from fedtext.generation.prompt_forms import PromptForm, prompt_form
 from fedtext.generation.prompts import SHOTS
 from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
+from fedtext.system.errors import InputError
 
 
 def draw_prompts(
@@ -33,7 +34,7 @@ def draw_prompts(
         ValueError: fewer samples than a prompt shows.
     """
     if len(pool) < SHOTS:
-        raise ValueError(f"{len(pool)} samples to draw prompts from, {SHOTS} are shown in each: add public text")
+        raise InputError(f"{len(pool)} samples to draw prompts from, {SHOTS} are shown in each: add public text")
     texts = samples["text"].to_numpy()
     rows = []
     for k in range(count):

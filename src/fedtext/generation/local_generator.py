@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fedtext.generation.sampling import sample_responses
 from fedtext.models.language_model import LanguageModel, Tokenizer
 from fedtext.params.generation import Sampler
-from fedtext.system.errors import InvalidValueError
+from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -73,7 +73,7 @@ class LocalGenerator(LanguageModel):
 
     def _beginnings(self, requests: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[str]:
         if tokenizer.chat_template is None:
-            raise InvalidValueError(no_chat_template(self.source))
+            raise InputError(no_chat_template(self.source))
         first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
         turns = ([{"role": "user", "content": text}] for text in requests)
         texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]

@@ -16,6 +16,7 @@ from fedtext.generation.decoding import draw_tokens
 from fedtext.models.language_model import context_length
 from fedtext.params.generation import MaskFilling
 from fedtext.seeding import stream
+from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def _refuse_long(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, len
     around = tokenizer.num_special_tokens_to_add()
     limit = min(tokenizer.model_max_length, context_length(model) or tokenizer.model_max_length)
     if length + around > limit:
-        raise ValueError(
+        raise InputError(
             f"mask filling: texts of chunking.length {length} and {around} special tokens, where the masked language "
             f"model reads {limit} at once: lower chunking.length or choose another models.masked"
         )

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 
 from fedtext.generation.prompts import SAMPLE_MARKER, heading, sample_list
 from fedtext.params.generation import PromptName
-from fedtext.system.errors import InvalidValueError
+from fedtext.system.errors import InputError
 
 EXAMPLE = re.compile(r"^\s*Example \d+:\s*|\n\s*Example \d+:")
 ANYTHING = "texts"
@@ -113,7 +113,7 @@ class Labelled:
             ValueError: No class is named.
         """
         if label is None:
-            raise InvalidValueError("a labelled prompt needs a class: declare labels, or set generation.prompt=list")
+            raise InputError("a labelled prompt needs a class: declare labels, or set generation.prompt=list")
         of_topic = f"Topic: {topic}\n" if topic else ""
         intro = f"{self.description[:1].upper()}{self.description[1:]}.\n\n" if self.description else ""
         head = f"Class: {label}\n{of_topic}Text:"

@@ -17,6 +17,7 @@ from fedtext.models.language_model import context_length
 from fedtext.params.generation import Sampler
 from fedtext.seeding import stream
 from fedtext.system.cores import even_batches, over_cores
+from fedtext.system.errors import InputError
 from fedtext.system.precision import decoding_copy
 from fedtext.system.progress import progress
 
@@ -49,7 +50,7 @@ def sample_responses(
     import torch
 
     if responses < 1:
-        raise ValueError(f"{responses} responses a prompt asked: ask for at least 1")
+        raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
     refuse_unfit(model, max(map(len, encoded), default=0) + min(responses, BRANCHES) * sampler.max_new_tokens)
     order = sorted(range(len(prompts)), key=lambda i: -len(encoded[i]))  # memory freed once serves all that follow
@@ -89,9 +90,9 @@ def _encode(
     longest = context_length(model)
     for number, ids in enumerate(encoded):
         if not ids:
-            raise ValueError(f"prompt {number} is empty: a continuation needs at least one token to continue")
+            raise InputError(f"prompt {number} is empty: a continuation needs at least one token to continue")
         if longest is not None and len(ids) + new_tokens > longest:
-            raise ValueError(
+            raise InputError(
                 f"prompt {number} has {len(ids)} tokens; with {new_tokens} new ones that is more than the model's "
                 f"{longest}: lower chunking.length or sampler.max_new_tokens, or choose one with a longer context"
             )

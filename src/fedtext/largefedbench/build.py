@@ -24,6 +24,7 @@ from fedtext.largefedbench.shards import PageDigest, digest_pages, plan_shards, 
 from fedtext.largefedbench.sources import SOURCES
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench
+from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 
 # The files whose text decides a snapshot's bytes.
@@ -40,7 +41,7 @@ def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir:
         SnapshotError: a snapshot of that name exists and is another one.
     """
     if not params.snapshot:
-        raise ValueError("largefedbench.snapshot is not set: name the snapshot, for example 2025.1")
+        raise InputError("largefedbench.snapshot is not set: name the snapshot, for example 2025.1")
     with side_by_side(params.processes) as run:
         return _build(params, tokenizer, raw_dir, out_dir / params.snapshot, run)
 
@@ -49,7 +50,7 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
     digests = digest_pages(raw_dir, params, run)
     if not digests:
         looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
-        raise ValueError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
+        raise InputError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
     made_by = code_and_libraries()
     identity = build_identity(params, tokenizer, digests, made_by)
     working = target.with_name(f".{target.name}.building")
@@ -152,7 +153,7 @@ def _merge(
     merged = list(progress(run(merge_config, tasks), "merge", unit="config", total=len(tasks)))
     if not merged:
         reasons = {name: one.as_dict()["left_out"] for name, one in counts.items()}
-        raise ValueError(
+        raise InputError(
             f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}"
         )
     _take_back(merged, counts)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from fedtext.system.errors import FedtextError
+
 MANIFEST = "MANIFEST.sha256"
 
 
-class SnapshotError(Exception):
+class SnapshotError(FedtextError):
     """A snapshot that is not what its manifest says, or is not there."""
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from lxml import etree
 from lxml import html as lxml_html
 
-from fedtext.system.errors import FedtextError
+from fedtext.system.errors import FedtextError, InputError
 
 BOM = b"\xef\xbb\xbf"
 MAX_BYTES = 256 * 2**20  # no page of these sources comes near it; a gzip bomb does
@@ -80,7 +80,7 @@ def read_bytes(path: Path) -> bytes:
         with gzip.open(path) as file:
             data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ValueError(f"larger than {MAX_BYTES} bytes")
+        raise InputError(f"larger than {MAX_BYTES} bytes")
     return data.removeprefix(BOM)
 
 
@@ -93,7 +93,7 @@ def parse_xml(name: str, data: bytes, *, root: str) -> Any:
             _refuse_expanding(declared)
             element = etree.fromstring(data, _xml_parser(resolve=True))
         if etree.QName(element).localname != root:
-            raise ValueError(f"root element is <{etree.QName(element).localname}>, expected <{root}>")
+            raise InputError(f"root element is <{etree.QName(element).localname}>, expected <{root}>")
         return element
 
 
@@ -109,7 +109,7 @@ def _refuse_expanding(declared: Any) -> None:
     for entity in declared.iterentities():
         content = entity.content or ""
         if entity.system_url or "&" in content or "<" in content or len(content) > MAX_ENTITY_CHARS:
-            raise ValueError(
+            raise InputError(
                 f"declares the entity {entity.name!r}, which stands for more than a few plain characters: refused"
             )
 
@@ -119,7 +119,7 @@ def parse_html(name: str, data: bytes) -> Any:
     with reading(name):
         text = decode(data)
         if not text.strip():
-            raise ValueError("empty")
+            raise InputError("empty")
         return lxml_html.document_fromstring(text, parser=lxml_html.HTMLParser(huge_tree=False, remove_comments=True))
 
 
@@ -134,5 +134,5 @@ def decode(data: bytes) -> str:
     text = data.decode("utf-8")
     nuls = text.count("\x00")
     if nuls > len(text) * MAX_NUL_SHARE:
-        raise ValueError(f"{nuls} of {len(text)} characters are NUL: not UTF-8 text")
+        raise InputError(f"{nuls} of {len(text)} characters are NUL: not UTF-8 text")
     return text.replace("\x00", "")

@@ -17,6 +17,7 @@ from fedtext.corpora.chunking import Chunk
 from fedtext.largefedbench.word_tokens import WordTokens, word_tokens
 from fedtext.models.source import SHIPPED, Place, find_model, unreadable
 from fedtext.params.corpus import Chunking
+from fedtext.system.errors import InputError
 
 DEFINITION = "tokenizer.json"
 
@@ -115,7 +116,7 @@ def _read_definition(file: Path, name: str) -> ChunkTokenizer:
     try:
         return ChunkTokenizer(name, file.read_text("utf-8"))
     except UnicodeDecodeError:
-        raise ValueError(f"tokenizer {file} is not UTF-8 text: give a tokenizer.json") from None
+        raise InputError(f"tokenizer {file} is not UTF-8 text: give a tokenizer.json") from None
 
 
 def _converted(place: Place, name: str) -> ChunkTokenizer:
@@ -125,5 +126,5 @@ def _converted(place: Place, name: str) -> ChunkTokenizer:
     tokenizer = AutoTokenizer.from_pretrained(place.name, revision=place.revision, local_files_only=place.local)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        raise ValueError(f"tokenizer {name} has no fast implementation: chunks need character offsets; choose another")
+        raise InputError(f"tokenizer {name} has no fast implementation: chunks need character offsets; choose another")
     return ChunkTokenizer(name, backend.to_str())

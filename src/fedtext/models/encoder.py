@@ -24,6 +24,7 @@ from jaxtyping import Float32
 from fedtext.models.offline_encoder import offline_encoder_files
 from fedtext.models.source import Place, find_model, unreadable
 from fedtext.system.cores import over_cores
+from fedtext.system.errors import InputError, UnreadableFileError
 from fedtext.system.hardware import bfloat16_where_it_pays, compute_device
 from fedtext.system.progress import progress, without_library_bars
 
@@ -78,7 +79,7 @@ class Encoder:
         if undirected_as_zeros:
             embeddings[bad], norms[bad] = 0.0, 1.0
         elif bad.size:
-            raise ValueError(
+            raise InputError(
                 f"encoder '{self.name}' gives {bad.size} of {len(texts)} texts no direction (NaN, infinite or zero), "
                 f"row {bad[0]} first: check that text and the encoder's weights"
             )
@@ -147,7 +148,9 @@ def load_encoder(source: str, *, device: str = "auto", batch_tokens: int | None 
     model = _read(source, str(compute_device(device)))
     dim = model.get_embedding_dimension()
     if dim is None:
-        raise OSError(f"encoder '{source}' does not say how long its embeddings are: use a sentence-transformers model")
+        raise UnreadableFileError(
+            f"encoder '{source}' does not say how long its embeddings are: use a sentence-transformers model"
+        )
     return Encoder(name=source, dim=dim, model=model.eval(), batch_tokens=batch_tokens or BATCH_TOKENS)
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from fedtext.system.errors import FedtextError, InvalidValueError
+from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.refusal import RunRefusedError
 
 if TYPE_CHECKING:
@@ -55,17 +55,15 @@ class Endpoint:
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidValueError(
-                f"endpoint '{self.model}': its base_url is no web address: write http://HOST:PORT/v1"
-            )
+            raise InputError(f"endpoint '{self.model}': its base_url is no web address: write http://HOST:PORT/v1")
         if parts.username or parts.password or parts.query:
-            raise InvalidValueError(
+            raise InputError(
                 f"the address of endpoint '{self.model}' at {parts.hostname} holds more than a place, perhaps a key: "
                 f"write http://HOST:PORT/v1 and put the key into the environment variable {self.api_key_env}"
             )
         for name in ("timeout", "concurrency", "attempts"):
             if not getattr(self, name) > 0:
-                raise InvalidValueError(f"{self}: {name} is {getattr(self, name)}: it must be above 0")
+                raise InputError(f"{self}: {name} is {getattr(self, name)}: it must be above 0")
 
     def __str__(self) -> str:
         return f"endpoint '{self.model}' at {self.base_url}"
@@ -80,7 +78,7 @@ class Endpoint:
         found = SOURCE.fullmatch(source)
         if found is None:
             shown = source.partition("@")[0]  # an address may hold what nobody should read
-            raise InvalidValueError(f"generator '{shown}': an endpoint is written {ENDPOINT}MODEL@http://HOST:PORT/v1")
+            raise InputError(f"generator '{shown}': an endpoint is written {ENDPOINT}MODEL@http://HOST:PORT/v1")
         return cls(base_url=found["base_url"].rstrip("/"), model=found["model"])
 
     @property

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from fedtext.models.source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
+from fedtext.system.errors import InputError, MissingFileError
 from fedtext.system.hardware import bfloat16_pays, compute_device
 from fedtext.system.precision import round_to_bfloat16
 from fedtext.system.progress import without_library_bars
@@ -34,7 +35,7 @@ def bundled(name: str) -> str:
     directory = root / name
     if not (directory / "config.json").is_file():
         there = sorted(path.parent.name for path in root.glob("*/config.json")) or "none"
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"bundled language model '{name}' is not shipped here (found: {there}): "
             "reinstall the package, or rebuild the models with `kedro run --pipelines pretrain`"
         )
@@ -142,7 +143,7 @@ def _read_weights(source: str) -> PreTrainedModel:
         raise unreadable(source, "language model", SHIPPED, error) from error
     if loading["missing_keys"]:
         missing = sorted(loading["missing_keys"])
-        incomplete = ValueError(f"{len(missing)} tensors are missing, {missing[0]} first")
+        incomplete = InputError(f"{len(missing)} tensors are missing, {missing[0]} first")
         raise unreadable(source, "language model", SHIPPED, incomplete)
     return model.to(device)
 
@@ -151,7 +152,7 @@ def _with_adapter(model: PreTrainedModel, adapter: Path) -> PeftModel:
     from peft import PeftModel
 
     if not (adapter / ADAPTER_WEIGHTS).is_file():
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"adapter '{adapter}' has no {ADAPTER_WEIGHTS}: save it with save_pretrained (safetensors)"
         )
     with warnings.catch_warnings():

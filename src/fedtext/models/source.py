@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
@@ -54,7 +56,7 @@ def find_model(source: str, kind: str, shipped: str) -> Place:
     if path.is_dir():
         return Place(str(path), local=True)
     if source.startswith((".", "/", "~")):
-        raise FileNotFoundError(
+        raise MissingFileError(
             f"{kind} '{source}' is not a directory here: give an existing one, a Hugging Face id (owner/name), "
             f"or {shipped}"
         )
@@ -120,9 +122,9 @@ def check_model_files(source: str, kind: str, shipped: str) -> None:
     if not directory.is_dir():
         return
     if not any(directory.rglob("config.json")):
-        raise unreadable(source, kind, shipped, FileNotFoundError("it has no config.json"))
+        raise unreadable(source, kind, shipped, MissingFileError("it has no config.json"))
     if not any(directory.rglob("*.safetensors")):
-        raise unreadable(source, kind, shipped, FileNotFoundError("it has no weights in safetensors"))
+        raise unreadable(source, kind, shipped, MissingFileError("it has no weights in safetensors"))
 
 
 def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
@@ -133,20 +135,20 @@ def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
     """
     directory = Path(find_model(source, kind, shipped).name)
     if directory.is_dir() and not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
-        raise unreadable(source, kind, shipped, FileNotFoundError(f"it has none of {', '.join(TOKENIZER_SIGNS)}"))
+        raise unreadable(source, kind, shipped, MissingFileError(f"it has none of {', '.join(TOKENIZER_SIGNS)}"))
 
 
 def check_weights(model: PreTrainedModel, named: str, remedy: str) -> None:
     """`ValueError` where a weight is NaN or infinite: such a model runs to the end, and writes one token for ever."""
     broken = next((name for name, weight in model.named_parameters() if not bool(weight.isfinite().all())), None)
     if broken is not None:
-        raise ValueError(f"{named} has weights that are NaN or infinite, {broken} first: {remedy}")
+        raise InputError(f"{named} has weights that are NaN or infinite, {broken} first: {remedy}")
 
 
 def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSError:
     """One error for whatever a library raises while it reads a model."""
     reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return OSError(
+    return UnreadableFileError(
         f"{kind} '{source}' cannot be read: {reason.rstrip('.')}. Check the name and the network, or give {shipped} "
         "or a local directory with its configuration, tokenizer and model.safetensors (pickled weights are refused)"
     )
@@ -161,10 +163,10 @@ def _on_hub(name: str, revision: str) -> Place:
     try:
         commit = HfApi().model_info(name, revision=revision, timeout=PATIENCE).sha
     except (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError) as error:
-        raise OSError(str(error)) from error
+        raise UnreadableFileError(str(error)) from error
     except Exception as error:  # no network, offline mode, the hub is down: its client raises many types
         cached = try_to_load_from_cache(name, "config.json", revision=revision)
         if not isinstance(cached, str):
-            raise OSError(str(error)) from error
+            raise UnreadableFileError(str(error)) from error
         return Place(name, local=True, revision=revision, commit=Path(cached).parent.name)  # snapshots/<commit>/
     return Place(name, local=False, revision=revision, commit=commit)

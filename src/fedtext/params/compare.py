@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, words
 from fedtext.params.conditions import BESIDE, CONDITIONS
+from fedtext.system.errors import InputError
 
 
 class Entry(Parameters):
@@ -44,7 +45,7 @@ class Claim(Parameters):
     def _can_be_judged(self) -> Self:
         conditions = [side for side in (self.better, self.worse) if side in BESIDE]
         if len(conditions) == 2:
-            raise ValueError(f"the claim {self.says!r} is about two conditions: name an entry on one side")
+            raise InputError(f"the claim {self.says!r} is about two conditions: name an entry on one side")
         return self
 
 
@@ -62,7 +63,7 @@ class Claims(Parameters):
         for claim in self.judged.values():
             for side in (claim.better, claim.worse):
                 if side not in entries and side not in BESIDE:
-                    raise ValueError(f"the claim {claim.says!r} is about {side!r}, no entry of compare.entries")
+                    raise InputError(f"the claim {claim.says!r} is about {side!r}, no entry of compare.entries")
 
 
 class Compare(Parameters):
@@ -78,7 +79,7 @@ class Compare(Parameters):
     @classmethod
     def _each_once(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(set(value)) < len(value):
-            raise ValueError(f"{' '.join(map(str, value))}: name each once")
+            raise InputError(f"{' '.join(map(str, value))}: name each once")
         return value
 
     @field_validator("entries")
@@ -86,19 +87,19 @@ class Compare(Parameters):
     def _plain_names(cls, value: dict[str, Entry]) -> dict[str, Entry]:
         for name in value:
             if not name.isidentifier() or name in CONDITIONS:
-                raise ValueError(f"entry {name!r} names files and datasets: use letters, digits and underscores")
+                raise InputError(f"entry {name!r} names files and datasets: use letters, digits and underscores")
         return value
 
     def refuse_unknown(self, known: Collection[str]) -> None:
         """Raises ValueError for a name that is no entry and none of the algorithms `known`, or an entry of no such."""
         if unknown := [name for name in self.algorithms if name not in {*self.entries, *known}]:
-            raise ValueError(
+            raise InputError(
                 f"compare.algorithms names {', '.join(unknown)}: choose among the algorithms ({', '.join(known)}) and "
                 f"compare.entries ({', '.join(self.entries)}), or add an entry"
             )
         for name, entry in self.chosen.items():
             if entry.algorithm not in known:
-                raise ValueError(
+                raise InputError(
                     f"compare.entries.{name} is of algorithm {entry.algorithm!r}: choose among {', '.join(known)}"
                 )
 

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters
+from fedtext.system.errors import InputError
 
 
 class Corpus(Parameters):
@@ -45,7 +46,7 @@ class Corpus(Parameters):
     def _its_source_is_asked_for(self) -> Self:
         for name, source in (("path", "table"), ("snapshot", "snapshot"), ("config", "snapshot")):
             if getattr(self, name) is not None and self.source != source:
-                raise ValueError(
+                raise InputError(
                     f"corpus.{name} is given, but corpus.source is {self.source}: add corpus.source={source}"
                 )
         return self
@@ -60,7 +61,7 @@ class Chunking(Parameters):
     @model_validator(mode="after")
     def _chunks_are_long_enough(self) -> Self:
         if self.min_tokens > self.length:
-            raise ValueError(f"chunking.min_tokens is {self.min_tokens}, but chunking.length {self.length}: lower it")
+            raise InputError(f"chunking.min_tokens is {self.min_tokens}, but chunking.length {self.length}: lower it")
         return self
 
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from fedtext.params import Parameters
 from fedtext.params.federated import LocalTraining
+from fedtext.system.errors import InputError
 
 Noise = Literal["banded", "tree", "honaker_tree", "independent"]
 
@@ -40,10 +41,10 @@ class DpFtrl(Parameters):
     @model_validator(mode="after")
     def _options_fit_the_noise(self) -> Self:
         if self.bands is not None and (self.noise != "banded" or self.bands > min(self.separation, self.rounds)):
-            raise ValueError(
+            raise InputError(
                 f"dp_ftrl.bands is {self.bands} with noise {self.noise}, separation {self.separation} and "
                 f"{self.rounds} rounds: bands belong to noise banded, up to the separation and the rounds; or set null"
             )
         if self.restart is not None and self.noise not in ("tree", "honaker_tree"):
-            raise ValueError(f"dp_ftrl.restart is {self.restart} with noise {self.noise}: only trees restart; set null")
+            raise InputError(f"dp_ftrl.restart is {self.restart} with noise {self.noise}: only trees restart; set null")
         return self

@@ -9,6 +9,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.generation import Sampler
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import CausalTraining
+from fedtext.system.errors import InputError
 
 
 class UntunedControl(Parameters):
@@ -55,7 +56,7 @@ class Evaluation(Parameters):
     @classmethod
     def _one_comes_first(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if value[:1] != (1,):
-            raise ValueError(f"evaluation.top is '{' '.join(map(str, value))}': begin with 1, which reports lead with")
+            raise InputError(f"evaluation.top is '{' '.join(map(str, value))}': begin with 1, which reports lead with")
         return value
 
     def is_priced(self, corpus: Corpus) -> bool:

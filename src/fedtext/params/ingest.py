@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from fedtext.params import Parameters, words
+from fedtext.system.errors import InputError
 
 LiveSource = Literal["biorxiv", "medrxiv", "uk", "ca", "us", "pubmed", "openreview"]
 LIVE_SOURCES: tuple[LiveSource, ...] = get_args(LiveSource)
@@ -20,13 +21,13 @@ def _origin(url: str) -> str:
     parts = urlsplit(url)
     local = parts.hostname in {"127.0.0.1", "localhost"}
     if not (parts.scheme == "https" or (parts.scheme == "http" and local)) or not parts.hostname or parts.query:
-        raise ValueError(f"{url!r} is not a base URL: use https://host/path (plain http for this machine only)")
+        raise InputError(f"{url!r} is not a base URL: use https://host/path (plain http for this machine only)")
     return url.rstrip("/")
 
 
 def _session(name: str) -> str:
     if not re.fullmatch(r"\d+-\d", name):
-        raise ValueError(f"session {name!r} is not <parliament>-<session>, such as 44-1")
+        raise InputError(f"session {name!r} is not <parliament>-<session>, such as 44-1")
     return name
 
 
@@ -124,5 +125,5 @@ class Ingest(Parameters):
     @model_validator(mode="after")
     def _dates_in_order(self) -> Self:
         if self.to_date is not None and self.to_date < self.from_date:
-            raise ValueError(f"ingest.from_date {self.from_date} is after ingest.to_date {self.to_date}: swap them")
+            raise InputError(f"ingest.from_date {self.from_date} is after ingest.to_date {self.to_date}: swap them")
         return self

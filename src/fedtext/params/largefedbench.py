@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, words
 from fedtext.params.corpus import Chunking
+from fedtext.system.errors import InputError
 
 Source = Literal["ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr"]
 LicenseId = Literal[
@@ -33,15 +34,15 @@ class Splitting(Parameters):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.validation_share + self.test_share >= 1:
-            raise ValueError("validation_share and test_share leave nothing to train on: make their sum less than 1")
+            raise InputError("validation_share and test_share leave nothing to train on: make their sum less than 1")
         dates = f"largefedbench.split.validation_from {self.validation_from} and test_from {self.test_from}"
         if self.method == "hash" and (self.validation_from or self.test_from):
-            raise ValueError(f"{dates} say nothing in a split by hash: leave them null, or set method=temporal")
+            raise InputError(f"{dates} say nothing in a split by hash: leave them null, or set method=temporal")
         if self.method == "temporal":
             if self.validation_from is None or self.test_from is None:
-                raise ValueError(f"a temporal split needs two dates, but has {dates}: set both")
+                raise InputError(f"a temporal split needs two dates, but has {dates}: set both")
             if self.validation_from >= self.test_from:
-                raise ValueError(f"{dates} leave no day for validation: set an earlier validation_from")
+                raise InputError(f"{dates} leave no day for validation: set an earlier validation_from")
         return self
 
 
@@ -86,7 +87,7 @@ class LargeFedBench(Parameters):
     @classmethod
     def _plain_name(cls, value: str | None) -> str | None:
         if value is not None and (not value or "/" in value or value.startswith(".")):
-            raise ValueError(f"snapshot name {value!r} is not a plain directory name: use one such as 2025.1")
+            raise InputError(f"snapshot name {value!r} is not a plain directory name: use one such as 2025.1")
         return value
 
     def bytes_matter(self) -> dict[str, object]:

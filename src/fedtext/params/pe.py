@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, words
 from fedtext.params.generation import MaskFilling, Sampler
+from fedtext.system.errors import InputError
 
 
 class Pe(Parameters):
@@ -65,7 +66,7 @@ class Pe(Parameters):
     @model_validator(mode="after")
     def _every_class_survives(self) -> Self:
         if self.survivors < len(self.classes):
-            raise ValueError(
+            raise InputError(
                 f"pe.population is {self.population}, which leaves {self.survivors} survivors a round "
                 f"for {len(self.classes)} classes: raise it to at least "
                 f"{len(self.classes) * (self.variations + self.keeps_parents)}"
@@ -75,7 +76,7 @@ class Pe(Parameters):
     @model_validator(mode="after")
     def _lengths_can_change(self) -> Self:
         if self.length_spread is not None and self.variation == "mask_filling":
-            raise ValueError(
+            raise InputError(
                 f"pe.length_spread is {self.length_spread}, but mask filling keeps every text's "
                 "length: set it to null, or variation to few_shot"
             )

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from fedtext.params import Parameters, words
 from fedtext.params.generation import Sampler, prompts_for
 from fedtext.params.training import PreferenceTraining
+from fedtext.system.errors import InputError
 
 Scoring = Literal[
     "mean_cosine", "mean_cosine_centred", "nearest_histogram", "mean_embedding", "witness_linear", "witness_rff"
@@ -70,7 +71,7 @@ class Popri(Parameters):
     @model_validator(mode="after")
     def _release_serves_what_is_asked(self) -> Self:
         if not self.single_release and (self.prompt_pool == "matched" or self.oversample > 1):
-            raise ValueError(
+            raise InputError(
                 f"popri.scoring {self.scoring} releases scores of one round's candidates only: prompt_pool 'matched' "
                 "and oversample > 1 need mean_embedding, witness_linear or witness_rff"
             )
@@ -79,12 +80,12 @@ class Popri(Parameters):
     @model_validator(mode="after")
     def _scores_allow_it(self) -> Self:
         if self.patience is not None and not self.single_release:
-            raise ValueError(
+            raise InputError(
                 f"popri.patience is {self.patience}, but scores of {self.scoring} rank candidates within a round "
                 "and do not show whether rounds improve: set patience to null or choose another scoring"
             )
         if self.projection and self.scoring == "nearest_histogram":
-            raise ValueError(
+            raise InputError(
                 "popri.projection with scoring nearest_histogram: votes do not lie in the span of the candidates' "
                 "embeddings; set projection to false"
             )
@@ -94,7 +95,7 @@ class Popri(Parameters):
     def _every_class_has_a_prompt(self) -> Self:
         final = prompts_for(self.synthetic_texts, self.final_responses, self.oversample)
         if len(self.classes) > min(self.prompts, final):
-            raise ValueError(
+            raise InputError(
                 f"popri.labels has {len(self.labels)} classes, but a round has {self.prompts} prompts (popri.prompts) "
                 f"and the final set {final} (synthetic_texts x oversample / final_responses): some class would have "
                 "none; ask for more prompts or synthetic texts, or fewer final_responses"
@@ -104,7 +105,7 @@ class Popri(Parameters):
     @model_validator(mode="after")
     def _rank_exists(self) -> Self:
         if self.rejected_rank > self.responses:
-            raise ValueError(
+            raise InputError(
                 f"popri.rejected_rank is {self.rejected_rank} but popri.responses is {self.responses}: "
                 "ask for more responses or a smaller rank"
             )

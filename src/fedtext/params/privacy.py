@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from fedtext.params import Parameters
+from fedtext.system.errors import InputError
 
 Adjacency = Literal["zero_out", "add_remove", "replace_one"]
 Sampling = Literal["full", "poisson", "fixed_size"]
@@ -52,12 +53,12 @@ class Privacy(Parameters):
     @model_validator(mode="after")
     def _population_is_told_once(self) -> Self:
         if self.enrolment is not None and self.population is not None:
-            raise ValueError(
+            raise InputError(
                 f"privacy.population is {self.population} and privacy.enrolment {self.enrolment}: a list says how many "
                 "there are; give one of the two"
             )
         if self.enrolment is not None and self.unit == "record":
-            raise ValueError(
+            raise InputError(
                 "privacy.enrolment is a list of clients, and privacy.unit is record: give the number of records as "
                 "privacy.population"
             )
@@ -66,7 +67,7 @@ class Privacy(Parameters):
     @model_validator(mode="after")
     def _holders_are_of_declared_records(self) -> Self:
         if self.holders is not None and (self.unit, self.population is None) != ("record", False):
-            raise ValueError(
+            raise InputError(
                 f"privacy.holders is {self.holders}, privacy.unit {self.unit} and privacy.population "
                 f"{self.population}: clients hold a declared number of records, so declare unit record and a "
                 "population, or leave holders out"
@@ -76,12 +77,12 @@ class Privacy(Parameters):
     @model_validator(mode="after")
     def _sampling_has_a_size(self) -> Self:
         if self.sampling != "full" and self.clients_per_round is None:
-            raise ValueError(
+            raise InputError(
                 f"privacy.clients_per_round is not set, and privacy.sampling is {self.sampling}: say how many units a "
                 "round asks on average, or set sampling to full"
             )
         if self.sampling == "full" and self.clients_per_round is not None:
-            raise ValueError(
+            raise InputError(
                 f"privacy.clients_per_round is {self.clients_per_round}, but privacy.sampling is full: everybody is "
                 "asked; set sampling to poisson or fixed_size, or leave clients_per_round out"
             )

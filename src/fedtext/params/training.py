@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from fedtext.params import Parameters
+from fedtext.system.errors import InputError
 
 
 class LlamaShape(Parameters):
@@ -58,7 +59,7 @@ class PreferenceTraining(Parameters):
     @model_validator(mode="after")
     def _smoothing_is_cdpo(self) -> Self:
         if (self.loss == "cdpo") != (self.label_smoothing > 0):
-            raise ValueError(
+            raise InputError(
                 f"preference.loss is {self.loss} and label_smoothing is {self.label_smoothing}: "
                 "cdpo needs a label_smoothing above 0, dpo and ipo need 0"
             )

@@ -10,6 +10,7 @@ from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 from fedtext.privacy.published_accountants import prv_epsilon, rdp_epsilon
 from fedtext.privacy.worst_pairs import refuse_unpriceable
+from fedtext.system.errors import InputError
 
 Accountant = Literal["pld", "rdp", "prv"]
 
@@ -43,13 +44,13 @@ def epsilon(
     """
     check_declaration(delta=delta, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate)
     if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
-        raise ValueError(f"noise_multiplier is {noise_multiplier}: it must be positive and finite")
+        raise InputError(f"noise_multiplier is {noise_multiplier}: it must be positive and finite")
     _refuse_other(accountant, "accountant", Accountant)
     release = SampledGaussian(sampling, rate, 1 / noise_multiplier, rounds, non_negative)
     if accountant == "pld":
         return composed_epsilon([release], delta=delta, adjacency=adjacency)
     if release.amplified and (sampling != "poisson" or adjacency == "replace_one"):
-        raise ValueError(
+        raise InputError(
             f"accountant is '{accountant}', which prices sampling by poisson under zero_out or add_remove only, not "
             f"'{sampling}' under '{adjacency}': use accountant='pld'"
         )
@@ -60,18 +61,18 @@ def epsilon(
 def check_declaration(*, delta: float, rounds: int, adjacency: Adjacency, sampling: Sampling, rate: float) -> None:
     """Raise ValueError, naming value and demand, unless these describe releases that can be priced."""
     if not 0 < delta < 1:
-        raise ValueError(f"delta is {delta}: it must lie strictly between 0 and 1")
+        raise InputError(f"delta is {delta}: it must lie strictly between 0 and 1")
     if isinstance(rounds, bool) or rounds != int(rounds) or rounds < 1:
-        raise ValueError(f"rounds is {rounds}: it must be a whole number of at least 1")
+        raise InputError(f"rounds is {rounds}: it must be a whole number of at least 1")
     _refuse_other(adjacency, "adjacency", Adjacency)
     _refuse_other(sampling, "sampling", Sampling)
     if not 0 < rate <= 1:
-        raise ValueError(f"rate is {rate}: it must lie in (0, 1]")
+        raise InputError(f"rate is {rate}: it must lie in (0, 1]")
     if sampling == "full" and rate != 1:
-        raise ValueError(f"rate is {rate} with sampling 'full': it must be 1; or sample by poisson or fixed_size")
+        raise InputError(f"rate is {rate} with sampling 'full': it must be 1; or sample by poisson or fixed_size")
     refuse_unpriceable(sampling, adjacency)
 
 
 def _refuse_other(value: str, name: str, known: object) -> None:
     if value not in get_args(known):
-        raise ValueError(f"{name} is {value!r}: it must be one of {', '.join(get_args(known))}")
+        raise InputError(f"{name} is {value!r}: it must be one of {', '.join(get_args(known))}")

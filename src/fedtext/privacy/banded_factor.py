@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float
 
+from fedtext.system.errors import InputError
+
 
 def square_root_factor(rounds: int) -> Float[np.ndarray, "round round"]:
     """C = sqrt of the prefix sums: Toeplitz with the coefficients of (1 - x)^(-1/2), binom(2j, j) / 4^j.
@@ -35,7 +37,7 @@ def banded_factor(workload: Float[np.ndarray, "round round"], bands: int) -> Flo
 
     rounds = len(workload)
     if not 1 <= bands <= rounds:
-        raise ValueError(f"bands is {bands}: give a number from 1 to the {rounds} rounds")
+        raise InputError(f"bands is {bands}: give a number from 1 to the {rounds} rounds")
     free = np.tri(rounds, k=-1, dtype=bool) & ~np.tri(rounds, k=-bands, dtype=bool)
     if not free.any():
         return np.eye(rounds)
@@ -56,7 +58,7 @@ def banded_factor(workload: Float[np.ndarray, "round round"], bands: int) -> Flo
         options={"maxiter": 2000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-9},
     )
     if not found.success:
-        raise ValueError(f"no banded factor for {rounds} rounds and {bands} bands: {found.message}")
+        raise InputError(f"no banded factor for {rounds} rounds and {bands} bands: {found.message}")
     raw, norms = _assembled(found.x, free)
     return np.asarray(raw / norms)
 

@@ -11,6 +11,7 @@ from fedtext.privacy.accountant import check_declaration
 from fedtext.privacy.accountant import epsilon as epsilon_of
 from fedtext.privacy.gaussian import gaussian_shift
 from fedtext.privacy.privacy_loss import SampledGaussian
+from fedtext.system.errors import InputError
 
 
 def noise_multiplier(
@@ -32,7 +33,7 @@ def noise_multiplier(
         ValueError: `epsilon` is not positive and finite, or what `fedtext.privacy.accountant.epsilon` refuses.
     """
     if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise ValueError(f"epsilon is {epsilon}: it must be positive and finite")
+        raise InputError(f"epsilon is {epsilon}: it must be positive and finite")
     check_declaration(delta=delta, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate)
     return _noise_multiplier(epsilon, delta, rounds, adjacency, sampling, rate, non_negative)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
+from fedtext.system.errors import InputError
+
 # Squares are summed 2^22 at a time, so that norms in double precision err by less than 2^-30 whatever the width: with
 # this shrinkage the bound is a true one.
 _PART = 2**22
@@ -18,10 +20,10 @@ def clip_factors(norms: Float[np.ndarray, "*row"], clip_norm: float) -> Float[np
         ValueError: `clip_norm` is not positive and finite, or a norm is NaN or infinite.
     """
     if not (clip_norm > 0 and np.isfinite(clip_norm)):
-        raise ValueError(f"clip_norm {clip_norm}: it must be positive and finite")
+        raise InputError(f"clip_norm {clip_norm}: it must be positive and finite")
     wide = np.asarray(norms, dtype=np.float64)
     if not np.isfinite(wide).all():
-        raise ValueError(
+        raise InputError(
             "a contribution holds NaN, an infinity or values too large to square: clean it before it is summed"
         )
     limit = clip_norm * _SLACK

@@ -28,6 +28,8 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
+from fedtext.system.errors import InputError
+
 WEIGHT_STEP = 2.0**-10  # of the banded factor: costs under 0.1% of the error, as much as the rounding of contributions
 
 
@@ -43,13 +45,13 @@ class Factorisation:
     def __post_init__(self) -> None:
         rows, rounds = self.weights.shape
         if self.workload.shape != (rounds, rounds) or np.triu(self.workload, 1).any():
-            raise ValueError(f"workload of shape {self.workload.shape}: give a lower triangular {rounds} x {rounds}")
+            raise InputError(f"workload of shape {self.workload.shape}: give a lower triangular {rounds} x {rounds}")
         if self.weights.dtype != np.int64 or (self.weights < 0).any() or not self.weights.any(axis=1).all():
-            raise ValueError(f"weights of {rows} rows: they must be int64, at least 0, and not all 0 in a row")
+            raise InputError(f"weights of {rows} rows: they must be int64, at least 0, and not all 0 in a row")
         if self.separation < 1:
-            raise ValueError(f"separation is {self.separation}: a unit's rounds are at least 1 apart")
+            raise InputError(f"separation is {self.separation}: a unit's rounds are at least 1 apart")
         if (np.diff(self.due) < 0).any():
-            raise ValueError("rows must stand in the order of their last rounds, in which they are released")
+            raise InputError("rows must stand in the order of their last rounds, in which they are released")
 
     @property
     def rounds(self) -> int:
@@ -91,7 +93,7 @@ class Factorisation:
             rows, wanted = encoder[:known, : t + 1].T, self.workload[t, : t + 1]
             found[t, :known] = np.linalg.lstsq(rows, wanted, rcond=None)[0]
             if not np.allclose(rows @ found[t, :known], wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max()):
-                raise ValueError(f"round {t + 1}: the rows released so far do not determine the workload's sum")
+                raise InputError(f"round {t + 1}: the rows released so far do not determine the workload's sum")
         return found
 
     @cached_property

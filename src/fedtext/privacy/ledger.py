@@ -27,13 +27,14 @@ from fedtext.params.privacy import Adjacency, Privacy, Sampling
 from fedtext.privacy.parties import Party, bills, different_bills, most_units, partition, refuse_misdealt
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 from fedtext.privacy.reads import EvaluationOnly, Unaccounted
+from fedtext.system.errors import InputError
 
 Part = Literal["train", "test"]
 _PRICED = ("sampling", "rate", "unit", "steps", "rounds", "non_negative", "parties")
 _ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
-class BudgetExceeded(ValueError):  # noqa: N818 - it is the outcome of a check, and reads as one where it is raised
+class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, and reads as one where it is raised
     """A release would overdraw the declared budget. `budget`, `spent`, `asked` (alone) and `total` are epsilons.
 
     `party` is the name of the party whose budget it is; None where the ledger knows no parties.
@@ -83,7 +84,7 @@ class Release(Parameters):
     @model_validator(mode="after")
     def _full_means_all(self) -> Release:
         if self.sampling == "full" and self.rate != 1:
-            raise ValueError(f"{self.name}: rate is {self.rate} with sampling 'full': it must be 1")
+            raise InputError(f"{self.name}: rate is {self.rate} with sampling 'full': it must be 1")
         return self
 
     @property
@@ -225,17 +226,17 @@ class Ledger(Parameters):
 
     def _refuse_misfit(self, release: Release) -> None:
         if release.unit != self.declaration.unit:
-            raise ValueError(
+            raise InputError(
                 f"'{release.name}' protects a {release.unit}, the declared unit is a {self.declaration.unit}: "
                 "bound and noise the contribution of the declared unit"
             )
         if strangers := set(release.parties or ()) - {party.name for party in self.parties}:
-            raise ValueError(
+            raise InputError(
                 f"'{release.name}' names the party '{min(strangers)}', which the ledger does not know: open it with "
                 "every party (open_ledger), or let all take part"
             )
         if any(release.repeats(entry) for entry in self.releases):
-            raise ValueError(
+            raise InputError(
                 f"'{release.name}' of round {release.round} is in the ledger already: a repeated node must start "
                 "from the ledger it was given first, and another release needs another name"
             )
@@ -243,7 +244,7 @@ class Ledger(Parameters):
     def _refuse_unplanned(self, release: Release, planned: tuple[Release, ...]) -> None:
         named = [plan for plan in planned if (plan.name, plan.round) == (release.name, release.round)]
         if not any(plan.as_noisy_as(release) for plan in named):
-            raise ValueError(
+            raise InputError(
                 f"'{release.name}' of round {release.round} at noise multiplier {release.noise_multiplier:.6g} is not "
                 "what the ledger was opened for: plan it (open_ledger), or release what was planned"
             )
@@ -272,7 +273,7 @@ def open_ledger(
             parties that do not hold all units, or a plan that cannot be priced under the declared adjacency.
     """
     if population < 1:
-        raise ValueError(f"population is {population}: there is nobody to protect; check the private data")
+        raise InputError(f"population is {population}: there is nobody to protect; check the private data")
     for party in parties or (None,):
         _refuse_large_delta(declaration, population, party)
     ledger = Ledger(declaration=declaration.of_a_run(), population=population, part=part, parties=tuple(parties))
@@ -289,7 +290,7 @@ def open_ledger(
 def _refuse_large_delta(declaration: Privacy, population: int, party: Party | None) -> None:
     held, whose = (party.population, f" of {party}") if party else (population, "")
     if declaration.delta >= 1 / held:
-        raise ValueError(
+        raise InputError(
             f"delta is {declaration.delta} for {held} {declaration.unit}s{whose}: it must be below 1 / {held} = "
             f"{1 / held:.3g}, better far below"
         )

@@ -26,6 +26,8 @@ import numpy as np
 from jaxtyping import Bool, Int64, UInt64
 from pydantic import BaseModel, ConfigDict, Field
 
+from fedtext.system.errors import InputError
+
 MAX_STDDEV = 2.0**40
 MIN_STDDEV = 2.0**-10
 TAIL_MASS = 2.0**-183
@@ -49,7 +51,7 @@ class NoiseKey(BaseModel):
     def refuse_undeclared(self, noise_seed: int | None) -> None:
         """Raise ValueError if reports would call a public key secret, or a secret one public."""
         if (self.source == "seed") != (noise_seed is not None):
-            raise ValueError(
+            raise InputError(
                 f"the noise key comes from the {self.source}, but privacy.noise_seed is {noise_seed}: remove the data "
                 "root's private_noise_key, or declare what it was made with"
             )
@@ -100,7 +102,7 @@ def discrete_gaussian(
     """
     refuse_inexact(stddev_on_grid)
     if size < 0:
-        raise ValueError(f"noise for {size} coordinates: the size must be at least 0")
+        raise InputError(f"noise for {size} coordinates: the size must be at least 0")
     stretch = min((1 << _position_bits(stddev_on_grid)) / stddev_on_grid, 2.0)
     # Size and deviation name the stream too: the same bits at two scales would give the noise away.
     named = ("discrete gaussian", float(stddev_on_grid).hex(), str(size), *stream)
@@ -117,7 +119,7 @@ def discrete_gaussian(
 def refuse_inexact(stddev_on_grid: float) -> None:
     """Raise ValueError if noise of this deviation cannot be drawn exactly."""
     if not MIN_STDDEV <= stddev_on_grid <= MAX_STDDEV:
-        raise ValueError(
+        raise InputError(
             f"noise of {stddev_on_grid} grid points: the sampler is exact from 2^-10 to 2^40; take a larger epsilon, "
             "fewer rounds or a smaller model"
         )

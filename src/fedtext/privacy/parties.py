@@ -15,6 +15,7 @@ from pydantic import Field
 
 from fedtext.params import Parameters
 from fedtext.params.privacy import Privacy
+from fedtext.system.errors import InputError
 
 Payers = tuple[str, ...] | None  # names of the parties that took part; None: all of them
 
@@ -75,15 +76,15 @@ def refuse_misdealt(parties: Sequence[Party], population: int, epsilon: float) -
     if not parties:
         return
     if len({party.name for party in parties}) < len(parties):
-        raise ValueError("two parties have one name: every party needs its own")
+        raise InputError("two parties have one name: every party needs its own")
     if (held := sum(party.population for party in parties)) != population:
-        raise ValueError(
+        raise InputError(
             f"population is {population}, and the parties hold {held} units: a unit belongs to one party, so both must "
             "be the same"
         )
     for party in parties:
         if party.epsilon > epsilon:
-            raise ValueError(
+            raise InputError(
                 f"{party} has a budget of epsilon {party.epsilon:.6g}, and the run declares {epsilon:.6g}: declare the "
                 "largest of the parties' budgets"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fedtext.params.privacy import Privacy, Sampling
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import Ledger
+from fedtext.system.errors import InputError
 
 
 def sampling_rate(privacy: Privacy, population: int) -> float:
@@ -16,7 +17,7 @@ def sampling_rate(privacy: Privacy, population: int) -> float:
     if privacy.clients_per_round is None:
         return 1.0
     if privacy.clients_per_round > population:
-        raise ValueError(
+        raise InputError(
             f"privacy.clients_per_round is {privacy.clients_per_round}, but there are {population} {privacy.unit}s to "
             "ask: lower it, or set privacy.sampling to full and leave it out"
         )
@@ -69,12 +70,12 @@ def refuse_other_holder(privacy: Privacy, *, parameter: str, value: str, central
     """
     declared = f"privacy.unit is {privacy.unit} and privacy.aggregation {privacy.aggregation}"
     if value == central and (privacy.unit, privacy.aggregation) != ("record", "trusted"):
-        raise ValueError(
+        raise InputError(
             f"{parameter} is {central}, but {declared}: declare unit record and aggregation trusted, "
             f"or set {parameter} to {federated}"
         )
     if value == federated and privacy.aggregation == "trusted":
-        raise ValueError(
+        raise InputError(
             f"{parameter} is {federated}, but {declared}: no curator holds the clients' text; declare aggregation "
             f"secure or local, or set {parameter} to {central} (with unit record)"
         )

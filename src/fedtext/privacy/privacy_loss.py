@@ -19,6 +19,7 @@ import numpy as np
 from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.gaussian import gaussian_epsilon
 from fedtext.privacy.worst_pairs import HalfProfile, gaussian_pair, refuse_unpriceable, worst_pair
+from fedtext.system.errors import InputError
 
 SMALLEST_DELTA = 1e-11  # below it the rounding of the Fourier transform is no longer negligible
 _TRUNCATED = 1e-15  # mass that a composition may count as an infinite loss
@@ -77,7 +78,7 @@ def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacenc
     if not sampled:
         return gaussian_epsilon(unsampled, delta) if unsampled else 0.0
     if delta < SMALLEST_DELTA:
-        raise ValueError(f"delta is {delta}: with sampling epsilon is computed for delta >= {SMALLEST_DELTA}")
+        raise InputError(f"delta is {delta}: with sampling epsilon is computed for delta >= {SMALLEST_DELTA}")
     parts = [
         (worst_pair(kind.sampling, adjacency, kind.rate, kind.shift, non_negative=kind.non_negative), kind.rounds)
         for kind in sampled

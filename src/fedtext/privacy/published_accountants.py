@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fedtext.privacy.privacy_loss import SampledGaussian
+from fedtext.system.errors import InputError
 
 ORDERS = np.array([1 + x / 10 for x in range(1, 100)] + list(range(12, 64)))  # Opacus' default alphas
 PRV_EPSILON_ERROR = 0.01  # Opacus' default
@@ -46,7 +47,7 @@ def prv_epsilon(release: SampledGaussian, delta: float) -> float:
     mass = np.diff(_loss_cdf(_rate(release), release.shift, np.append(losses, half * mesh) - mesh / 2))
     drift = _mean_loss(_rate(release), release.shift, half * mesh) - float(losses @ mass)
     if abs(drift) >= mesh / 2:
-        raise ValueError(f"accountant 'prv' fails at shift {release.shift}: use accountant='pld'")
+        raise InputError(f"accountant 'prv' fails at shift {release.shift}: use accountant='pld'")
     # Centred at index `half`, the rounds-fold convolution modulo the grid keeps its centre.
     spectrum = np.fft.rfft(np.fft.ifftshift(mass)) ** rounds
     composed = np.fft.fftshift(np.fft.irfft(spectrum, len(mass)))
@@ -55,7 +56,7 @@ def prv_epsilon(release: SampledGaussian, delta: float) -> float:
     weighted = np.cumsum((composed * np.exp(-losses))[::-1])[::-1]
     cell = int(np.searchsorted(np.exp(losses) * weighted - above, slack - delta))
     if not 0 < cell < len(losses) or above[cell] <= delta - slack:
-        raise ValueError(f"accountant 'prv' fails at delta {delta} and shift {release.shift}: use accountant='pld'")
+        raise InputError(f"accountant 'prv' fails at delta {delta} and shift {release.shift}: use accountant='pld'")
     return max(0.0, math.log((above[cell] - delta + slack) / weighted[cell]) + PRV_EPSILON_ERROR)
 
 

@@ -13,6 +13,8 @@ import math
 import numpy as np
 from jaxtyping import Float, Int64
 
+from fedtext.system.errors import InputError
+
 INFLATION = 2.0**-10
 _COIN_BITS = 32
 
@@ -24,10 +26,10 @@ def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float
         ValueError: `clip_norm` or `inflation` is not positive and finite, or `dim` is below 1.
     """
     if dim < 1:
-        raise ValueError(f"dim {dim}: a contribution needs at least one coordinate")
+        raise InputError(f"dim {dim}: a contribution needs at least one coordinate")
     largest = inflation * clip_norm / math.sqrt(dim)
     if not (largest > 0 and math.isfinite(largest)):
-        raise ValueError(f"clip_norm {clip_norm}, inflation {inflation}: both must be positive and finite")
+        raise InputError(f"clip_norm {clip_norm}, inflation {inflation}: both must be positive and finite")
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 

@@ -32,6 +32,7 @@ from jaxtyping import Float
 
 from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.gaussian import gaussian_delta
+from fedtext.system.errors import InputError
 
 Profile = Callable[[Float[np.ndarray, " epsilon"]], Float[np.ndarray, " epsilon"]]
 _REACH = 10.0  # standard deviations; the mass beyond, 1e-23, counts as an infinite loss
@@ -73,7 +74,7 @@ def gaussian_pair(shift: float) -> tuple[HalfProfile, HalfProfile]:
 def refuse_unpriceable(sampling: Sampling, adjacency: Adjacency) -> None:
     """Raise ValueError for fixed-size sampling under add_remove."""
     if sampling == "fixed_size" and adjacency == "add_remove":
-        raise ValueError(
+        raise InputError(
             "sampling is 'fixed_size' and adjacency 'add_remove': a draw of fixed size needs a public number of units, "
             "which add_remove keeps private; declare zero_out or replace_one, or sample by poisson"
         )

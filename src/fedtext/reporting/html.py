@@ -17,6 +17,7 @@ from fedtext.reporting.tables import (
     texts_table,
 )
 from fedtext.reporting.wording import count
+from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -47,7 +48,7 @@ def render_report(card: Mapping[str, Any], figures: Mapping[str, Figure], sample
     """
     unknown = sorted(figures.keys() - FIGURES.keys())
     if unknown:
-        raise ValueError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
+        raise InputError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
     heading = f"{CONDITIONS[card['accuracy']['judged']].made} by {card['algorithm']} from {card['corpus']}"
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     return page(heading, [*card["headline"], *card["notes"]], _sections(card, drawn, samples), drawn=bool(drawn))

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from fedtext.resuming.fingerprint import text_digest
+from fedtext.system.errors import InputError
 
 SIMPLE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -48,7 +49,7 @@ class SourceTree:
     def __init__(self, package: str) -> None:
         spec = find_spec(package)
         if spec is None or not spec.submodule_search_locations:
-            raise ValueError(f"'{package}' is not an importable package")
+            raise InputError(f"'{package}' is not an importable package")
         self.package = package
         root = Path(next(iter(spec.submodule_search_locations)))
         self._files = {_module_name(package, path.relative_to(root)): path for path in sorted(root.rglob("*.py"))}

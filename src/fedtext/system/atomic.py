@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from fedtext.system.errors import UnreadableFileError
+
 PARTIAL = ".partial-"
 REPLACED = ".replaced-"
 
@@ -87,7 +89,7 @@ def _name_full_disk(error: BaseException | None, target: Path) -> None:
     """Raises an error naming the target and the remedy if a full disk or quota is what lies behind `error`."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-            raise OSError(
+            raise UnreadableFileError(
                 error.errno,
                 f"no space left to write {target}; nothing half-written was kept. Free some space or choose another "
                 "place with --params data_root=DIR, then run the same command again",

@@ -11,7 +11,7 @@ class FedtextError(Exception):
     """Base of all of them."""
 
 
-class InvalidValueError(FedtextError, ValueError):
+class InputError(FedtextError, ValueError):
     """A parameter, an argument or what a file holds cannot be used as it is."""
 
 

@@ -7,7 +7,6 @@ not ours to shorten. A disk that fills up is the exception: it shows in whatever
 from __future__ import annotations
 
 import errno
-import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from pydantic import BaseModel, ValidationError
 
 from fedtext.system.errors import FedtextError
 
-PACKAGE = Path(__file__).parents[1]
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 
 
@@ -36,7 +34,7 @@ def explanation(error: BaseException, data_root: Path) -> str | None:
             f"the disk of data_root {data_root} is full; what was finished before is kept, whole. Free some space and "
             "run the same command again, or choose --params data_root=DIR"
         )
-    return next((str(link) for link in chain if isinstance(link, FedtextError) or _is_raised_here(link)), None)
+    return next((str(link) for link in chain if isinstance(link, FedtextError)), None)
 
 
 def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -> list[str]:
@@ -87,14 +85,3 @@ def _disk_is_full(error: BaseException) -> bool:
     said = str(error)
     number = getattr(error, "errno", None)
     return number in {errno.ENOSPC, errno.EDQUOT} or "No space left on device" in said or "disk is full" in said
-
-
-def _is_raised_here(error: BaseException) -> bool:
-    """Whether the error began at a `raise` of this package."""
-    if (trace := error.__traceback__) is None:
-        return False
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    file = Path(trace.tb_frame.f_code.co_filename)
-    line = linecache.getline(str(file), trace.tb_lineno)
-    return file.is_relative_to(PACKAGE) and line.lstrip().startswith("raise ")

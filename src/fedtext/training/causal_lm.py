@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from fedtext.models.language_model import context_length
 from fedtext.params.training import CausalTraining
 from fedtext.seeding import stream
+from fedtext.system.errors import InputError
 from fedtext.system.hardware import bfloat16_where_it_pays, compute_device
 from fedtext.system.progress import progress
 
@@ -55,9 +56,9 @@ def train_causal_lm(
     from torch.optim.lr_scheduler import LambdaLR
 
     if len(rows) == 0:
-        raise ValueError(f"{label}: no training rows; give it more text or shorter rows")
+        raise InputError(f"{label}: no training rows; give it more text or shorter rows")
     if compiled and pad_token_id is not None:
-        raise ValueError(f"{label}: padded rows are not compiled for: leave out compiled, or pad_token_id")
+        raise InputError(f"{label}: padded rows are not compiled for: leave out compiled, or pad_token_id")
     refuse_long(rows, model, label)
     device = compute_device()
     model.to(device).float().train()
@@ -100,7 +101,7 @@ def refuse_long(rows: Sequence[Sequence[int]] | np.ndarray, model: PreTrainedMod
     """`ValueError` when a row has more tokens than `model` reads at once."""
     longest, limit = max(map(len, rows), default=0), context_length(model)
     if limit is not None and longest > limit:
-        raise ValueError(
+        raise InputError(
             f"{label}: a text has {longest} tokens with its start token, the model reads {limit} at once: lower "
             "chunking.length or choose a model with a longer context"
         )
@@ -160,5 +161,5 @@ def logits_of_real(
 
 def _finite(loss: float, step: int, label: str) -> float:
     if not math.isfinite(loss):
-        raise ValueError(f"{label}: loss {loss} at step {step}; lower the learning rate")
+        raise InputError(f"{label}: loss {loss} at step {step}; lower the learning rate")
     return loss

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedtext.params.training import Lora
+from fedtext.system.errors import InputError, MissingFileError
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -65,7 +66,7 @@ def target_modules(model: PreTrainedModel, targets: str) -> list[str]:
     found = sorted({f"{block}.{leaf}" for block, leaf in projections if _is_target(block, leaf, targets)})
     if not found:
         names = sorted({leaf for _, leaf in projections}) or ["none"]
-        raise ValueError(
+        raise InputError(
             f"lora.targets {targets}: {type(model).__name__} has no such matrices (its linear modules: "
             f"{', '.join(names)}); try lora.targets all_linear, or another model"
         )
@@ -120,12 +121,12 @@ def load_weights(model: Any, adapter: Path) -> None:
     from safetensors.torch import load_file
 
     if not (adapter / WEIGHTS).is_file():
-        raise FileNotFoundError(f"no adapter at {adapter} ({WEIGHTS} is missing): rerun the round that trains it")
+        raise MissingFileError(f"no adapter at {adapter} ({WEIGHTS} is missing): rerun the round that trains it")
     asked, saved = model.peft_config["default"], PeftConfig.from_pretrained(str(adapter))
     for what in ("r", "lora_alpha", "target_modules"):
         was, now = getattr(saved, what), getattr(asked, what)
         if was != now:
-            raise ValueError(
+            raise InputError(
                 f"the adapter at {adapter} has {what} {was}, this run asks for {now}: "
                 "set the lora parameters back, or start from the first round"
             )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from fedtext.models.language_model import context_length
+from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,17 +26,17 @@ def distinct_pairs(pairs: pd.DataFrame, label: str) -> pd.DataFrame:
     """The pairs whose texts differ; how many do not is logged. `ValueError` says what is wrong with `pairs`."""
     for column in ("prompt", "chosen", "rejected"):
         if column not in pairs:
-            raise ValueError(f"{label}: no column {column!r}; pairs need prompt, chosen and rejected")
+            raise InputError(f"{label}: no column {column!r}; pairs need prompt, chosen and rejected")
         bad = [i for i, text in enumerate(pairs[column]) if not isinstance(text, str) or not text.strip()]
         if bad:
-            raise ValueError(
+            raise InputError(
                 f"{label}: {column} is empty or not text in {len(bad)} of {len(pairs)} pairs (first: row {bad[0]}); "
                 "leave such responses out before pairs are chosen"
             )
     kept = pairs[pairs["chosen"].str.strip() != pairs["rejected"].str.strip()]
     if kept.empty:
         what = "there are no pairs" if pairs.empty else f"chosen equals rejected in all {len(pairs)} pairs"
-        raise ValueError(f"{label}: {what}; raise prompts or responses, or the sampling temperature")
+        raise InputError(f"{label}: {what}; raise prompts or responses, or the sampling temperature")
     if len(kept) < len(pairs):
         dropped = len(pairs) - len(kept)
         logging.getLogger(__name__).info("%s: chosen equals rejected in %d of %d pairs", label, dropped, len(pairs))
@@ -74,7 +75,7 @@ def refuse_long(rows: Sequence[TokenisedPair], model: PreTrainedModel, label: st
     longest = max(len(r["prompt_ids"]) + max(len(r["chosen_ids"]), len(r["rejected_ids"])) for r in rows)
     limit = context_length(model)
     if limit is not None and longest > limit:
-        raise ValueError(
+        raise InputError(
             f"{label}: the longest prompt with its response has {longest} tokens, the model takes {limit}: "
             "lower chunking.length or sampler.max_new_tokens, or choose a model with a longer context"
         )

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.training import PreferenceTraining
+from fedtext.system.errors import InputError
 from fedtext.system.hardware import bfloat16_pays, compute_device
 from fedtext.system.progress import progress
 from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, without_deprecations
@@ -182,4 +183,4 @@ def _bar(label: str) -> TrainerCallback:
 def _refuse_divergence(history: Sequence[dict[str, float]], label: str) -> None:
     for entry in history:
         if not math.isfinite(entry["loss"]):
-            raise ValueError(f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate")
+            raise InputError(f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate")

@@ -15,6 +15,7 @@ from jaxtyping import Int
 
 from fedtext.generation.prompts import LISTED, header, heading, sample_list
 from fedtext.params.training import LlamaShape, Recipe
+from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -103,7 +104,7 @@ def recipe_rows(
         drawn = list(few_shot_lists(samples, packages, max(2 * missing, 1000), rng))  # many are too short for a row
         full = rows_from_texts(drawn, tokenizer, length)
         if not len(full):
-            raise ValueError(f"no list of {LISTED} samples has {length} tokens: lower pretrain's row_length")
+            raise InputError(f"no list of {LISTED} samples has {length} tokens: lower pretrain's row_length")
         rows = np.concatenate([rows, full[:missing]])
     order = rng.permutation(len(texts))
     return np.concatenate([rows, rows_from_stream(_enough(texts, order, plain * length), tokenizer, length)[:plain]])

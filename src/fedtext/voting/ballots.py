@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 from fedtext.embedding.similarity import nearest
 from fedtext.embedding.tiled import tiled_product
 from fedtext.privacy.clipping import clip_factors, clip_rows
+from fedtext.system.errors import InputError
 from fedtext.voting.centring import Centre, centred, require_finite
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _comparable(client_means: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     require_finite("client_means", client_means)
     if client_means.shape[1] != candidates.shape[1]:
         dims = f"client_means have {client_means.shape[1]} dimensions, candidates {candidates.shape[1]}"
-        raise ValueError(f"{dims}: embed both with one encoder")
+        raise InputError(f"{dims}: embed both with one encoder")
     return candidates
 
 
@@ -179,7 +180,7 @@ def _nearest_candidate(
 ) -> Int[np.ndarray, " sample"]:
     """Index of each sample's nearest candidate; exact duplicates are merged first, so rounding cannot split a tie."""
     if not len(candidates):
-        raise ValueError("there are no candidates to vote for: generate at least one response")
+        raise InputError("there are no candidates to vote for: generate at least one response")
     require_finite("candidates", candidates)
     distinct = np.sort(np.unique(candidates, axis=0, return_index=True)[1])
     return np.asarray(distinct[nearest(embeddings, candidates[distinct])[0]])
@@ -192,11 +193,11 @@ def _samples_by_client(
     if client_index is None:
         return np.arange(n_samples), np.arange(n_samples + 1)
     if n_clients is None:
-        raise ValueError("n_clients is None: clients without samples count too, so state how many there are")
+        raise InputError("n_clients is None: clients without samples count too, so state how many there are")
     if len(client_index) != n_samples:
-        raise ValueError(f"client_index has {len(client_index)} entries for {n_samples} embeddings: pass one a sample")
+        raise InputError(f"client_index has {len(client_index)} entries for {n_samples} embeddings: pass one a sample")
     if n_samples and not 0 <= client_index.min() <= client_index.max() < n_clients:
-        raise ValueError(
+        raise InputError(
             f"client_index runs from {client_index.min()} to {client_index.max()}: keep it in 0..{n_clients - 1}"
         )
     bounds = np.concatenate([[0], np.cumsum(np.bincount(client_index, minlength=n_clients))])

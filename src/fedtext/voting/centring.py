@@ -13,6 +13,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, Float64
 
+from fedtext.system.errors import InputError
+
 Centre = Literal["none", "all", "prompt"]
 
 
@@ -36,16 +38,16 @@ def centred(
         prompts = rows.reshape(prompt_count(len(rows), responses_per_prompt), -1, rows.shape[1])
         prompts -= prompts.mean(axis=1, keepdims=True)
     else:
-        raise ValueError(f"centre is {centre!r}: choose 'none', 'all' or 'prompt'")
+        raise InputError(f"centre is {centre!r}: choose 'none', 'all' or 'prompt'")
     return rows
 
 
 def prompt_count(candidates: int, responses_per_prompt: int | None) -> int:
     """How many prompts `candidates` rows belong to; a ValueError when they do not divide evenly."""
     if responses_per_prompt is None or responses_per_prompt < 1:
-        raise ValueError(f"responses_per_prompt is {responses_per_prompt}: state how many candidates share a prompt")
+        raise InputError(f"responses_per_prompt is {responses_per_prompt}: state how many candidates share a prompt")
     if candidates % responses_per_prompt:
-        raise ValueError(
+        raise InputError(
             f"{candidates} candidates do not divide into prompts of {responses_per_prompt}: pass every response of "
             "every prompt, empty ones included"
         )
@@ -56,6 +58,6 @@ def require_finite(name: str, rows: np.ndarray) -> None:
     """Raise a ValueError that names the first row of `rows` with a NaN or an infinity."""
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim))))
     if len(bad):
-        raise ValueError(
+        raise InputError(
             f"{name} holds NaN or infinite values in {len(bad)} rows, first row {bad[0]}: check the encoder"
         )

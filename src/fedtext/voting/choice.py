@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from fedtext.system.errors import InputError
 from fedtext.voting.centring import prompt_count
 
 
@@ -30,11 +31,11 @@ def choose_pairs(
     """
     prompts = prompt_count(len(scores), responses)
     if not 2 <= rejected_rank <= responses:
-        raise ValueError(f"rejected_rank is {rejected_rank} of {responses} responses: choose 2 to {responses}")
+        raise InputError(f"rejected_rank is {rejected_rank} of {responses} responses: choose 2 to {responses}")
     usable = np.ones(len(scores), dtype=bool) if valid is None else valid
     broken = np.flatnonzero(usable & ~np.isfinite(scores))
     if len(broken):
-        raise ValueError(
+        raise InputError(
             f"{len(broken)} scores are NaN or infinite, first at candidate {broken[0]}: check the embeddings"
         )
     ranked = np.argsort(-np.where(usable, scores, -np.inf).reshape(prompts, responses), axis=1, kind="stable")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
+from fedtext.system.errors import InputError
 from fedtext.voting.centring import require_finite
 
 SHARD = 8192  # a shard's Gram matrix is at most 256 MiB
@@ -24,7 +25,7 @@ def herd(
     require_finite("features", features)
     require_finite("target", target[None])
     if count > len(features):
-        raise ValueError(f"asked for {count} texts out of {len(features)}: generate more or ask for fewer")
+        raise InputError(f"asked for {count} texts out of {len(features)}: generate more or ask for fewer")
     shards = -(-len(features) // SHARD)
     kept = []
     for s in range(shards):

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float
 
 from fedtext.embedding.tiled import tiled_product
 from fedtext.seeding import stream
+from fedtext.system.errors import InputError
 from fedtext.voting.centring import require_finite
 
 
@@ -39,9 +40,9 @@ def random_features(
         ValueError: an odd or non-positive `features`, a non-positive `bandwidth`, embeddings that are not finite.
     """
     if features < 2 or features % 2:
-        raise ValueError(f"features is {features}: choose an even number of at least 2, for cosine and sine pairs")
+        raise InputError(f"features is {features}: choose an even number of at least 2, for cosine and sine pairs")
     if not bandwidth > 0:
-        raise ValueError(f"bandwidth is {bandwidth}: choose a positive distance, e.g. 1.0")
+        raise InputError(f"bandwidth is {bandwidth}: choose a positive distance, e.g. 1.0")
     require_finite("embeddings", embeddings)
     dim = embeddings.shape[1]
     frequencies = stream(seed, "random features", dim, features).standard_normal((dim, features // 2)) / bandwidth
@@ -65,6 +66,6 @@ def witness_scores(
     require_finite("candidate_features", rows)
     counted = rows if valid is None else rows[valid]
     if not len(counted):
-        raise ValueError("there is no valid candidate to score: every response is empty")
+        raise InputError("there is no valid candidate to score: every response is empty")
     scores: np.ndarray = rows @ (private_mean - counted.mean(axis=0))
     return scores

@@ -19,6 +19,7 @@ from omegaconf import OmegaConf
 from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus
+from fedtext.system.errors import InputError
 from fedtext.system.refusal import RunRefusedError
 
 DEFAULT_DATA_ROOT = "data"
@@ -105,7 +106,7 @@ def active_group(name: str) -> dict[str, Any]:
     """
     group = active_parameters()[name]
     if not isinstance(group, dict):
-        raise ValueError(f"{name} is {group!r}, but names a group of parameters: give one of them, {name}.NAME=VALUE")
+        raise InputError(f"{name} is {group!r}, but names a group of parameters: give one of them, {name}.NAME=VALUE")
     return group
 
 
@@ -126,7 +127,7 @@ def active_rounds(algorithm: str) -> int:
     """
     rounds = active_group(algorithm)["rounds"]
     if not isinstance(rounds, int) or rounds < 1:
-        raise ValueError(f"{algorithm}.rounds is {rounds!r}: it must be a whole number of at least 1")
+        raise InputError(f"{algorithm}.rounds is {rounds!r}: it must be a whole number of at least 1")
     return rounds
 
 
@@ -155,7 +156,7 @@ def _loader_without_session() -> ProjectConfigLoader:
     package = Path(str(import_module(PACKAGE_NAME or "fedtext").__file__))
     project = find_kedro_project(package.parent) or find_kedro_project(Path.cwd())
     if project is None:
-        raise RuntimeError(f"{Path.cwd()} is not inside a Kedro project: change into the project's directory first")
+        raise RunRefusedError(f"{Path.cwd()} is not inside a Kedro project: change into the project's directory first")
     return ProjectConfigLoader(
         conf_source=str(Path(project) / settings.CONF_SOURCE),
         env=os.environ.get("KEDRO_ENV"),

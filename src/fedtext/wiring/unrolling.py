@@ -10,6 +10,7 @@ from kedro.pipeline import Node, Pipeline
 from kedro.pipeline import node as kedro_node
 
 from fedtext.privacy.tags import Tag
+from fedtext.system.errors import InputError
 
 
 def round_namespace(namespace: str, round_number: int) -> str:
@@ -95,13 +96,13 @@ def unroll(
     """
     template = one_round if isinstance(one_round, Pipeline) else one_round()
     if rounds < 1:
-        raise ValueError(f"{namespace}.rounds is {rounds}: at least one round is needed")
+        raise InputError(f"{namespace}.rounds is {rounds}: at least one round is needed")
     if set(carried) != set(first):
-        raise ValueError(f"{namespace}: carried {sorted(carried)} and first {sorted(first)} must name the same inputs")
+        raise InputError(f"{namespace}: carried {sorted(carried)} and first {sorted(first)} must name the same inputs")
     if strangers := set(carried) - template.inputs():
-        raise ValueError(f"{namespace}: {sorted(strangers)} are no inputs of the round: {sorted(template.inputs())}")
+        raise InputError(f"{namespace}: {sorted(strangers)} are no inputs of the round: {sorted(template.inputs())}")
     if missing := set(carried.values()) - template.all_outputs():
-        raise ValueError(f"{namespace}: no node of the round makes {sorted(missing)}, which it must hand on")
+        raise InputError(f"{namespace}: no node of the round makes {sorted(missing)}, which it must hand on")
     parameters = {name for name in template.inputs() if name.startswith("params:")}
     shared = {name: name for name in template.inputs() - parameters - set(carried) - {"parameters"}}
     copies = []

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from fedtext.params.pe import Pe
 from fedtext.seeding import stream
+from fedtext.system.errors import InputError
 
 
 def select_survivors(
@@ -32,14 +33,14 @@ def select_survivors(
         ValueError: a class has no candidate, or a vote is NaN or infinite.
     """
     if not np.isfinite(histogram).all():
-        raise ValueError(f"the histogram of round {round_number} holds NaN or infinite votes: check the embeddings")
+        raise InputError(f"the histogram of round {round_number} holds NaN or infinite votes: check the embeddings")
     rng = stream(evolution.seed, "survivors", round_number)
     classes = evolution.classes
     kept = []
     for c, label in enumerate(classes):
         own = _rows_of(candidates, label)
         if not len(own):
-            raise ValueError(
+            raise InputError(
                 f"no candidate {'of class ' + label if label else 'at all'} is written in round {round_number}: "
                 "raise pe.population, or look at what the generator writes"
             )

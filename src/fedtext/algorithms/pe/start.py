@@ -11,6 +11,7 @@ from fedtext.models.generator import Generator
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
 from fedtext.seeding import derived_seed, stream
+from fedtext.system.errors import InputError
 
 
 def public_texts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
@@ -23,7 +24,7 @@ def public_texts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
         ValueError: there is no public text.
     """
     if public.empty:
-        raise ValueError("no public text to begin with: add public samples, or set pe.form to aug_pe")
+        raise InputError("no public text to begin with: add public samples, or set pe.form to aug_pe")
     rng = stream(evolution.seed, "start")
     size = evolution.population
     rows = np.concatenate([rng.permutation(len(public)) for _ in range(-(-size // len(public)))])[:size]

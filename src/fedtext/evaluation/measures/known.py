@@ -11,6 +11,7 @@ from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
 from fedtext.evaluation.measures.measure import Measure, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
+from fedtext.system.errors import InputError
 
 MEASURES: tuple[Measure, ...] = (
     ACCURACY,
@@ -31,7 +32,7 @@ def measure(name: str) -> Measure:
     """
     found = _BY_NAME.get(name) or next_token_accuracy.named(name)
     if found is None:
-        raise ValueError(f"no measure is called {name!r}: choose among {', '.join(_BY_NAME)}, or top_k for a rank k")
+        raise InputError(f"no measure is called {name!r}: choose among {', '.join(_BY_NAME)}, or top_k for a rank k")
     return found
 
 
@@ -52,7 +53,7 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
     """
     found = of_kind(Measure, names)
     if always := [one.name for one in found if isinstance(one, PerText)]:
-        raise ValueError(f"{', '.join(always)}: taken in any case; name distances and properties of sets of texts")
+        raise InputError(f"{', '.join(always)}: taken in any case; name distances and properties of sets of texts")
     return found
 
 

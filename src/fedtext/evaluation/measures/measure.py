@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from fedtext.evaluation.ratios import Ratio, clustered_ratio
+from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from fedtext.evaluation.distribution import HeldOut
@@ -135,7 +136,7 @@ class PerText(Measure):
         """
         found = self.counts(scored)
         if found.denominator.sum() == 0:
-            raise ValueError(f"{self.title}: the held-out texts hold no {self.counted} to score")
+            raise InputError(f"{self.title}: the held-out texts hold no {self.counted} to score")
         return clustered_ratio(found.numerator, found.denominator, clusters)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fedtext.evaluation.measures.measure import SHARE, Direction, OfTexts
+from fedtext.system.errors import InputError
 
 
 def repeated_share(texts: Sequence[str]) -> float:
@@ -14,7 +15,7 @@ def repeated_share(texts: Sequence[str]) -> float:
         ValueError: there is no text.
     """
     if not texts:
-        raise ValueError("no texts: a share of repeated texts needs at least one")
+        raise InputError("no texts: a share of repeated texts needs at least one")
     distinct = {" ".join(text.casefold().split()) for text in texts}
     return 1 - len(distinct) / len(texts)
 

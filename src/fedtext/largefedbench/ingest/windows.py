@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 
+from fedtext.system.errors import InputError
+
 WEEK = datetime.timedelta(days=7)
 
 
@@ -44,5 +46,5 @@ def days(window: Window) -> tuple[datetime.date, datetime.date]:
         ValueError: it has none.
     """
     if window.first is None or window.last is None:
-        raise ValueError(f"window {window.name} has no days")
+        raise InputError(f"window {window.name} has no days")
     return window.first, window.last

@@ -13,6 +13,7 @@ from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_json, reading
 from fedtext.largefedbench.turns import SPEECH, Paragraph, Turn, joined
+from fedtext.system.errors import InputError
 
 ALLOWED_LICENSES = frozenset({"cc_by", "cc_by_nc", "cc_by_nd", "cc_by_nc_nd", "cc0"})
 # Many a preprint is about withdrawal: only the notices themselves open so.
@@ -30,7 +31,7 @@ def parse(page: RawPage) -> Iterator[Turn]:
     with reading(page.name):
         status = joined(str((value["messages"] or [{}])[0].get("status", "missing")))
         if status.lower() != "ok":
-            raise ValueError(f"the server answered {status!r} instead of a page")
+            raise InputError(f"the server answered {status!r} instead of a page")
         server = page.name.partition("/")[0]
         rows = value["collection"]
         if not isinstance(rows, list):

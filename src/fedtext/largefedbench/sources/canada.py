@@ -15,6 +15,7 @@ from typing import Any
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, reading
 from fedtext.largefedbench.sources.canada_speakers import Segment, bare_name, mark_motion, segments, turn_kind
 from fedtext.largefedbench.turns import Paragraph, Turn, joined
+from fedtext.system.errors import InputError
 
 LICENSE = "speakers_permission_ca"
 
@@ -50,7 +51,7 @@ def parse(page: RawPage) -> Iterator[Turn]:
     with reading(page.name):
         body = root.find("HansardBody")
         if body is None:
-            raise ValueError("no <HansardBody>")
+            raise InputError("no <HansardBody>")
         yield from _walk(body, _sitting(root))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, reading
 from fedtext.largefedbench.sources.uk_chairs import Chairs
 from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.system.errors import InputError
 
 LICENSE = "open_parliament_3"
 PAGE = re.compile(
@@ -45,7 +46,7 @@ def parse(page: RawPage) -> Iterator[Turn]:
     with reading(page.name):
         match = PAGE.search(page.name)
         if match is None:
-            raise ValueError("the file is not named <kind><date><letter>.xml")
+            raise InputError("the file is not named <kind><date><letter>.xml")
         date = datetime.date.fromisoformat(match["date"]).isoformat()
         superseded = page.superseded or root.get("latest") == "no"
         day = _Day(date, CHAMBERS.get(match["kind"], "Westminster Hall"), match["kind"])

@@ -25,6 +25,7 @@ from fedtext.largefedbench.raw_pages import (
 )
 from fedtext.largefedbench.sources import us_lines
 from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.system.errors import InputError
 
 LICENSE = "public_domain_us"
 PACKAGE = re.compile(r"CREC-(\d{4}-\d{2}-\d{2})")
@@ -81,7 +82,7 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
 def _package_date(page: RawPage) -> str:
     match = PACKAGE.search(Path(page.name).name)
     if match is None:
-        raise ValueError("the package is not named CREC-<date>")
+        raise InputError("the package is not named CREC-<date>")
     return datetime.date.fromisoformat(match.group(1)).isoformat()
 
 
@@ -95,7 +96,7 @@ def _files(page: RawPage) -> Iterator[tuple[str, bytes]]:
         for entry in sorted(archive.infolist(), key=lambda e: e.filename):
             if entry.filename.endswith(("/mods.xml", ".htm")):
                 if entry.file_size > MAX_BYTES:
-                    raise ValueError(f"{entry.filename} is larger than {MAX_BYTES} bytes")
+                    raise InputError(f"{entry.filename} is larger than {MAX_BYTES} bytes")
                 yield entry.filename.partition("/")[2], archive.read(entry)
 
 
@@ -144,7 +145,7 @@ def _preformatted(name: str, data: bytes) -> str:
     with reading(name):
         blocks = root.findall(".//pre")
         if not blocks:
-            raise ValueError("no <pre> block")
+            raise InputError("no <pre> block")
         for mark in root.iter("bullet"):
             mark.text = f"•{mark.text or ''}"  # never closed: what follows is its content
         return "".join("".join(block.itertext()) for block in blocks)

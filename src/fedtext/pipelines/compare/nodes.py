@@ -26,7 +26,6 @@ def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
 
     def check_entries(compare: Compare, claims: Claims) -> bool:
         try:
-            compare.refuse_unknown(known)
             claims.refuse_unknown({*compare.entries, *known})
             for names in (claims.measures, *(claim.measures for claim in claims.judged.values())):
                 of_kind(Measure, names)

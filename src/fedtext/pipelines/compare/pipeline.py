@@ -15,7 +15,7 @@ from fedtext.params.largefedbench import LargeFedBench
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import nodes
 from fedtext.pipelines.compare.children import Child, Left, planned
-from fedtext.system.refusal import parameter_faults, parameters_refused
+from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
 from fedtext.wiring.config import active_loader, active_parameters
 from fedtext.wiring.guard.catalog import entry as catalog_entry
 from fedtext.wiring.guard.catalog import place
@@ -32,12 +32,17 @@ def create_pipeline(algorithms: Collection[str]) -> Pipeline:
     """The comparison that `compare` asks for; `algorithms` are the names that can be run.
 
     Raises:
-        RunRefusedError: a group of parameters is wrong that the runs are planned from, before Kedro has checked any.
+        RunRefusedError: a group of parameters is wrong that the runs are planned from, before Kedro has checked any; or
+            an algorithm is asked for that is not there.
     """
     parameters = active_parameters()
     if faults := parameter_faults(parameters, PLANNED_FROM):
         raise parameters_refused(faults)
     compare = Compare.model_validate(parameters["compare"])
+    try:
+        compare.refuse_unknown(tuple(algorithms))
+    except ValueError as error:
+        raise RunRefusedError(str(error)) from None
     children = [child for seed in compare.seeds for child in _children(compare, seed)]
     results = [_dataset(child, "result") for child in children]
     seconds = [_dataset(child, "seconds") for child in children]

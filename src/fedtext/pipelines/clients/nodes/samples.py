@@ -12,6 +12,7 @@ from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import NoiseKey, new_noise_key
+from fedtext.system.errors import InputError
 
 Arrays = dict[str, np.ndarray]
 
@@ -26,7 +27,7 @@ def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -
     shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}
     number = declared_number(corpus, privacy)
     if privacy.enrolment is None and privacy.sampling == "fixed_size":
-        raise ValueError(
+        raise InputError(
             "privacy.sampling is fixed_size and privacy.enrolment is not set: a draw of fixed size is among known "
             "clients, silent ones too; give the file of ids, or set sampling to poisson"
         )
