@@ -198,9 +198,3 @@ def test_noise_alone_is_as_long_as_the_state_says(declared: dict[str, Any]) -> N
     update, charged = dp_fedavg.released_update(samples(), model(), WEIGHTS, fedavg(), opened, KEY, 1)
     state = dp_fedavg.next_state({"round": 0}, update, charged)
     assert state["update_norm"] == pytest.approx(state["noise_norm"], rel=0.1)
-
-
-def test_a_client_moves_all_weights_in_each_round_it_is_asked() -> None:
-    privacy = conf_base(Privacy, epsilon=1.0, delta=1e-3, sampling="fixed_size", clients_per_round=3)
-    row = dp_fedavg.communication(fedavg(rounds=10), privacy, 12, dim=500)
-    assert (row.down_floats, row.up_floats, row.exchanges) == (500, 500, 2.5)

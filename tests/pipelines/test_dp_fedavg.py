@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from fedtext.evaluation.next_token import next_token_accuracy
+from fedtext.federation.population import Population
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.params.privacy import Privacy
 from fedtext.pipelines.dp_fedavg import nodes
 from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, configure, made_up, train_in_memory
@@ -83,3 +85,11 @@ def test_the_same_key_gives_the_same_run_and_another_key_another(made: dict[str,
     last = "dp_fedavg.round_02.server"
     assert again[last]["weights"].tobytes() == made[last]["weights"].tobytes()
     assert not np.array_equal(other[last]["weights"], made[last]["weights"])
+
+
+def test_a_client_moves_all_weights_in_each_round_it_is_asked() -> None:
+    privacy = conf_base(Privacy, epsilon=1.0, delta=1e-3, sampling="fixed_size", clients_per_round=3)
+    people = Population(enrolled=15, training=12, test=3, source="declared")
+    server = {"weights": np.zeros(500)}
+    row = nodes.count_communication(server, people, conf_base(DpFedavg, rounds=10), privacy)
+    assert (row.down_floats, row.up_floats, row.exchanges) == (500, 500, 2.5)

@@ -8,7 +8,8 @@ import warnings
 import pytest
 from kedro.pipeline import Pipeline, node
 
-from fedtext.wiring.unrolling import round_dataset, round_namespace, unroll
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.unrolling import Namespace, round_dataset, round_namespace, unroll
 
 CARRIED = {"state_before": "state", "adapter_before": "adapter"}
 FIRST = {"state_before": "start_state", "adapter_before": "popri.start_adapter"}
@@ -83,3 +84,11 @@ def test_mistakes_are_named(changes: dict[str, object], words: str) -> None:
     right = {"rounds": 2, "namespace": "popri", "carried": CARRIED, "first": FIRST}
     with pytest.raises(ValueError, match=words):
         unroll(one_round(), **{**right, **changes})  # type: ignore[arg-type]
+
+
+def test_a_namespace_names_its_nodes_data_sets_and_rounds() -> None:
+    place = Namespace("popri")
+    made = place.node(step, ["params:popri"], place("start"), name="begin", tags=Tag.RELEASE)
+    assert (made.name, made.outputs, set(made.tags)) == ("popri.begin", ["popri.start"], {Tag.RELEASE})
+    assert place.rounds(3, "scores") == [place.round(t, "scores") for t in (1, 2, 3)]
+    assert place.round(2, "scores") == round_dataset("popri", 2, "scores")

@@ -25,7 +25,6 @@ import numpy as np
 from jaxtyping import Float
 
 from fedtext.federation.blocks import Block
-from fedtext.federation.communication import Exchange
 from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import opened_ledger, summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
@@ -98,9 +97,3 @@ def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledg
         "update_norm": float(np.linalg.norm(update)),
         "noise_norm": float(per_coordinate * np.sqrt(update.size)),
     }
-
-
-def communication(params: DpFedavg, privacy: Privacy, population: int, *, dim: int) -> Exchange:
-    """What one client exchanges when it is asked: all weights down, its update up (the row of Table 2)."""
-    asked = plan.expected_exchanges(privacy, population, params.rounds)
-    return Exchange(down_floats=dim, up_floats=dim, exchanges=asked)

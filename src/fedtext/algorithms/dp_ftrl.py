@@ -24,7 +24,6 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from fedtext.federation.blocks import Block
-from fedtext.federation.communication import Exchange
 from fedtext.federation.correlated_sum import CorrelatedRound, correlated_sum, planned_run
 from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import summed_stddev
@@ -170,11 +169,6 @@ def noise_comparison(params: DpFtrl, factorisation: Factorisation) -> dict[str, 
         "honaker_tree": tree(workload, separation=separation, restart=params.restart, honaker=True),
     }
     return {name: found.mean_error for name, found in {**others, params.noise: factorisation}.items()}
-
-
-def communication(factorisation: Factorisation, *, dim: int) -> Exchange:
-    """What one client exchanges when it is its turn: all weights down, its update up (the row of Table 2)."""
-    return Exchange(down_floats=dim, up_floats=dim, exchanges=factorisation.participations)
 
 
 def _step(params: DpFtrl, population: int) -> float:

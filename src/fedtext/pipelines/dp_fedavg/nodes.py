@@ -13,6 +13,7 @@ from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
+from fedtext.privacy.plan import expected_exchanges
 from fedtext.training.federated_averaging import flat_weights, load_weights
 from fedtext.training.server_optimizer import Server, new_server, server_step
 
@@ -71,6 +72,6 @@ def report_rounds(*states: State) -> dict[str, list[float]]:
 
 
 def count_communication(server: Server, population: Population, dp_fedavg: DpFedavg, privacy: Privacy) -> Exchange:
-    """What one client exchanges, for the row of Table 2."""
-    dim = server["weights"].size
-    return algorithm.communication(dp_fedavg, privacy, population.training, dim=dim)
+    """What one client exchanges when it is asked: all weights down, its update up (the row of Table 2)."""
+    dim, asked = server["weights"].size, expected_exchanges(privacy, population.training, dp_fedavg.rounds)
+    return Exchange(down_floats=dim, up_floats=dim, exchanges=asked)

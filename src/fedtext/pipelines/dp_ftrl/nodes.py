@@ -98,6 +98,6 @@ def report_rounds(factorisation: Arrays, dp_ftrl: DpFtrl, *states: State) -> dic
 
 
 def count_communication(server: Arrays, factorisation: Arrays, dp_ftrl: DpFtrl) -> Exchange:
-    """What one client exchanges, for the row of Table 2."""
-    weighed = algorithm.restored(dp_ftrl, factorisation)
-    return algorithm.communication(weighed, dim=server["weights"].size)
+    """What one client exchanges when it is its turn: all weights down, its update up (the row of Table 2)."""
+    dim, turns = server["weights"].size, algorithm.restored(dp_ftrl, factorisation).participations
+    return Exchange(down_floats=dim, up_floats=dim, exchanges=turns)

@@ -1,0 +1,75 @@
+"""Algorithms are found where they are defined, and what they stand on is there."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fedtext import pipelines
+from fedtext.pipeline_registry import algorithms
+from fedtext.wiring.algorithm import Makes
+
+DEFINITION = """
+from kedro.pipeline import Pipeline
+
+from fedtext.wiring.algorithm import Algorithm, Makes
+
+ALGORITHM = Algorithm("{name}", "Found", "nobody, never", Makes.TEXTS, lambda: Pipeline([]), stands_on={stands_on!r})
+"""
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder whose packages count as pipelines of fedtext."""
+    monkeypatch.setattr(pipelines, "__path__", [*pipelines.__path__, str(tmp_path)])
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if name.startswith("fedtext.pipelines."):
+            del sys.modules[name]
+
+
+def define(folder: Path, package: str, name: str, stands_on: str | None = None) -> None:
+    (folder / package).mkdir()
+    (folder / package / "__init__.py").touch()
+    (folder / package / "pipeline.py").write_text(DEFINITION.format(name=name, stands_on=stands_on))
+
+
+def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
+    found = algorithms()
+    assert list(found) == sorted(found)
+    assert {name: one.makes for name, one in found.items()} == {
+        "dp_fedavg": Makes.MODEL,
+        "dp_ftrl": Makes.MODEL,
+        "pe": Makes.TEXTS,
+        "pe_sft": Makes.TEXTS,
+        "popri": Makes.TEXTS,
+    }
+    assert len({one.title for one in found.values()}) == len(found)
+    assert found["pe_sft"].stands_on == "pe"
+
+
+def test_an_algorithm_is_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        algorithms()["popri"].title = "another"  # type: ignore[misc]
+
+
+def test_a_new_algorithm_needs_no_list(beside: Path) -> None:
+    define(beside, "newcomer", "newcomer", stands_on="popri")
+    assert algorithms()["newcomer"].outputs.synthetic == "newcomer_synthetic"
+
+
+def test_a_name_that_is_not_its_folder_s_is_refused(beside: Path) -> None:
+    define(beside, "newcomer", "other")
+    with pytest.raises(ValueError, match="pipelines/newcomer defines algorithm 'other': give both the same name"):
+        algorithms()
+
+
+def test_nothing_stands_on_what_is_not_there(beside: Path) -> None:
+    define(beside, "newcomer", "newcomer", stands_on="nowhere")
+    with pytest.raises(ValueError, match="newcomer stands on 'nowhere': choose one of dp_fedavg"):
+        algorithms()
