@@ -17,6 +17,8 @@ from fedtext.largefedbench.tokens import ChunkTokenizer
 from .pages import preprint, preprint_page
 from .test_build import contents
 
+ROOT = Path(__file__).parents[2]
+
 # Slowed down after every shard and at every step of the merge, so that a kill falls anywhere in a build.
 SCRIPT = """
 import sys, time
@@ -24,6 +26,7 @@ from pathlib import Path
 from fedtext.largefedbench import build, merge
 from fedtext.largefedbench.tokens import load_tokenizer
 from fedtext.params.largefedbench import LargeFedBench
+from tests.parameters import conf_base
 pause = float(sys.argv[4])
 def slow(function):
     def slowed(*arguments):
@@ -36,7 +39,7 @@ merge._Merge._add = slow(merge._Merge._add)
 build.write_papers = slow(build.write_papers)
 build.write_manifest = slow(build.write_manifest)
 print("started", flush=True)
-params = LargeFedBench(snapshot="k", shard_bytes=1)
+params = conf_base(LargeFedBench, snapshot="k", shard_bytes=1)
 build.build_snapshot(params, load_tokenizer(sys.argv[3], name="words"), raw_dir=Path(sys.argv[1]), out_dir=Path(sys.argv[2]))
 """
 
@@ -44,7 +47,7 @@ build.build_snapshot(params, load_tokenizer(sys.argv[3], name="words"), raw_dir=
 def start(raw: Path, out: Path, tokenizer: Path, pause: float) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", SCRIPT, str(raw), str(out), str(tokenizer), str(pause)]
     environment = os.environ | {"FEDTEXT_PROGRESS": "0"}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     with process.stdout as lines:
         assert lines.readline() == "started\n"

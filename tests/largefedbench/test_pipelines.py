@@ -15,6 +15,7 @@ from fedtext.largefedbench.figure_data import sample_speeches, tokens_of_clients
 from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_config
 from fedtext.largefedbench.licenses import LICENSES
 from fedtext.largefedbench.manifest import SnapshotError
+from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Corpus
 from fedtext.params.largefedbench import LargeFedBench, LicenseId
@@ -114,8 +115,9 @@ def test_refusals_name_the_remedy(params: LargeFedBench, tmp_path: Path) -> None
 
 def test_a_bad_page_is_refused_in_one_sentence_even_out_of_a_worker(params: LargeFedBench, raw: Path) -> None:
     (raw / "ca" / "bad.xml").write_bytes(b"<Hansard>")
-    with pytest.raises(RunRefusedError, match=r"ca/bad\.xml.*on_bad_page=continue"):
+    with pytest.raises(RawPageError, match=r"ca/bad\.xml.*on_bad_page=continue") as refused:
         build_largefedbench(params.model_copy(update={"on_bad_page": "stop"}))
+    assert explanation(refused.value, Path()) == str(refused.value)
 
 
 def test_figures(params: LargeFedBench) -> None:

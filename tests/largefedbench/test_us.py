@@ -67,7 +67,7 @@ def test_a_bad_granule_is_reported_and_the_others_are_read(package: Path) -> Non
     items = parse(package)
     errors = [item for item in items if isinstance(item, RawPageError)]
     assert [(e.name, e.reason) for e in errors] == [
-        (f"us/CREC-{US_DATE}/html/CREC-{US_DATE}-pt1-PgS9.htm", "ValueError: no <pre> block")
+        (f"us/CREC-{US_DATE}/html/CREC-{US_DATE}-pt1-PgS9.htm", "InputError: no <pre> block")
     ]
     assert len(items) == 7
 

@@ -175,7 +175,8 @@ def test_cdpo_is_dpo_with_smoothed_labels(llama, pairs, tmp_path):
     e, beta = 0.2, PARAMS.beta
     first, _ = train_preferences(llama, pairs, PARAMS, seed=0)
     previous = saved(first, tmp_path / "first")
-    params = conf_base(PreferenceTraining, loss="cdpo", label_smoothing=e, beta=beta, batch_size=10, learning_rate=1e-3)
+    changed = {"loss": "cdpo", "label_smoothing": e, "batch_size": 10, "learning_rate": 1e-3, "epochs": 1.0}
+    params = PARAMS.model_copy(update=changed)
     _, history = train_preferences(llama, pairs, params, previous=previous, seed=0)
     base, tokenizer = llama.load()
     policy = PeftModel.from_pretrained(llama.load()[0], str(previous))
