@@ -6,8 +6,8 @@ INSTALLED := $(VENV)/.installed
 # A worker a core, one thread each; a file's tests stay together, since they share what they have run.
 PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
 
-# Rooms whose tests need no model and no run.
-QUICK := $(addprefix tests/,params system resuming corpora voting privacy reporting)
+# Rooms whose tests need no model and no run, and take seconds (those of privacy take a minute).
+QUICK := $(addprefix tests/,params system resuming corpora voting reporting)
 
 .PHONY: run check test lint viz mlflow nightly audit clean
 
