@@ -175,3 +175,18 @@ def left_out(name: str, model: type, given: dict[str, object]) -> list[str]:
         if isinstance(inner, type) and issubclass(inner, Parameters) and field in given:
             found += left_out(f"{name}.{field}", inner, given[field])
     return found
+
+
+def test_all_graphs_are_built_of_one_reading_of_each_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reading of the catalog takes a tenth of a second, and a comparison has a hundred runs."""
+    read: list[str] = []
+    as_it_is = ProjectConfigLoader.__getitem__
+
+    def counted(self: ProjectConfigLoader, key: str) -> dict[str, object]:
+        read.append(key)
+        return as_it_is(self, key)
+
+    monkeypatch.setattr(ProjectConfigLoader, "__getitem__", counted)
+    registered()
+    assert read.count("catalog") == 1
+    assert read.count("parameters") == 1

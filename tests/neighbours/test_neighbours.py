@@ -82,7 +82,16 @@ def first_world(number: int) -> World:
     return World(algorithm, corpus(unit), small(changes))
 
 
-@pytest.mark.parametrize("number", range(len(FORMS)), ids=[f"{name}-{i}" for i, (name, *_) in enumerate(FORMS)])
+def forms() -> list[object]:
+    """Every form; the first of each algorithm at every commit, the others at night."""
+    first = {name: number for number, (name, *_) in reversed(list(enumerate(FORMS)))}
+    return [
+        pytest.param(number, id=f"{name}-{number}", marks=[] if first[name] == number else pytest.mark.slow)
+        for number, (name, *_) in enumerate(FORMS)
+    ]
+
+
+@pytest.mark.parametrize("number", forms())
 def test_one_unit_moves_nothing_but_its_own_message(number: int) -> None:
     world, unit = first_world(number), FORMS[number][2]
     assert all(sent.total() > 3 for sent in world.messages.values()), "hardly anybody sent anything"
@@ -112,6 +121,7 @@ def test_one_test_client_moves_nothing_but_its_own_message_of_the_evaluation(alg
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("algorithm", ["popri", "pe", "dp_fedavg", "dp_ftrl"])
 def test_one_object_of_the_default_corpus_moves_nothing_but_its_own_message(algorithm: str) -> None:
     """The default job as it is, but for the rounds: one is enough, and what it releases is the neighbour's too."""
