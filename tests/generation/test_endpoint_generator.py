@@ -13,6 +13,7 @@ from fedtext.generation.endpoint_generator import EndpointGenerator
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.models import patience
 from fedtext.models.endpoint import KEY, Endpoint, EndpointError, _described
+from fedtext.models.framing import Framing
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.generation import Sampler
@@ -39,9 +40,8 @@ def generator(served: Served, **endpoint: Any) -> EndpointGenerator:
 
 
 def write(asked: EndpointGenerator, responses: int = 3, seed: int = 5, *, chat: bool = False) -> list[list[str]]:
-    return asked.write(
-        PROMPTS, chat=chat, stop=None if chat else "End", responses=responses, sampler=SAMPLER, seed=seed, label="texts"
-    )
+    framing = Framing(chat=True, opening='"', plea="Quote it.", stop='"') if chat else Framing(stop="End")
+    return asked.write(PROMPTS, framing=framing, responses=responses, sampler=SAMPLER, seed=seed, label="texts")
 
 
 def test_it_is_a_generator_that_cannot_be_trained() -> None:
@@ -63,7 +63,7 @@ def test_texts_come_in_the_order_of_the_prompts_and_as_many_as_asked_for(chat: b
             by_prompt[prompt] = [written(prompt, body["seed"], i, 12) for i in range(3)]
             assert (body["temperature"], body["top_p"], body["max_tokens"], body["n"]) == (0.7, 0.9, 12, 3)
             assert body.get("stop") == (None if chat else ["End"])
-        assert texts == [by_prompt[prompt] for prompt in PROMPTS]
+        assert texts == [by_prompt[f"{prompt} Quote it." if chat else prompt] for prompt in PROMPTS]
         assert write(generator(served), chat=chat) == texts
         assert write(generator(served), seed=6, chat=chat) != texts
 

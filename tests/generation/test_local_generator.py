@@ -9,6 +9,7 @@ import pytest
 
 from fedtext.generation.local_generator import LocalGenerator
 from fedtext.generation.sampling import sample_responses
+from fedtext.models.framing import Framing
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.models.language_model import LanguageModel, Tokenizer
 from fedtext.params.generation import Sampler
@@ -36,9 +37,12 @@ def talking(directory: Path) -> LocalGenerator:
     return LocalGenerator(str(directory))
 
 
-def write(generator: LocalGenerator, *, chat: bool = False, seed: int = 3) -> list[list[str]]:
+PLAIN, CHAT = Framing(closing="\n"), Framing(chat=True, opening='Here:\n\n"', closing='"')
+
+
+def write(generator: LocalGenerator, *, framing: Framing = PLAIN, seed: int = 3) -> list[list[str]]:
     return generator.write(
-        ["a list", "the value"], chat=chat, stop=None, responses=2, sampler=SAMPLER, seed=seed, label="texts"
+        ["a list", "the value"], framing=framing, responses=2, sampler=SAMPLER, seed=seed, label="texts"
     )
 
 
@@ -61,19 +65,19 @@ def test_an_own_temperature_goes_before_the_sampler_s(directory: Path) -> None:
 
 
 def test_messages_go_into_the_model_s_own_template_once_begun(talking: LocalGenerator) -> None:
-    (begun,) = talking.beginnings(["Write."], chat=True)
+    (begun,) = talking.beginnings(["Write."], CHAT)
     tokenizer = talking.tokenizer()
-    assert begun.endswith("<user>Write.<assistant>")
+    assert begun.endswith('<user>Write.<assistant>Here:\n\n"')
     assert tokenizer(begun)["input_ids"].count(tokenizer.bos_token_id) <= 1
-    assert talking.beginnings(["Write."], chat=False) == ["Write."]
-    assert talking.ending(chat=False) == "\n"
-    assert talking.ending(chat=True) == tokenizer.eos_token
-    assert write(talking, chat=True) != write(talking)
+    assert talking.beginnings(["Write."], PLAIN) == ["Write."]
+    assert talking.ending(PLAIN) == "\n"
+    assert talking.ending(CHAT) == f'"{tokenizer.eos_token}'
+    assert write(talking, framing=CHAT) != write(talking)
 
 
 def test_a_model_without_a_template_is_refused_in_one_sentence(directory: Path) -> None:
     with pytest.raises(ValueError, match=r"has no chat template.*generation\.prompt=list") as refused:
-        write(LocalGenerator(str(directory)), chat=True)
+        write(LocalGenerator(str(directory)), framing=CHAT)
     assert "\n" not in str(refused.value)
 
 

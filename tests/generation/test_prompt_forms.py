@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fedtext.generation.prompt_forms import Chat, Labelled, SampleList, prompt_form
 from fedtext.generation.prompts import sample_list
@@ -33,36 +35,50 @@ def test_a_list_names_topic_and_description() -> None:
     assert request.startswith("List of 6 diverse original questions to a bank about cards, lost cards:\n")
 
 
-CHAT = """These are examples of questions to a bank about cards.
+CHAT = """I collect questions to a bank about cards. Here are some:
 
-Example 1:
-Where is it?
+"Where is it?"
 
-Example 2:
-Is it lost?
+"Is it lost?"
 
-Write one new, original example of the same kind about cards. Reply with its text alone."""
+Please write a new one about cards, post."""
 
 
-def test_a_chat_shows_its_examples_inside_one_message() -> None:
-    assert Chat("questions to a bank").request(["Where is it?", "Is it lost?"], "cards") == CHAT
-    assert Chat().request([], None, "rain") == (
-        "Write one original example of texts about rain. Reply with its text alone."
-    )
+def test_a_chat_shows_its_examples_as_quotations_inside_one_message() -> None:
+    assert Chat("questions to a bank").request([" Where is it?\n", "Is it lost?"], "cards", "post") == CHAT
+    assert Chat().request(["Hello."]) == 'I collect texts. Here are some:\n\n"Hello."\n\nPlease write a new one.'
+    assert Chat().request([], None, "rain") == "I collect texts. Please write a new one about rain."
+
+
+def test_a_chat_opens_its_answer_inside_a_quotation() -> None:
+    framing = Chat("questions to a bank").framing
+    assert (framing.chat, framing.stop, framing.closing) == (True, '"\n', '"')
+    assert framing.opening == 'Here is one of the questions to a bank:\n\n"'
+    assert Chat().framing.opening == 'Here is one of the texts:\n\n"'
+    assert framing.message("Write.") == "Write. Answer with it alone, in quotation marks."
 
 
 @pytest.mark.parametrize(
     ("answer", "sample"),
     [
-        ("  Is it lost?\n", "Is it lost?"),
-        ("Example 3:\nIs it lost?\n\nExample 4:\nNo.", "Is it lost?"),
-        ("An Example 3: inside stays.", "An Example 3: inside stays."),
-        ("Two\n\nparagraphs", "Two\n\nparagraphs"),
+        ('  Is it lost?"\n', "Is it lost?"),
+        ('Is it lost?" This is a question.', "Is it lost?"),
+        ('He said "no" and left."\n\nI hope that helps', 'He said "no" and left.'),
+        ('"No," he said. "Not (“ever”)."" And more.', '"No," he said. "Not (“ever”)."'),
+        ("Is it lost?” And more", "Is it lost?"),
+        ("Cut at the lim", "Cut at the lim"),
+        ('Two\n\nparagraphs"', "Two\n\nparagraphs"),
+        ('"', ""),
         ("", ""),
     ],
 )
-def test_a_chat_s_answer_is_cut_to_one_example(answer: str, sample: str) -> None:
+def test_a_chat_s_answer_ends_at_the_mark_that_closes_its_quotation(answer: str, sample: str) -> None:
     assert Chat().cut(answer) == sample
+
+
+@given(st.text(alphabet=st.characters(blacklist_characters='"“”')), st.text())
+def test_a_text_without_quotations_comes_back_whole_from_its_own_quotation(text: str, more: str) -> None:
+    assert Chat().cut(f'{text}" {more}') == text.strip()
 
 
 def test_a_labelled_prompt_names_the_class_every_time() -> None:
@@ -77,5 +93,5 @@ def test_a_labelled_prompt_names_the_class_every_time() -> None:
 
 def test_a_parameter_names_the_form() -> None:
     assert [type(prompt_form(name)) for name in ("list", "chat", "labelled")] == [SampleList, Chat, Labelled]
-    assert [prompt_form(name).chat for name in ("list", "chat", "labelled")] == [False, True, False]
-    assert prompt_form("chat", "letters").request([]).startswith("Write one original example of letters.")
+    assert [prompt_form(name).framing.chat for name in ("list", "chat", "labelled")] == [False, True, False]
+    assert prompt_form("chat", "letters").request([]) == "I collect letters. Please write a new one."

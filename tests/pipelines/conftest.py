@@ -17,6 +17,7 @@ from kedro.runner import SequentialRunner
 
 from fedtext.federation.population import Population
 from fedtext.federation.units import record_codes, unit_codes
+from fedtext.models.framing import Framing
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.popri import Popri
@@ -86,12 +87,12 @@ class Talker:
     def length_tokenizer(self) -> None:
         return None
 
-    def beginnings(self, requests: list[str], *, chat: bool) -> list[str]:
-        assert not chat
+    def beginnings(self, requests: list[str], framing: Framing) -> list[str]:
+        assert not framing.chat
         return requests
 
-    def ending(self, *, chat: bool) -> str:
-        return "\n"
+    def ending(self, framing: Framing) -> str:
+        return framing.closing
 
 
 @pytest.fixture

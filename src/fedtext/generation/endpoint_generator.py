@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fedtext.models.endpoint import Endpoint, EndpointError
+from fedtext.models.framing import Framing
 from fedtext.models.language_model import Tokenizer
 from fedtext.models.patience import patiently
 from fedtext.params.generation import Sampler
@@ -56,8 +57,7 @@ class EndpointGenerator:
         self,
         requests: Sequence[str],
         *,
-        chat: bool,
-        stop: str | None,
+        framing: Framing,
         responses: int,
         sampler: Sampler,
         seed: int,
@@ -66,7 +66,8 @@ class EndpointGenerator:
         """As `Generator.write`: `endpoint.concurrency` requests at once, all responses of a request asked for together.
 
         `sampler.batch_size` is the server's own affair. A server that gives fewer responses than asked for (llama.cpp
-        and Ollama give one) is asked again for the missing ones, with a seed of their own.
+        and Ollama give one) is asked again for the missing ones, with a seed of their own. A server's answer cannot be
+        opened, so a message closes with the framing's plea, and the server ends its answer by itself.
 
         Raises:
             ValueError: No responses asked.
@@ -74,7 +75,7 @@ class EndpointGenerator:
         """
         if responses < 1:
             raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
-        ask = self._asking(chat=chat, stop=stop, sampler=sampler)
+        ask = self._asking(framing, sampler)
 
         failed = threading.Event()  # after an error nothing further is asked
 
@@ -97,25 +98,27 @@ class EndpointGenerator:
                 failed.set()
                 raise
 
-    def _asking(self, *, chat: bool, stop: str | None, sampler: Sampler) -> Callable[[str, int, int], list[str]]:
+    def _asking(self, framing: Framing, sampler: Sampler) -> Callable[[str, int, int], list[str]]:
         """A function of request, number of responses and seed; it gives one response at least."""
         import openai
 
         client = self.endpoint.client()
-        send = _answered if chat else _continued
+        send = _answered if framing.chat else _continued
         settings: dict[str, Any] = {
             "model": self.endpoint.model,
             "temperature": sampler.temperature if self.temperature is None else self.temperature,
             "top_p": sampler.top_p,
             "max_tokens": sampler.max_new_tokens,
         }
-        if stop is not None:
-            settings["stop"] = [stop]
+        if framing.stop is not None and not framing.chat:
+            settings["stop"] = [framing.stop]
         together = threading.Event()  # whether the server takes several responses a request, as far as is known
         together.set()
 
         def sent(request: str, count: int, seed: int) -> list[str]:
-            return patiently(self.endpoint, lambda: send(client, request, {**settings, "n": count, "seed": seed}))
+            return patiently(
+                self.endpoint, lambda: send(client, framing.message(request), {**settings, "n": count, "seed": seed})
+            )
 
         def ask(request: str, count: int, seed: int) -> list[str]:
             try:
@@ -130,7 +133,7 @@ class EndpointGenerator:
                 raise self.endpoint.explained(error) from None
             if not texts:
                 raise EndpointError(f"{self.endpoint} answers without any text: look into its log")
-            return texts
+            return [framing.opened(text) for text in texts]
 
         return ask
 

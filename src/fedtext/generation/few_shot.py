@@ -100,8 +100,7 @@ def sampled_texts(
     form = prompt_form(sampler.prompt)
     written = generator.write(
         prompts["prompt"].tolist(),
-        chat=form.chat,
-        stop=form.stop,
+        framing=form.framing,
         responses=responses,
         sampler=sampler,
         seed=seed,

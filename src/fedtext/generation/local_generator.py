@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedtext.generation.sampling import sample_responses
+from fedtext.models.framing import Framing
 from fedtext.models.language_model import LanguageModel, Tokenizer
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
@@ -41,8 +42,7 @@ class LocalGenerator(LanguageModel):
         self,
         requests: Sequence[str],
         *,
-        chat: bool,
-        stop: str | None,
+        framing: Framing,
         responses: int,
         sampler: Sampler,
         seed: int,
@@ -55,33 +55,38 @@ class LocalGenerator(LanguageModel):
         return sample_responses(
             model,
             tokenizer,
-            self._beginnings(requests, tokenizer) if chat else requests,
+            _beginnings(self.source, requests, framing, tokenizer),
             responses=responses,
             sampler=sampler if self.temperature is None else sampler.at(self.temperature),
             seed=seed,
-            stop=stop,
+            stop=framing.stop,
             label=label,
         )
 
-    def beginnings(self, requests: Sequence[str], *, chat: bool) -> list[str]:
-        """The requests themselves, or in the model's own chat template, up to where its answer begins.
+    def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
+        """The requests themselves, or in the model's own chat template, up to where the sample begins.
 
         Raises:
             ValueError: The model has no chat template.
         """
-        return self._beginnings(requests, self.tokenizer()) if chat else list(requests)
+        return _beginnings(self.source, requests, framing, self.tokenizer())
 
-    def _beginnings(self, requests: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[str]:
-        if tokenizer.chat_template is None:
-            raise InputError(no_chat_template(self.source))
-        first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
-        turns = ([{"role": "user", "content": text}] for text in requests)
-        texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]
-        return [text.removeprefix(first) if first else text for text in texts]
+    def ending(self, framing: Framing) -> str:
+        """The framing's closing, and in a chat the token that ends the model's turn."""
+        return f"{framing.closing}{self.tokenizer().eos_token}" if framing.chat else framing.closing
 
-    def ending(self, *, chat: bool) -> str:
-        """The end of the line, as lists end their samples, or the token that ends the model's turn."""
-        return str(self.tokenizer().eos_token) if chat else "\n"
+
+def _beginnings(
+    source: str, requests: Sequence[str], framing: Framing, tokenizer: PreTrainedTokenizerBase
+) -> list[str]:
+    if not framing.chat:
+        return list(requests)
+    if tokenizer.chat_template is None:
+        raise InputError(no_chat_template(source))
+    first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
+    turns = ([{"role": "user", "content": text}] for text in requests)
+    texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]
+    return [(text.removeprefix(first) if first else text) + framing.opening for text in texts]
 
 
 def no_chat_template(source: str) -> str:

@@ -1,8 +1,9 @@
 """How a generator is asked for one sample: a form builds the request, and cuts what comes back to the sample.
 
 A request has examples, and may name a class (`label`), a `topic` and a `description` of the texts. `SampleList` is
-POPri's Figure 5. It suits a model that continues text. `Chat` suits a model that answers messages. `Labelled` repeats
-the class before every example, for a model that must not miss it.
+POPri's Figure 5. It suits a model that continues text. `Chat` suits a model that answers messages: its answer is opened
+by us inside a quotation, so that it holds the sample and no talk about it. `Labelled` repeats the class before every
+example, for a model that must not miss it.
 """
 
 from __future__ import annotations
@@ -13,28 +14,21 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from fedtext.generation.prompts import SAMPLE_MARKER, heading, sample_list
+from fedtext.models.framing import Framing
 from fedtext.params.generation import PromptName
 from fedtext.system.errors import InputError
 
-EXAMPLE = re.compile(r"^\s*Example \d+:\s*|\n\s*Example \d+:")
 ANYTHING = "texts"
+QUOTED = "Answer with it alone, in quotation marks."
+MARK = re.compile(r'(?P<opens>“|(?<![^\s(\[{])"(?=\S))|["”]')  # a straight mark opens before a word, else it closes
 
 
 class PromptForm(Protocol):
-    """Builds requests and cuts responses.
-
-    Attributes:
-        chat: Whether a request is a message that is answered, or the beginning of a text that goes on.
-        stop: The text that follows a sample in a continuation, None if nothing does.
-    """
+    """Builds requests and cuts responses."""
 
     @property
-    def chat(self) -> bool:
-        """Whether the request is a message."""
-
-    @property
-    def stop(self) -> str | None:
-        """What follows a sample."""
+    def framing(self) -> Framing:
+        """How a generator puts the request, and where the sample begins and ends."""
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Asks for one sample like the `examples`, of class `label`, about `topic`."""
@@ -52,8 +46,7 @@ class SampleList:
     """
 
     description: str | None = None
-    chat: ClassVar[bool] = False
-    stop: ClassVar[str] = SAMPLE_MARKER
+    framing: ClassVar[Framing] = Framing(closing="\n", stop=SAMPLE_MARKER)
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """The list, and the heading of the sample that is asked for."""
@@ -62,36 +55,43 @@ class SampleList:
 
     def cut(self, text: str) -> str:
         """Up to the full marker, so that 'Original' and 'Origin' may occur in a text."""
-        return text.partition(self.stop)[0].strip()
+        return text.partition(SAMPLE_MARKER)[0].strip()
 
 
 @dataclass(frozen=True)
 class Chat:
-    """One message with the examples inside, which the model's own chat template surrounds.
+    """One message with the examples in quotation marks; the answer goes on inside a quotation that we open.
 
     Attributes:
-        description: What the samples are; None: texts.
+        description: What the samples are, in the plural ("questions that customers ask their bank"); None: texts.
     """
 
     description: str | None = None
-    chat: ClassVar[bool] = True
-    stop: ClassVar[None] = None
+
+    @property
+    def framing(self) -> Framing:
+        """A message, whose answer ends with the quotation mark that a line ends with."""
+        opening = f'Here is one of the {self.description or ANYTHING}:\n\n"'
+        return Framing(chat=True, opening=opening, closing='"', plea=QUOTED, stop='"\n')
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """The examples, then the task; the task alone where there is no example."""
-        kind, about = self.description or ANYTHING, _about(_subject(label, topic))
-        if not examples:
-            return f"Write one original example of {kind}{about}. Reply with its text alone."
-        shown = "".join(f"Example {i}:\n{text.strip()}\n\n" for i, text in enumerate(examples, start=1))
-        return (
-            f"These are examples of {kind}{about}.\n\n{shown}"
-            f"Write one new, original example of the same kind{about}. Reply with its text alone."
-        )
+        """The examples, all of class `label`, then the task; the task alone where there is no example."""
+        collected = f"I collect {self.description or ANYTHING}{_about(label)}."
+        shown = "".join(f'\n\n"{text.strip()}"' for text in examples)
+        listed = f" Here are some:{shown}\n\n" if examples else " "
+        return f"{collected}{listed}Please write a new one{_about(_subject(label, topic))}."
 
     def cut(self, text: str) -> str:
-        """Without a heading that the model repeats, and up to a further example that it adds."""
-        first = EXAMPLE.match(text)
-        return EXAMPLE.split(text[first.end() :] if first else text, maxsplit=1)[0].strip()
+        """Up to the mark that closes the quotation; quotations inside the sample stay."""
+        inside = 0
+        for mark in MARK.finditer(text):
+            if mark["opens"]:
+                inside += 1
+            elif inside == 0:
+                return text[: mark.start()].strip()
+            else:
+                inside -= 1
+        return text.strip()
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,7 @@ class Labelled:
     """
 
     description: str | None = None
-    chat: ClassVar[bool] = False
-    stop: ClassVar[str] = "\nClass:"
+    framing: ClassVar[Framing] = Framing(closing="\n", stop="\nClass:")
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Class, topic and text of every example, then class and topic of the sample asked for.
@@ -121,7 +120,7 @@ class Labelled:
 
     def cut(self, text: str) -> str:
         """Up to the next class."""
-        return text.partition(self.stop)[0].strip()
+        return text.partition("\nClass:")[0].strip()
 
 
 FORMS: dict[PromptName, type[SampleList] | type[Chat] | type[Labelled]] = {

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
+from fedtext.models.framing import Framing
 from fedtext.params.generation import Sampler
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ class Generator(Protocol):
         self,
         requests: Sequence[str],
         *,
-        chat: bool,
-        stop: str | None,
+        framing: Framing,
         responses: int,
         sampler: Sampler,
         seed: int,
@@ -44,8 +44,8 @@ class Generator(Protocol):
 
         Args:
             requests: What is asked; never text that is private, for a generator may be a server.
-            chat: Whether a request is a user's message that is answered, or the beginning of a text that goes on.
-            stop: A text after which nothing is wanted; a response may end before it, with it or behind it.
+            framing: What stands around a sample. A response begins after its opening, and may end before its `stop`,
+                with it or behind it.
             responses: Texts a request, at least 1.
             sampler: How they are drawn.
             seed: Of the draws. Equal seeds give equal texts on one machine, from a server as far as it heeds seeds.
@@ -71,8 +71,8 @@ class TrainableGenerator(Generator, Protocol):
     def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         """Model, in evaluation mode on its device, and tokenizer."""
 
-    def beginnings(self, requests: Sequence[str], *, chat: bool) -> list[str]:
-        """The text that the model reads before it answers each request: what a completion is trained to follow."""
+    def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
+        """What the model reads before each sample, opening included: what a completion is trained to follow."""
 
-    def ending(self, *, chat: bool) -> str:
-        """What ends a response when the model is trained on it: a line's end, or the end of the model's turn."""
+    def ending(self, framing: Framing) -> str:
+        """What ends a sample when the model is trained on it: the framing's closing, and the end of its turn."""

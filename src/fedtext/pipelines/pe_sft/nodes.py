@@ -29,8 +29,8 @@ def train_on_best_samples(
     generator: TrainableGenerator, best: pd.DataFrame, pe_sft: PeSft
 ) -> tuple[TrainedAdapter, pd.DataFrame]:
     """Supervised fine-tuning of the generator, and the history of it."""
-    examples, chat = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler.prompt).chat
-    beginnings, end = generator.beginnings(examples["prompt"].tolist(), chat=chat), generator.ending(chat=chat)
+    examples, framing = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler.prompt).framing
+    beginnings, end = generator.beginnings(examples["prompt"].tolist(), framing), generator.ending(framing)
     trained, history = train_on_texts(
         generator,
         [begun + completion(text, end) for begun, text in zip(beginnings, examples["text"], strict=True)],

@@ -81,15 +81,15 @@ def train_policy(
     """Algorithm 1 line 27: preference optimisation against the public checkpoint; no pairs, no change."""
     if pairs.empty:
         return saved_adapter(adapter), pd.DataFrame({"step": [], "loss": []})
-    round_number, chat = state["round"] + 1, prompt_form(popri.sampler.prompt).chat
+    round_number, framing = state["round"] + 1, prompt_form(popri.sampler.prompt).framing
     trained, log = train_preferences(
         generator,
-        pairs[["chosen", "rejected"]].assign(prompt=generator.beginnings(pairs["prompt"].tolist(), chat=chat)),
+        pairs[["chosen", "rejected"]].assign(prompt=generator.beginnings(pairs["prompt"].tolist(), framing)),
         popri.preference,
         previous=adapter,
         seed=derived_seed(popri.seed, "preference", round_number),
         label=f"preference training, round {round_number}",
-        end=generator.ending(chat=chat),
+        end=generator.ending(framing),
     )
     return trained, pd.DataFrame(log)
 

@@ -1,0 +1,35 @@
+"""What stands around a sample besides the request: whether it answers a message, what opens it and what ends it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+LEAD = re.compile(r'\s*(?:[^"“\n]*:[ \t]*\n\s*)?["“]')  # of an answer that its writer opened: a line, a quotation mark
+
+
+@dataclass(frozen=True)
+class Framing:
+    """How a request is put to a model, and where the sample begins and ends.
+
+    Attributes:
+        chat: Whether a request is a user's message that is answered, or the beginning of a text that goes on.
+        opening: How the answer to a message begins, written by us; the model goes on with the sample.
+        closing: What follows a sample and belongs to it when a model is trained on it.
+        plea: Closes a message to a model whose answer cannot be opened.
+        stop: A text after which nothing is wanted, None if the end of the response tells.
+    """
+
+    chat: bool = False
+    opening: str = ""
+    closing: str = ""
+    plea: str = ""
+    stop: str | None = None
+
+    def message(self, request: str) -> str:
+        """The request to a model whose answer cannot be opened."""
+        return f"{request} {self.plea}" if self.plea else request
+
+    def opened(self, answer: str) -> str:
+        """An answer that its writer opened, as if we had: without what leads to the quotation, where it has one."""
+        return LEAD.sub("", answer, count=1) if self.opening and LEAD.match(answer) else answer
