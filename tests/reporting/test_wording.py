@@ -80,19 +80,14 @@ def test_gain_over_both_controls_is_claimed():
     sentence = accuracy_sentence(accuracy())
     assert "rose from 9." in sentence
     assert "of the gap" in sentence
-    assert "that is more than as many public texts" in sentence
+    assert "; that is better than as many public texts (" in sentence
+    assert sentence.startswith("The on-device model's next-token accuracy rose")
 
 
 @pytest.mark.parametrize(
     ("levels", "said", "unsaid"),
     [
-        (
-            {"synthetic": 0.11, "public_control": 0.14},
-            "but as many public texts (13.9%, no privacy cost) do better",
-            "more than",
-        ),
-        ({"synthetic": 0.13, "untuned_control": 0.13}, "not measurably better than the untuned generator", "more than"),
-        ({"matched_control": 0.15}, "but public texts that match the release (", "more than"),
+        ({"synthetic": 0.13, "untuned_control": 0.13}, "not told apart from the untuned generator", "do better"),
         ({"synthetic": 0.095}, "did not measurably change", "rose"),
         ({"synthetic": 0.05}, "became worse", "rose"),
     ],
@@ -103,11 +98,29 @@ def test_no_claim_without_a_measured_gain(levels, said, unsaid):
     assert unsaid not in sentence
 
 
-def test_missing_controls_are_said():
-    found = accuracy()
+@pytest.mark.parametrize("synthetic", [0.13, 0.09, 0.05])
+def test_a_control_that_wins_is_said_first_whether_accuracy_changed_or_not(synthetic):
+    wins = {"matched_control": 0.26, "public_control": 0.25}
+    sentence = accuracy_sentence(accuracy(synthetic=synthetic, untuned_control=0.01, **wins))
+    assert sentence.startswith("As many public texts (24.9%, no privacy cost) and public texts that match")
+    first, _, then = sentence.partition(" do better than this run: ")
+    assert "public texts that match the release (2" in first
+    assert "from 9." in then
+
+
+@pytest.mark.parametrize("synthetic", [0.22, 0.13, 0.11, 0.09, 0.05])
+def test_every_control_has_a_verdict_in_all_cases(synthetic):
+    sentence = accuracy_sentence(accuracy(synthetic=synthetic))
     for control in CONTROLS:
-        del found["conditions"][control.name]
-    assert "no control was scored" in accuracy_sentence(found)
+        assert control.phrase in sentence[:1].lower() + sentence[1:]
+
+
+def test_missing_controls_are_said():
+    for level in (0.13, 0.09):
+        found = accuracy(synthetic=level)
+        for control in CONTROLS:
+            del found["conditions"][control.name]
+        assert "no control was scored" in accuracy_sentence(found)
 
 
 def test_gap_within_noise_is_not_called_a_share():
@@ -136,7 +149,7 @@ def test_a_measure_of_which_less_is_better_is_told_the_other_way_round() -> None
     said = accuracy_sentence({**lead, "conditions": levels, "gains": {"synthetic": controls}, "gap_closed": {}})
     assert "cross-entropy of the next token fell from 5.000 nats to" in said
     assert "-0.100 nats, 95% interval -0.200 to -0.050" in said
-    assert "that is less than as many public texts (4.900 nats, no privacy cost)" in said
+    assert "that is better than as many public texts (4.900 nats, no privacy cost)" in said
     worse = {name: {"estimate": 0.1, "low": 0.05, "high": 0.2, "measurable": True} for name in levels}
     said = accuracy_sentence({**lead, "conditions": levels, "gains": {"synthetic": worse}, "gap_closed": {}})
-    assert "became worse: its cross-entropy of the next token rose" in said
+    assert "do better than this run: the on-device model became worse: its cross-entropy of the next token rose" in said

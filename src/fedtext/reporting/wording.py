@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedtext.evaluation.measures.known import in_document
-from fedtext.evaluation.measures.measure import ABSENT, SHARE, Direction, PerText, Unit
+from fedtext.evaluation.measures.measure import ABSENT, SHARE, PerText, Unit
 from fedtext.params.conditions import CONTROLS, EPS0
 
 MEASURED, UNKNOWN = "95% interval", "interval unknown: one client"
@@ -133,46 +133,57 @@ def _guarantee(protection: Mapping[str, Any]) -> str:
 
 
 def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
-    """Third sentence: how the leading measure changed, and whether a control without cost does as well."""
+    """Third sentence: how the leading measure changed, and the verdict against every control that was scored.
+
+    A control that does better is said first, and every verdict is said whether the measure changed or not.
+    """
     measure, *_ = in_document(accuracy)
+    gain = accuracy["gains"][accuracy["judged"]][EPS0.name]
+    better, equal, worse = _controls(measure, accuracy)
+    said = _step(measure, accuracy, gain)
+    if worse:
+        said = f"{_listed(worse, 'and')} do better than this run: {said}"
+    verdicts = [f"better than {_listed(better, 'and')}"] if better else []
+    verdicts += [f"not told apart from {_listed(equal, 'and')}"] if equal else []
+    if verdicts:
+        said = f"{said}; that is {_listed(verdicts, 'and')}"
+    elif not worse:
+        said = f"{said}; no control was scored, so what the private text contributed is unknown"
+    return f"{_capital(said)}."
+
+
+def _step(measure: PerText, accuracy: Mapping[str, Any], gain: Mapping[str, Any]) -> str:
+    """From the public model to what was judged, with the interval, and the share of the gap where there was a gain."""
     judged, conditions = accuracy["judged"], accuracy["conditions"]
-    gain = accuracy["gains"][judged][EPS0.name]
     levels = " to ".join(measure.shown(conditions[name][measure.name]) for name in (EPS0.name, judged))
     ends = _ends(gain, measure.unit, measure.decimals)
     step = f"{measure.change(gain['estimate'])} {measure.unit.step}".rstrip()
     interval = f"{step}, {ends if ends == UNKNOWN else f'{MEASURED} {ends}'}"
     if not gain["measurable"]:
-        return f"The on-device model's {measure.title} did not measurably change (from {levels}; {interval})."
+        return f"the on-device model's {measure.title} did not measurably change (from {levels}; {interval})"
     went = "rose" if gain["estimate"] > 0 else "fell"
     if measure.improvement(gain["estimate"]) < 0:
-        return f"The on-device model became worse: its {measure.title} {went} from {levels} ({interval})."
+        return f"the on-device model became worse: its {measure.title} {went} from {levels} ({interval})"
     closed = accuracy["gap_closed"].get(judged, {}).get("share")
     of_gap = "" if closed is None else f", {100 * closed:.0f}% of the gap to training on the private text itself"
-    against = _against_controls(measure, accuracy)
-    return f"The on-device model's {measure.title} {went} from {levels} ({interval}){of_gap}; {against}."
+    return f"the on-device model's {measure.title} {went} from {levels} ({interval}){of_gap}"
 
 
-def _against_controls(measure: PerText, accuracy: Mapping[str, Any]) -> str:
+def _controls(measure: PerText, accuracy: Mapping[str, Any]) -> tuple[list[str], list[str], list[str]]:
+    """The controls that the run is better than, those it is not told apart from, and those it is worse than."""
     conditions, gains = accuracy["conditions"], accuracy["gains"][accuracy["judged"]]
-    named = {
-        one.name: f"{one.phrase} ({measure.shown(conditions[one.name][measure.name])}, {one.epsilon.value})"
-        for one in CONTROLS
-        if one.name in conditions
-    }
-    if not named:
-        return "no control was scored, so what the private text contributed is unknown"
-    gained = {
-        name: measure.improvement(gains[name]["estimate"]) if gains[name]["measurable"] else 0.0 for name in named
-    }
-    ahead = [named[name] for name, by in gained.items() if by > 0]
-    behind = [named[name] for name, by in gained.items() if by < 0]
-    if len(ahead) == len(named):
-        more = "more" if measure.direction is Direction.HIGHER else "less"
-        return f"that is {more} than {_listed(ahead, 'or')} achieve"
-    if behind:
-        return f"but {_listed(behind, 'and')} do better"
-    equal = [text for text in named.values() if text not in ahead]
-    return f"but it is not measurably better than {_listed(equal, 'or')}"
+    verdicts: dict[int, list[str]] = {1: [], 0: [], -1: []}
+    for one in CONTROLS:
+        if one.name in conditions:
+            gain = gains[one.name]
+            verdict = math.copysign(1, measure.improvement(gain["estimate"])) if gain["measurable"] else 0
+            level = measure.shown(conditions[one.name][measure.name])
+            verdicts[int(verdict)].append(f"{one.phrase} ({level}, {one.epsilon.value})")
+    return verdicts[1], verdicts[0], verdicts[-1]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _listed(items: Sequence[str], last: str) -> str:
