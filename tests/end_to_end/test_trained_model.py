@@ -32,7 +32,8 @@ class Finished(NamedTuple):
 
 
 def job(algorithm: str, root: Path, tables: Path) -> list[str]:
-    texts = {"corpus__source": "table", "corpus__path": tables / "private.csv", "privacy__population": 400}
+    enrolled = {"privacy__population": 400, "corpus__max_clients": 400}  # all of them: the tiny run's part is too small
+    texts = {"corpus__source": "table", "corpus__path": tables / "private.csv", **enrolled}
     public = {"corpus__public_path": tables / "public.csv", "evaluation__texts": 20}
     chosen = params(data_root=root, privacy__noise_seed=7, **texts, **public)
     return ["run", "--env", "tiny", "--pipelines", algorithm, "--params", chosen]
