@@ -16,7 +16,7 @@ from tests.pipelines.conftest import HARBOUR
 
 pytestmark = pytest.mark.slow
 RELEASES = {"dp_fedavg": [(1, 1), (2, 1)], "dp_ftrl": [(0, 3)]}  # round, rounds: DP-FTRL's noise is one release
-PRICED = {"dp_fedavg": 2, "dp_ftrl": 3}  # lines of the release log: every sum that left
+PRICED = {"dp_fedavg": 3, "dp_ftrl": 4}  # sums that left, by the release log: the rounds', and the evaluation's one
 
 
 class Finished(NamedTuple):
@@ -61,9 +61,10 @@ def test_it_leaves_a_model_a_privacy_report_and_a_scorecard(finished: Finished) 
     report = json.loads((reporting / "privacy_report.json").read_text())
     assert [(entry["round"], entry["rounds"]) for entry in report["releases"]] == RELEASES[finished.algorithm]
     assert 7.99 < report["epsilon"] <= 8 * (1 + 1e-9)
-    assert "all of them in this ledger" in report["data_root"]["statement"]
+    assert report["data_set"]["epsilon"] == pytest.approx(report["epsilon"])
     accuracy = json.loads((reporting / "accuracy.json").read_text())["conditions"]
-    assert {"eps0", "trained_model", "private"} <= set(accuracy)
+    assert {"eps0", "trained_model"} <= set(accuracy)
+    assert "private" not in accuracy, "nothing may be trained on a private table without a price"
     assert (reporting / "report.html").stat().st_size > 200
 
 
@@ -77,4 +78,4 @@ def test_a_lost_round_and_all_that_hangs_on_it_come_back_byte_by_byte(finished: 
     finished.again(root)
     assert digests(root) == before
     releases = (root / ".fedtext" / "releases.jsonl").read_text().splitlines()
-    assert len({json.loads(line)["identity"] for line in releases}) == PRICED[name]
+    assert len({json.loads(line)["receipt"] for line in releases}) == PRICED[name]
