@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +18,6 @@ from kedro.framework.project import pipelines, settings
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Node, Pipeline
 from omegaconf import OmegaConf
-from pydantic import BaseModel
 
 from fedtext.datasets.models import LanguageModelDataset
 from fedtext.models.language_model import bundled
@@ -26,7 +27,8 @@ from fedtext.wiring.hooks import check_pipeline, check_registered_pipelines
 from fedtext.wiring.hooks.command import repeating_command
 from fedtext.wiring.hooks.nested_runs import PARENT_RUN, NestedRuns
 from fedtext.wiring.hooks.preflight import check_data_root, check_guarded
-from fedtext.wiring.hooks.tracking import _models, flat_parameters, numbers
+from fedtext.wiring.hooks.run_status import is_gone, process_tags
+from fedtext.wiring.hooks.tracking import _models, flat_parameters
 from tests.wiring.conftest import ToyProject
 
 KEDRO = Path(sys.executable).with_name("kedro")
@@ -69,9 +71,10 @@ def test_previews_and_tracking_of_private_data_are_refused(toy: ToyProject) -> N
     (violation,) = check_pipeline(pipeline, catalog)
     assert "private_records" in violation
     metadata["kedro-viz"] = {"preview": False}
-    metadata["fedtext"]["tracked"] = True
-    (violation,) = check_pipeline(pipeline, catalog)
-    assert "private_records" in violation
+    for how in ({"tracked": True}, {"metrics": {"rows": "rows"}}):
+        metadata["fedtext"] = {"privacy": "private", **how}
+        (violation,) = check_pipeline(pipeline, catalog)
+        assert "private_records" in violation
 
 
 def test_factories_are_classed_by_the_names_they_resolve(toy: ToyProject) -> None:
@@ -105,15 +108,6 @@ def test_a_full_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10 * 2**20))
     with pytest.raises(RunRefusedError, match="10 MiB of free disk"):
         check_data_root(tmp_path)
-
-
-def test_numbers_are_found_at_every_depth() -> None:
-    class Inner(BaseModel):
-        loss: float = 0.5
-        name: str = "text"
-
-    state = {"round": 3, "done": True, "history": [1.0, 2.0], "rows": [{"a": 1}], "inner": Inner(), "empty": []}
-    assert dict(numbers(state)) == {"round": 3.0, "history": 2.0, "inner.loss": 0.5}
 
 
 def test_parameters_are_flat_and_long_values_split() -> None:
@@ -159,9 +153,11 @@ def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text
     assert run.data.params["privacy.epsilon"] == "1.0"
     assert run.data.tags["command"] == "kedro run --params toy.draws=6"
     assert {"git.revision", "environment.python", "environment.kedro"} <= run.data.tags.keys()
-    losses = client.get_metric_history(run.info.run_id, "toy.loss")
+    losses = client.get_metric_history(run.info.run_id, "rounds/loss")
     assert [metric.step for metric in losses] == [1, 2]
-    assert run.data.metrics["toy_report.epsilon"] == pytest.approx(1.0)
+    assert run.data.metrics.keys() == {"rounds/loss", "epsilon"}, "what the catalog names, and nothing else"
+    assert run.data.metrics["epsilon"] == pytest.approx(1.0)
+    assert run.info.run_name == "default, epsilon 1"
     assert [file.path for file in client.list_artifacts(run.info.run_id, "08_reporting")] == ["08_reporting/toy.json"]
     for path in [*tracked.data.glob("mlflow.db*"), *(tracked.data / "mlartifacts").rglob("*")]:
         assert not path.is_file() or b"secret-" not in path.read_bytes()
@@ -169,7 +165,7 @@ def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text
     tracked.run(toy={"draws": 6})  # everything is up to date: the new run still holds the whole curve
     runs = client.search_runs([experiment.experiment_id])
     newest = next(found for found in runs if found.info.run_id != run.info.run_id)
-    assert [m.step for m in client.get_metric_history(newest.info.run_id, "toy.loss")] == [1, 2]
+    assert [m.step for m in client.get_metric_history(newest.info.run_id, "rounds/loss")] == [1, 2]
 
 
 def test_mlflow_is_told_which_models_a_run_reads() -> None:
@@ -221,20 +217,105 @@ def test_runs_started_by_a_run_are_nested_below_it(tracked: ToyProject, monkeypa
     assert os.environ[PARENT_RUN] == parent.info.run_id
     child = next(run for run in client.search_runs([experiment]) if run.info.run_id != parent.info.run_id)
     assert child.data.tags["mlflow.parentRunId"] == parent.info.run_id
-    assert child.info.run_name == "default in child"
+    assert child.info.run_name == "default, epsilon 1, in child"
     assert not (tracked.path / "child" / "mlflow.db").exists()
 
 
-def test_a_run_says_who_it_is_to_the_processes_it_starts(toy: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    loader(toy.path)
+def test_a_run_says_who_it_is_to_the_processes_it_starts(tracked: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PARENT_RUN, raising=False)
+    elsewhere = tracked.path / "records"
+    elsewhere.mkdir()
+    tracked.run(data_root=str(elsewhere))
+    (run_id,) = [run.info.run_id for run in recorded(elsewhere)]
+    loader(tracked.path)
     monkeypatch.delenv(TRACKING_ROOT, raising=False)
     runs = NestedRuns()
-    runs.adopt_or_join("abc", {})
-    assert os.environ[PARENT_RUN] == "abc"
-    assert os.environ[TRACKING_ROOT] == str(toy.data)
+    runs.adopt_or_join(run_id, "mother")
+    assert os.environ[PARENT_RUN] == run_id
+    assert os.environ[TRACKING_ROOT] == str(tracked.data)
     runs.let_go()
     assert not {PARENT_RUN, TRACKING_ROOT} & os.environ.keys()
+    monkeypatch.setenv(TRACKING_ROOT, str(elsewhere))
+    runs.adopt_or_join(run_id, "mother")
+    runs.let_go()
+    assert os.environ[TRACKING_ROOT] == str(elsewhere), "what the user set stays"
+
+
+def recorded(root: Path) -> list[Any]:
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{root}/mlflow.db")
+    return list(client.search_runs([client.get_experiment_by_name(f"fedtext in {root}").experiment_id]))
+
+
+def statuses(root: Path) -> dict[str, str]:
+    return {run.info.run_id: run.info.status for run in recorded(root)}
+
+
+def start(toy: ToyProject) -> subprocess.Popen[str]:
+    """A run in a process of its own that takes long, when its first node has been recorded."""
+    env = {**os.environ, "FEDTEXT_TRACKING": "on", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [KEDRO, "run", "--params", "toy.seconds=60"]
+    run = subprocess.Popen(command, cwd=toy.path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    until = time.monotonic() + 120
+    while not (toy.data / "02_released" / "mean.safetensors").exists():
+        assert run.poll() is None, run.communicate()[0]
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    return run
+
+
+def test_ctrl_c_is_recorded_as_killed_and_said_in_one_sentence(tracked: ToyProject) -> None:
+    run = start(tracked)
+    run.send_signal(signal.SIGINT)
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert "Error: interrupted; what was done is kept: run the same command to resume" in output
+    assert "Traceback" not in output
+    assert list(statuses(tracked.data).values()) == ["KILLED"]
+
+
+def test_a_run_that_was_shot_is_marked_killed_by_the_next_one(tracked: ToyProject) -> None:
+    run = start(tracked)
+    run.kill()
+    run.communicate(timeout=60)
+    assert list(statuses(tracked.data).values()) == ["RUNNING"]
+    tracked.run()
+    assert sorted(statuses(tracked.data).values()) == ["FINISHED", "KILLED"]
+
+
+def test_only_a_process_that_has_certainly_ended_is_gone() -> None:
+    own, mother = process_tags(), str(os.getppid())
+    assert is_gone(own), "an earlier run of this process, or of a container whose processes have the same numbers"
+    assert not is_gone({**own, "process.pid": mother})
+    assert is_gone({**own, "process.pid": mother, "process.boot": "an earlier one"})
+    assert not is_gone({**own, "process.host": "elsewhere"})
+    assert not is_gone({})
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    assert is_gone({**own, "process.pid": str(ended.pid)})
+
+
+def test_another_data_roots_records_can_be_opened(toy: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    (toy.path / "other").mkdir()
+    monkeypatch.setenv(TRACKING_ROOT, "other")
+    assert loader(toy.path).tracking_root == toy.path / "other"
+    monkeypatch.setenv(TRACKING_ROOT, "othr")
+    with pytest.raises(RunRefusedError, match="FEDTEXT_TRACKING_ROOT is othr: no such directory"):
+        _ = loader(toy.path).tracking_root
+
+
+def test_looking_at_records_needs_no_tracking_to_be_on() -> None:
+    code = "import sys; sys.argv[1:] = ['{}']; from fedtext import settings; print(settings.DISABLE_HOOKS_FOR_PLUGINS)"
+    env = {**os.environ, "FEDTEXT_TRACKING": "off", "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = {
+        word: subprocess.run(
+            [sys.executable, "-c", code.format(word)], env=env, capture_output=True, text=True, check=True
+        ).stdout
+        for word in ("mlflow", "run")
+    }
+    assert "kedro_mlflow" not in said["mlflow"]
+    assert "kedro_mlflow" in said["run"]
 
 
 def test_a_failed_run_is_marked_failed(tracked: ToyProject) -> None:

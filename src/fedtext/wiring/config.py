@@ -23,7 +23,7 @@ from fedtext.system.errors import InputError
 from fedtext.system.refusal import RunRefusedError
 
 DEFAULT_DATA_ROOT = "data"
-TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: where the run that started this one keeps MLflow's records
+TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: the data root whose MLflow records to use in place of one's own
 SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
 
 
@@ -34,8 +34,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
     - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
       global `data_root`; a relative path starts at the project.
-    - `${tracking_root:}` is where MLflow's records lie: the data root, or that of the run which started this one;
-      `${tracking_uri:}` is the same directory as a URI.
+    - `${tracking_root:}` is where MLflow's records lie: the data root, or that which the environment variable
+      FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI.
     - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
     """
 
@@ -83,8 +83,16 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     @property
     def tracking_root(self) -> Path:
-        """Absolute path of the directory that holds MLflow's records."""
-        return Path(os.environ.get(TRACKING_ROOT) or self.data_root)
+        """Absolute path of the directory that holds MLflow's records.
+
+        Raises:
+            RunRefusedError: the environment names a directory that is not there.
+        """
+        if not (given := os.environ.get(TRACKING_ROOT)):
+            return self.data_root
+        if not (root := self.project_path / Path(given).expanduser()).is_dir():
+            raise RunRefusedError(f"{TRACKING_ROOT} is {given}: no such directory; name a data root that has had a run")
+        return root
 
 
 def active_loader() -> ProjectConfigLoader:

@@ -36,6 +36,12 @@ from fedtext.wiring.config import active_data_root, active_parameters, corpus_is
 from fedtext.wiring.guard import Guard
 
 
+class RunInterruptedError(RunRefusedError):
+    """Ctrl-C: an exception like others, so that Kedro tells the hooks that the run has ended."""
+
+    exit_code = 130  # what shells give for it
+
+
 class ResumableRunner(SequentialRunner):
     """One node after the other, leaving out those whose outputs are up to date (fedtext.resuming.decision).
 
@@ -58,6 +64,18 @@ class ResumableRunner(SequentialRunner):
         catalog: CatalogProtocol[Any, Any],
         hook_manager: PluginManager | None = None,
         run_id: str | None = None,
+    ) -> None:
+        try:
+            self._run_what_is_left(pipeline, catalog, hook_manager, run_id)
+        except KeyboardInterrupt:
+            raise RunInterruptedError("interrupted; what was done is kept: run the same command to resume") from None
+
+    def _run_what_is_left(
+        self,
+        pipeline: Pipeline,
+        catalog: CatalogProtocol[Any, Any],
+        hook_manager: PluginManager | None,
+        run_id: str | None,
     ) -> None:
         def execute(node: Node) -> None:
             for maker in resumption.unsaved_inputs(node):

@@ -49,7 +49,8 @@ def is_previewed(config: dict[str, Any]) -> bool:
 def is_logged(config: dict[str, Any]) -> bool:
     """Whether the entry, or what it wraps, goes to the experiment tracker."""
     return any(
-        (_metadata(layer).get("fedtext") or {}).get("tracked") or str(layer.get("type", "")).startswith("kedro_mlflow.")
+        any((_metadata(layer).get("fedtext") or {}).get(how) for how in ("tracked", "metrics"))
+        or str(layer.get("type", "")).startswith("kedro_mlflow.")
         for layer in layers(config)
     )
 

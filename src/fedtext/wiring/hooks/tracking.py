@@ -1,4 +1,4 @@
-"""What MLflow is told beyond kedro-mlflow: parameters, revision, environment, models, metrics by round, reports.
+"""What MLflow is told beyond kedro-mlflow: name, parameters, revision, environment, models, metrics, reports, end.
 
 kedro-mlflow opens and closes the run (conf/base/mlflow.yml); this hook does nothing where it opened none. The switch
 for all of it is the environment variable FEDTEXT_TRACKING=off (settings.py). Only datasets that the catalog calls
@@ -10,28 +10,29 @@ from __future__ import annotations
 import json
 import logging
 import platform
-import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib import metadata
-from numbers import Real
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from kedro.framework.hooks import hook_impl
-from kedro.framework.project import settings
+from kedro.framework.project import pipelines, settings
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
-from pydantic import BaseModel
 
 from fedtext.datasets.models import PublicModelDataset
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import active_data_root, active_parameters
 from fedtext.wiring.guard.catalog import dataset_classes, entry
 from fedtext.wiring.hooks.command import leaves, repeating_command
+from fedtext.wiring.hooks.metrics import Point, Wanted, declared, points
 from fedtext.wiring.hooks.nested_runs import NestedRuns
+from fedtext.wiring.hooks.run_status import close_abandoned, mark_killed, process_tags
+from fedtext.wiring.runner import RunInterruptedError
 
-ROUND_STATE = re.compile(r"(?P<algorithm>[^.]+)\.round_(?P<round>\d+)\.state")
 LIBRARIES = ("fedtext", "kedro", "torch", "transformers", "trl", "peft", "dp-accounting", "numpy", "pandas")
 LONGEST_VALUE = 6000
 BATCH = 100
@@ -43,77 +44,78 @@ class TrackingHook:
 
     def __init__(self) -> None:
         self._shown: set[str] = set()
-        self._pipeline: Pipeline | None = None
-        self._catalog: DataCatalog | None = None
+        self._metrics: dict[str, Wanted] = {}
         self._logged: set[str] = set()
+        self._run_id: str | None = None
         self._nested = NestedRuns()
 
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Parameters of the run's nodes, revision, environment, models, the whole command."""
-        self._pipeline, self._catalog, self._logged = pipeline, catalog, set()
+        self._logged, self._run_id = set(), None
         classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
         self._shown = {name for name, privacy in classes.items() if privacy in {"released", "public"}}
+        self._metrics = declared(self._shown & pipeline.all_outputs(), catalog.config_resolver)
         if not _run_is_open():
             return
         import mlflow
 
+        self._run_id = mlflow.active_run().info.run_id
         mlflow.set_tags({**_revision(Path(run_params["project_path"])), **_environment(), **_command(run_params)})
-        mlflow.set_tags(_models(pipeline, catalog))
-        self._nested.adopt_or_join(mlflow.active_run().info.run_id, run_params)
+        mlflow.set_tags({**_models(pipeline, catalog), **process_tags()})
+        self._nested.adopt_or_join(self._run_id, run_name(run_params, pipeline))
+        for abandoned in close_abandoned(self._run_id):
+            LOG.info("MLflow's run %s had been killed; its record says so now", abandoned)
         values = list(flat_parameters(_used_parameters(pipeline)).items())
         for start in range(0, len(values), BATCH):
             mlflow.log_params(dict(values[start : start + BATCH]))
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
-        """A round's state becomes metrics at that round's step."""
-        if dataset_name in self._shown and ROUND_STATE.fullmatch(dataset_name) and _run_is_open():
-            self._log_round(dataset_name, data)
+        """Metrics at once, so that a long run's curves can be watched."""
+        if dataset_name in self._metrics and _run_is_open():
+            self._log_metrics(dataset_name, data)
 
     @hook_impl(tryfirst=True)
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Rounds that were up to date already, and every dataset whose entry says `fedtext: {tracked: true}`."""
+        """Metrics of what was up to date already, and every file whose entry says `fedtext: {tracked: true}`."""
         self._nested.let_go()
         if not _run_is_open():
             return
+        for name in sorted(self._metrics.keys() - self._logged):
+            self._log_metrics(name, catalog.load(name))
         for name in sorted(self._shown & set(pipeline.all_outputs())):
-            if ROUND_STATE.fullmatch(name) and name not in self._logged:
-                self._log_round(name, catalog.load(name))
-            elif _tracked(entry(name, catalog.config_resolver)):
+            if _tracked(entry(name, catalog.config_resolver)):
                 _log_report(name, catalog.get(name))
 
-    @hook_impl
-    def on_pipeline_error(self) -> None:
-        """The next run of this process is not a nested one."""
+    @hook_impl(trylast=True)
+    def on_pipeline_error(self, error: Exception) -> None:
+        """The next run of this process is not a nested one. kedro-mlflow, first, called the run failed."""
         self._nested.let_go()
+        if self._run_id is not None and isinstance(error, RunInterruptedError):
+            mark_killed(self._run_id)
 
-    def _log_round(self, name: str, state: Any) -> None:
+    def _log_metrics(self, name: str, data: Any) -> None:
         import mlflow
 
-        found = ROUND_STATE.fullmatch(name)
-        assert found is not None
-        values = {f"{found['algorithm']}.{key}": value for key, value in numbers(state)}
-        mlflow.log_metrics(values, step=int(found["round"]))
+        for step, found in groupby(sorted(points(name, data, self._metrics[name]), key=_step), key=_step):
+            mlflow.log_metrics({point.name: point.value for point in found}, step=step)
         self._logged.add(name)
+
+
+def run_name(run_params: Mapping[str, Any], pipeline: Pipeline) -> str:
+    """What people call the run: its pipelines, the default one by its other name, and epsilon where it releases."""
+    default = pipelines.get("__default__")
+    meant = next((name for name, known in pipelines.items() if known is default and name != "__default__"), "default")
+    names = [meant if name == "__default__" else name for name in run_params.get("pipeline_names") or ["__default__"]]
+    releases = any(Tag.RELEASE in node.tags for node in pipeline.nodes)
+    privacy = active_parameters().get("privacy") or {}
+    return ", ".join([*names, f"epsilon {privacy['epsilon']:g}"] if releases else names)
 
 
 def tracking_is_on() -> bool:
     """Whether kedro-mlflow takes part: FEDTEXT_TRACKING=off leaves it out (settings.py)."""
     return "kedro_mlflow" not in settings.DISABLE_HOOKS_FOR_PLUGINS
-
-
-def numbers(value: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Numeric leaves of a JSON value or model by their dotted names; of a list of numbers, its last (a history)."""
-    if isinstance(value, BaseModel):
-        value = value.model_dump(mode="json")
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from numbers(inner, f"{prefix}.{key}" if prefix else str(key))
-    elif isinstance(value, list | tuple) and value and not isinstance(value[-1], list | tuple | Mapping):
-        yield from numbers(value[-1], prefix)
-    elif isinstance(value, Real) and not isinstance(value, bool):
-        yield re.sub(r"[^\w.\-/ ]", "_", prefix), float(value)
 
 
 def flat_parameters(parameters: Mapping[str, Any]) -> dict[str, str]:
@@ -179,7 +181,6 @@ def _tracked(config: dict[str, Any]) -> bool:
 
 
 def _log_report(name: str, dataset: Any) -> None:
-    """The file as an artifact; of a JSON document also its numbers as metrics."""
     import mlflow
 
     path = Path(str(getattr(dataset, "_filepath", "")))
@@ -187,6 +188,7 @@ def _log_report(name: str, dataset: Any) -> None:
         LOG.warning("%s is to be tracked but is no file: MLflow does not get it", name)
         return
     mlflow.log_artifact(str(path), artifact_path=path.parent.name)
-    if path.suffix == ".json" and not hasattr(dataset.load(), "to_plotly_json"):
-        values = dict(numbers(json.loads(path.read_text(encoding="utf-8")), name))
-        mlflow.log_metrics(values)
+
+
+def _step(point: Point) -> int:
+    return point.step
