@@ -67,7 +67,7 @@ def sides(model: Any, ids: Any, responses: int, completion: int) -> dict[str, Ca
     def ours() -> Any:
         uniforms = torch.rand(len(ids) * responses, completion, device=ids.device)
         unfinished = lambda tokens: torch.zeros(len(tokens), dtype=torch.bool, device=ids.device)  # noqa: E731
-        return decode(model, ids, real, uniforms, temperature=1.0, top_p=1.0, is_complete=unfinished)
+        return decode(model, ids, real, uniforms, temperature=1.0, top_p=1.0, min_p=0.0, is_complete=unfinished)
 
     def transformers() -> Any:
         with torch.inference_mode():

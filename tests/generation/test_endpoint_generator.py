@@ -68,6 +68,15 @@ def test_texts_come_in_the_order_of_the_prompts_and_as_many_as_asked_for(chat: b
         assert write(generator(served), seed=6, chat=chat) != texts
 
 
+def test_min_p_is_asked_for_only_where_it_is_set() -> None:
+    with serving(Served()) as served:
+        write(generator(served))
+        generator(served).write(
+            ["x"], framing=Framing(), responses=1, sampler=conf_base(Sampler, min_p=0.1), seed=0, label="texts"
+        )
+        assert [body.get("min_p") for _, body, _ in served.asked] == [None, None, None, 0.1]
+
+
 @pytest.mark.parametrize("server", [{"most": 1}, {"most": 2}, {"refuses_several": True}])
 def test_a_server_that_gives_few_responses_is_asked_again_with_another_seed(server: dict[str, Any]) -> None:
     with serving(Served(**server)) as served:

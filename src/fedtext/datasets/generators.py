@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedtext.datasets.errors import StorageError
-from fedtext.datasets.models import PublicModelDataset, place_of_language_model
+from fedtext.datasets.models import PublicModelDataset
 from fedtext.models.endpoint import ENDPOINT, Endpoint
+from fedtext.models.language_model import place_of
 from fedtext.models.source import SHIPPED, TOKENIZER_FILES, check_tokenizer_files, fetch, fetch_tokenizer
 from fedtext.params.generation import PromptName
 
@@ -25,8 +26,8 @@ class TokenizerDataset(PublicModelDataset):
     """The tokenizer that cuts texts into samples; loading returns a light handle.
 
     Args:
-        source: `bundled:<name>`, a local directory or a Hugging Face id, of which only the tokenizer is read;
-            None: that of `generator`, or, where that is an endpoint and shows none, the bundled generator's.
+        source: `bundled:<name>`, `smollm2`, a local directory or a Hugging Face id, of which only the tokenizer is
+            read; None: that of `generator`, or, where that is an endpoint and shows none, the bundled generator's.
         generator: Source of the generator.
         metadata: Ignored by Kedro.
     """
@@ -48,7 +49,7 @@ class TokenizerDataset(PublicModelDataset):
 
     @cached_property
     def _place(self) -> str:
-        return place_of_language_model(self._source)
+        return place_of(self._source)
 
     def _exists(self) -> bool:
         check_tokenizer_files(self._place, self.kind, self.instead)
@@ -61,8 +62,8 @@ class GeneratorDataset(PublicModelDataset):
     It is told by its `source`, or, a server that speaks OpenAI's API, by `base_url` and `model`.
 
     Args:
-        source: `bundled:<name>` (shipped with the package), a local directory, a Hugging Face id (`owner/name`, or
-            `owner/name@revision`), or `endpoint:MODEL@BASE_URL`.
+        source: `bundled:<name>` (shipped with the package), `smollm2` (from one installed), a local directory, a
+            Hugging Face id (`owner/name`, or `owner/name@revision`), or `endpoint:MODEL@BASE_URL`.
         base_url: Address of a server, as `http://localhost:8000/v1`.
         model: The model's name there.
         measure: Source of the tokenizer in whose tokens lengths are counted; None: the model's own, or, of a server,
@@ -138,7 +139,7 @@ class GeneratorDataset(PublicModelDataset):
     def _place(self) -> str:
         if not self._source:
             raise StorageError("a generator needs a source, or the base_url and model of an endpoint: give one")
-        return place_of_language_model(self._source)
+        return place_of(self._source)
 
     def _exists(self) -> bool:
         if self._endpoint is not None:
@@ -189,7 +190,7 @@ def _tokenizer(source: str) -> Tokenizer:
     """A handle on the tokenizer of a language model, whose files are here by then."""
     from fedtext.models.language_model import Tokenizer
 
-    return Tokenizer(fetch_tokenizer(place_of_language_model(source), "tokenizer", SHIPPED))
+    return Tokenizer(fetch_tokenizer(place_of(source), "tokenizer", SHIPPED))
 
 
 def _digest(directory: Path) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from kedro.io import AbstractDataset
 
 from fedtext.datasets.errors import StorageError
-from fedtext.models.source import BUNDLED, SHIPPED, check_model_files, fetch, model_identity
+from fedtext.models.language_model import place_of
+from fedtext.models.source import SHIPPED, check_model_files, fetch, model_identity
 
 if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
@@ -51,21 +52,12 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
         return {"source": self._source}
 
 
-def place_of_language_model(source: str) -> str:
-    """The source, or the directory of a model that is shipped with the package."""
-    if not source.startswith(BUNDLED):
-        return source
-    from fedtext.models.language_model import bundled
-
-    return bundled(source.removeprefix(BUNDLED))
-
-
 class LanguageModelDataset(PublicModelDataset):
     """A public language model by its source; loading returns a light handle, not the weights.
 
     Args:
-        source: `bundled:<name>` (shipped with the package), a local directory, or a Hugging Face id
-            (`owner/name`, or `owner/name@revision`).
+        source: `bundled:<name>` (shipped with the package), `smollm2` (from one installed), a local directory, or a
+            Hugging Face id (`owner/name`, or `owner/name@revision`).
         metadata: Ignored by Kedro.
     """
 
@@ -80,7 +72,7 @@ class LanguageModelDataset(PublicModelDataset):
 
     @cached_property
     def _place(self) -> str:
-        return place_of_language_model(self._source)
+        return place_of(self._source)
 
 
 class MaskedModelDataset(PublicModelDataset):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Bool, Float, Int
 
+from fedtext.generation.drawing import draw_tokens
 from fedtext.generation.kv_cache import new_cache
 from fedtext.system.errors import InputError
 
@@ -105,27 +106,6 @@ class Branches:
         self._mask = self._full_mask()
 
 
-def draw_tokens(
-    logits: Float[Tensor, "*batch token"], uniforms: Float[Tensor, "*batch"], *, temperature: float, top_p: float
-) -> Int[Tensor, "*batch"]:
-    """Inverse-CDF draw: the first token at which the cumulative probability exceeds its uniform in [0, 1).
-
-    `top_p` < 1 keeps the smallest set of most probable tokens that holds that mass (nucleus sampling).
-    """
-    import torch
-
-    probabilities = torch.softmax(logits.float() / temperature, dim=-1)
-    order = None
-    if top_p < 1:
-        probabilities, order = probabilities.sort(dim=-1, descending=True, stable=True)
-        ahead = probabilities.cumsum(-1) - probabilities
-        probabilities = probabilities.masked_fill(ahead >= top_p, 0.0)
-    cumulative = probabilities.cumsum(-1)
-    drawn = torch.searchsorted(cumulative, uniforms[..., None] * cumulative[..., -1:], right=True)
-    drawn = drawn.clamp_(max=logits.shape[-1] - 1)
-    return (drawn if order is None else order.gather(-1, drawn))[..., 0]
-
-
 def start(
     model: PreTrainedModel, ids: Int[Tensor, "row prompt"], real: Int[Tensor, "row prompt"], responses: int, most: int
 ) -> tuple[Branches, Float[Tensor, "row branch token"]]:
@@ -193,6 +173,7 @@ def decode(
     *,
     temperature: float,
     top_p: float,
+    min_p: float,
     is_complete: Callable[[Int[Tensor, "response step"]], Bool[Tensor, " response"]],
 ) -> Int[Tensor, "response step"]:
     """Continuations of left-padded prompts, one row of `uniforms` for each of J responses a prompt, prompt by prompt.
@@ -209,7 +190,7 @@ def decode(
         branches, logits = start(model, ids, real, total // len(ids), most)
         for step in range(most):
             draws = uniforms[:, step][branches.responses]
-            branches.tokens = draw_tokens(logits, draws, temperature=temperature, top_p=top_p)
+            branches.tokens = draw_tokens(logits, draws, temperature=temperature, top_p=top_p, min_p=min_p)
             tokens[branches.responses, step] = branches.tokens
             if step % CHECK_EVERY == CHECK_EVERY - 1:
                 left = (~complete).nonzero()[:, 0]

@@ -110,6 +110,8 @@ class EndpointGenerator:
             "top_p": sampler.top_p,
             "max_tokens": sampler.max_new_tokens,
         }
+        if sampler.min_p > 0:  # no part of OpenAI's own API; vLLM and llama.cpp know it
+            settings["extra_body"] = {"min_p": sampler.min_p}
         if framing.stop is not None and not framing.chat:
             settings["stop"] = [framing.stop]
         together = threading.Event()  # whether the server takes several responses a request, as far as is known

@@ -1,4 +1,4 @@
-"""Responses to prompts: J continuations each, by temperature and top-p, up to a marker, the end of text or a limit.
+"""Responses to prompts: J continuations each, by temperature, top-p and min-p, up to a marker, an end or a limit.
 
 Every prompt has its own stream of uniforms from the seed, so a response depends on seed, prompt number and response
 number, not on what was drawn before, on the batch it shares or on when its neighbours end (up to the rounding of a
@@ -68,6 +68,7 @@ def sample_responses(
             torch.from_numpy(np.concatenate(draws)).to(model.device),
             temperature=sampler.temperature,
             top_p=sampler.top_p,
+            min_p=sampler.min_p,
             is_complete=is_complete,
         )
         return _texts(tokens, tokenizer, _ends(model, tokenizer), stop)

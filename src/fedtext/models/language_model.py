@@ -1,4 +1,4 @@
-"""Language models behind one face: shipped with the package, in a local directory, or on the Hugging Face hub.
+"""Language models behind one face: shipped with a package, in a local directory, or on the Hugging Face hub.
 
 Only safetensors weights are read, never a pickle. A model lands on the GPU in bfloat16 where there is one, else on the
 CPU in float32; an adapter is merged into the weights so that decoding with it costs what decoding without it costs.
@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from fedtext.models import smollm2
 from fedtext.models.source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
 from fedtext.system.errors import InputError, MissingFileError
 from fedtext.system.hardware import bfloat16_pays, compute_device
@@ -42,12 +43,24 @@ def bundled(name: str) -> str:
     return str(directory)
 
 
+def place_of(source: str) -> str:
+    """The source, or the directory of a model that comes with the package (`bundled:<name>`) or another (`smollm2`).
+
+    Raises:
+        OSError: What is named is not installed.
+        ValueError: Its weights are not the published ones.
+    """
+    if source == smollm2.NAME:
+        return str(smollm2.smollm2())
+    return bundled(source.removeprefix(BUNDLED)) if source.startswith(BUNDLED) else source
+
+
 @dataclass(frozen=True)
 class Tokenizer:
     """A language model's tokenizer without its weights: what cuts samples and counts their length.
 
     Attributes:
-        source: `bundled:<name>`, a local directory, or a Hugging Face id.
+        source: `bundled:<name>`, `smollm2`, a local directory, or a Hugging Face id.
     """
 
     source: str
@@ -77,7 +90,7 @@ class LanguageModel:
     """A public causal language model, by its source, with an optional low-rank adapter.
 
     Attributes:
-        source: `bundled:<name>`, a local directory, or a Hugging Face id.
+        source: `bundled:<name>`, `smollm2`, a local directory, or a Hugging Face id.
         adapter: Directory of a PEFT adapter (safetensors), None for the public model itself.
     """
 
@@ -117,9 +130,7 @@ def context_length(model: PreTrainedModel) -> int | None:
 
 
 def _place(source: str) -> Place:
-    if source.startswith(BUNDLED):
-        return Place(bundled(source.removeprefix(BUNDLED)), local=True)
-    return find_model(source, "language model", SHIPPED)
+    return find_model(place_of(source), "language model", SHIPPED)
 
 
 def _read_weights(source: str) -> PreTrainedModel:

@@ -16,11 +16,14 @@ PromptName = Literal["list", "chat", "labelled"]
 class Sampler(Parameters):
     """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the form in which they are asked for.
 
+    `top_p` < 1 keeps the most probable tokens that together hold this mass; `min_p` > 0 drops every token with less
+    than this share of the most probable one's probability, and costs no sort.
     `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
     """
 
     temperature: float = Field(gt=0)
     top_p: float = Field(gt=0, le=1)
+    min_p: float = Field(ge=0, lt=1)
     max_new_tokens: int = Field(ge=4)
     batch_size: int = Field(ge=1)
     prompt: PromptName

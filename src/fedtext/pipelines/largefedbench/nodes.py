@@ -7,8 +7,7 @@ from plotly.graph_objects import Figure
 
 from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_config
 from fedtext.models.encoder import Encoder
-from fedtext.models.language_model import bundled
-from fedtext.models.source import BUNDLED
+from fedtext.models.language_model import place_of
 from fedtext.params.ingest import Ingest
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.refusal import RunRefusedError
@@ -27,9 +26,8 @@ def build_largefedbench(largefedbench: LargeFedBench) -> str:
     from fedtext.largefedbench.tokens import load_tokenizer
 
     name = largefedbench.tokenizer
-    source = bundled(name.removeprefix(BUNDLED)) if name.startswith(BUNDLED) else name
     raw_dir, out_dir = Path(largefedbench.raw_dir), Path(largefedbench.out_dir)
-    tokenizer = load_tokenizer(source, name=name)
+    tokenizer = load_tokenizer(place_of(name), name=name)
     return str(build_snapshot(largefedbench, tokenizer, raw_dir=raw_dir, out_dir=out_dir))
 
 

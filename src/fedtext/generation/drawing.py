@@ -1,0 +1,80 @@
+"""One token a distribution: temperature, then what of the distribution is kept, then a draw by its inverse CDF."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jaxtyping import Bool, Float, Int
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FIRST = 512  # tokens that are sorted for a nucleus; where it does not fit in them, all are
+
+
+def draw_tokens(
+    logits: Float[Tensor, "*batch token"],
+    uniforms: Float[Tensor, "*batch"],
+    *,
+    temperature: float,
+    top_p: float,
+    min_p: float = 0.0,
+) -> Int[Tensor, "*batch"]:
+    """Inverse-CDF draw: the first token at which the cumulative probability exceeds its uniform in [0, 1).
+
+    `top_p` < 1 keeps the smallest set of most probable tokens that holds that mass (nucleus sampling). `min_p` > 0
+    keeps the tokens with at least that share of the highest probability. Both look at the whole distribution.
+    """
+    import torch
+
+    probabilities = torch.softmax(logits.float() / temperature, dim=-1)
+    if min_p == 0 and top_p == 1:
+        return _inverse(probabilities, uniforms)
+    least = min_p * probabilities.amax(-1, keepdim=True)
+    if top_p == 1:
+        return _inverse(probabilities.masked_fill_(probabilities < least, 0.0), uniforms)
+    rows, wanted, floor = probabilities.flatten(0, -2), uniforms.flatten(), least.flatten(0, -2)
+    drawn, fits = _from_nucleus(rows, wanted, floor, top_p, FIRST)
+    if not fits.all():
+        drawn[~fits] = _from_nucleus(rows[~fits], wanted[~fits], floor[~fits], top_p, rows.shape[-1])[0]
+    return drawn.view(uniforms.shape)
+
+
+def _from_nucleus(
+    probabilities: Float[Tensor, "row token"],
+    uniforms: Float[Tensor, " row"],
+    least: Float[Tensor, "row 1"],
+    top_p: float,
+    first: int,
+) -> tuple[Int[Tensor, " row"], Bool[Tensor, " row"]]:
+    """Draws among the `first` most probable tokens, and whether the nucleus lies among them.
+
+    It does where a less probable token is among them too: one as probable may have stayed outside, and which of equals
+    belongs to the nucleus is told by their order.
+    """
+    values, order = _most_probable(probabilities, first)
+    inside = values.cumsum(-1) - values < top_p
+    fits = values.masked_fill(~inside, 1.0).amin(-1) > values[:, -1]
+    drawn = _inverse(values.masked_fill(~inside | (values < least), 0.0), uniforms)
+    return order.gather(-1, drawn[:, None])[:, 0], fits
+
+
+def _most_probable(
+    probabilities: Float[Tensor, "row token"], first: int
+) -> tuple[Float[Tensor, "row first"], Int[Tensor, "row first"]]:
+    """The `first` most probable tokens, most probable first, equals by their number."""
+    if first >= probabilities.shape[-1]:
+        values, order = probabilities.sort(dim=-1, descending=True, stable=True)
+        return values, order
+    tokens = probabilities.topk(first, dim=-1, sorted=False).indices.sort(dim=-1).values
+    values, order = probabilities.gather(-1, tokens).sort(dim=-1, descending=True, stable=True)
+    return values, tokens.gather(-1, order)
+
+
+def _inverse(probabilities: Float[Tensor, "*batch token"], uniforms: Float[Tensor, "*batch"]) -> Int[Tensor, "*batch"]:
+    """The token at which the cumulative probability, which need not end at 1, passes its uniform's share of it."""
+    import torch
+
+    cumulative = probabilities.cumsum(-1)
+    drawn = torch.searchsorted(cumulative, uniforms[..., None] * cumulative[..., -1:], right=True)
+    return drawn.clamp_(max=probabilities.shape[-1] - 1)[..., 0]

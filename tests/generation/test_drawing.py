@@ -1,0 +1,92 @@
+"""Draws against the plain definitions: a whole stable sort for the nucleus, a comparison with the highest for min-p."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtext.generation import drawing
+from fedtext.generation.drawing import draw_tokens
+
+UNIFORMS = torch.linspace(0, 1, 801)[:-1]
+LOGITS = st.lists(st.integers(-12, 12), min_size=1, max_size=40)  # few values, so many ties
+
+
+def plain_set(logits: torch.Tensor, top_p: float, min_p: float) -> torch.Tensor:
+    """Which tokens may be drawn, by the definitions, token by token."""
+    probabilities = torch.softmax(logits, -1)
+    order = sorted(range(len(logits)), key=lambda i: (-probabilities[i].item(), i))
+    kept, ahead = torch.zeros(len(logits), dtype=torch.bool), torch.zeros(())
+    for i in order:
+        kept[i] = bool(ahead < top_p or top_p == 1) and bool(probabilities[i] >= min_p * probabilities.max())
+        ahead = ahead + probabilities[i]
+    return kept
+
+
+def test_nucleus_keeps_the_smallest_set_that_holds_its_mass() -> None:
+    logits = torch.tensor([0.15, 0.5, 0.05, 0.3]).log()
+    tokens = draw_tokens(logits.expand(800, -1), UNIFORMS, temperature=1.0, top_p=0.7)
+    assert tokens.bincount(minlength=4).tolist() == [0, 500, 0, 300]
+
+
+def test_min_p_keeps_what_has_its_share_of_the_highest() -> None:
+    logits = torch.tensor([0.15, 0.5, 0.05, 0.3]).log()
+    tokens = draw_tokens(logits.expand(800, -1), UNIFORMS, temperature=1.0, top_p=1.0, min_p=0.5)
+    assert tokens.bincount(minlength=4).tolist() == [0, 500, 0, 300]
+    both = draw_tokens(logits.expand(800, -1), UNIFORMS, temperature=1.0, top_p=0.9, min_p=0.7)
+    assert both.bincount(minlength=4).tolist() == [0, 800, 0, 0]
+
+
+@settings(deadline=None)
+@given(LOGITS, st.sampled_from([0.0, 0.05, 0.3, 0.9]), st.floats(0.5, 2))
+def test_min_p_draws_from_the_renormalised_rest(values: list[int], min_p: float, temperature: float) -> None:
+    logits = torch.tensor(values, dtype=torch.float32)
+    kept = plain_set(logits / temperature, 1.0, min_p)
+    wanted = torch.softmax(logits / temperature, -1).masked_fill(~kept, 0.0)
+    tokens = draw_tokens(logits.expand(len(UNIFORMS), -1), UNIFORMS, temperature=temperature, top_p=1.0, min_p=min_p)
+    drawn = tokens.bincount(minlength=len(values)) / len(UNIFORMS)
+    assert (drawn - wanted / wanted.sum()).abs().max() <= 2 / len(UNIFORMS)
+    assert not drawn[~kept].any()
+
+
+@settings(deadline=None)
+@given(st.data(), st.floats(0.05, 0.999), st.sampled_from([0.0, 0.1]), st.integers(1, 12))
+def test_a_nucleus_is_the_same_however_many_tokens_are_sorted_first(
+    data: st.DataObject, top_p: float, min_p: float, first: int
+) -> None:
+    size = data.draw(st.integers(1, 40))
+    rows = data.draw(st.lists(st.lists(st.integers(-4, 4), min_size=size, max_size=size), min_size=1, max_size=4))
+    logits = torch.tensor(rows, dtype=torch.float32)[:, None].expand(-1, len(UNIFORMS), -1)
+    uniforms = UNIFORMS.expand(len(rows), -1)
+    asked = {"temperature": 1.0, "top_p": top_p, "min_p": min_p}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "FIRST", size)
+        whole = draw_tokens(logits, uniforms, **asked)
+        patch.setattr(drawing, "FIRST", first)
+        assert torch.equal(draw_tokens(logits, uniforms, **asked), whole)
+    for row, tokens in zip(logits[:, 0], whole, strict=True):
+        kept = plain_set(row, top_p, min_p)
+        wanted = torch.softmax(row, -1).masked_fill(~kept, 0.0)
+        drawn = tokens.bincount(minlength=size) / len(UNIFORMS)
+        assert (drawn - wanted / wanted.sum()).abs().max() <= 2 / len(UNIFORMS)
+
+
+def test_a_nucleus_wider_than_what_is_sorted_first_is_drawn_from_whole() -> None:
+    flat = torch.zeros(4 * drawing.FIRST)  # all equal: half of them are the nucleus, by their number
+    tokens = draw_tokens(flat.expand(800, -1), UNIFORMS, temperature=1.0, top_p=0.5)
+    assert tokens.max() == pytest.approx(2 * drawing.FIRST, abs=4)
+    assert len(tokens.unique()) == 800
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-20, 20), min_size=1, max_size=40), st.data())
+def test_impossible_tokens_are_never_drawn(values: list[float], data: st.DataObject) -> None:
+    allowed = data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values)).filter(any))
+    uniform = data.draw(st.sampled_from([0.0, 0.5, float(np.nextafter(np.float32(1), np.float32(0)))]))
+    top_p, min_p = data.draw(st.sampled_from([1.0, 0.9])), data.draw(st.sampled_from([0.0, 0.1]))
+    logits = torch.tensor([v if a else -torch.inf for v, a in zip(values, allowed, strict=True)])
+    token = draw_tokens(logits[None], torch.tensor([uniform]), temperature=1.0, top_p=top_p, min_p=min_p)
+    assert allowed[int(token)]
