@@ -13,6 +13,7 @@ import yaml
 from fedtext.params import Parameters
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.corpus import Chunking, Corpus, Partition
+from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.evaluation import Evaluation, UntunedControl
@@ -33,6 +34,7 @@ HOMES: dict[type[Parameters], str] = {
     Claims: "claims",
     Compare: "compare",
     Corpus: "corpus",
+    Described: "described",
     DpFedavg: "dp_fedavg",
     DpFtrl: "dp_ftrl",
     Evaluation: "evaluation",
@@ -55,6 +57,8 @@ HOMES: dict[type[Parameters], str] = {
     Sampler: "popri.sampler",
     ServerOptimizer: "dp_fedavg.server",
     Splitting: "largefedbench.split",
+    Texts: "described.texts",
+    Topics: "described.topics",
     UntunedControl: "evaluation.untuned",
 }
 Kind = TypeVar("Kind", bound=Parameters)

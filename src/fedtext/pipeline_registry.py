@@ -69,6 +69,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     return {
         "__default__": jobs["popri"],
         **private,
+        "described_text": sources.described_text_pipeline(),
         **steps,
         **jobs,
         "compare": compare(jobs),

@@ -20,3 +20,13 @@ def test_what_only_another_source_reads_is_not_ignored(source: str, name: str, r
         ValueError, match=rf"corpus\.{name} is given, but corpus\.source is {source}: add corpus\.source={read_by}"
     ):
         conf_base(Corpus, given)
+
+
+@pytest.mark.parametrize("empty", ["", "  ", ". "])
+def test_a_description_says_something(empty: str) -> None:
+    with pytest.raises(ValueError, match=r"corpus\.description is empty: say what the texts are"):
+        conf_base(Corpus, description=empty)
+
+
+def test_a_description_is_one_phrase() -> None:
+    assert conf_base(Corpus, description=" letters\nto a bank. ").description == "letters to a bank"

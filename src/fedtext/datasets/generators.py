@@ -109,6 +109,13 @@ class GeneratorDataset(PublicModelDataset):
         """What stands against training an adapter of it, None if nothing does."""
         return None if self._endpoint is None else f"{self._endpoint}, whose weights are not here"
 
+    @property
+    def unchatting(self) -> str | None:
+        """What stands against asking it in messages, None if nothing does."""
+        if self._endpoint is not None or _tokenizer(self._source).load().chat_template is not None:
+            return None
+        return f"'{self._source}', which has no chat template"
+
     def identity(self) -> Path | str:
         """What a result depends on: weights by content or commit, an endpoint by what it says of its model."""
         return super().identity() if self._endpoint is None else self._endpoint.identity

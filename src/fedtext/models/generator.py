@@ -2,8 +2,8 @@
 
 Weights on this machine are one generator (`fedtext.generation.local_generator`), a server that speaks OpenAI's API is
 another (`fedtext.generation.endpoint_generator`). An algorithm that only asks for texts takes a `Generator`. One that
-trains the model takes a `TrainableGenerator`, and a run that would give it anything else is refused before it starts
-(`fedtext.wiring.hooks.preflight`).
+trains the model takes a `TrainableGenerator`, and what tells it in messages what to write takes a `ChatGenerator`. A
+run that would give either anything else is refused before it starts (`fedtext.wiring.hooks.preflight`).
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ class Generator(Protocol):
             ValueError: The model cannot serve the request.
             OSError: It is not there, or does not answer.
         """
+
+
+@runtime_checkable
+class ChatGenerator(Generator, Protocol):
+    """A generator that answers messages, so that it can be told what to write."""
 
 
 @runtime_checkable

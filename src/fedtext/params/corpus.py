@@ -10,10 +10,26 @@ from fedtext.params import Parameters
 from fedtext.system.errors import InputError
 
 
+def as_phrase(description: str) -> str:
+    """The description of texts in one line and without a full stop, as sentences take it in.
+
+    Raises:
+        ValueError: Nothing is left.
+    """
+    phrase = " ".join(description.split()).rstrip(". ")
+    if not phrase:
+        raise InputError(
+            "corpus.description is empty: say what the texts are, as in 'questions that customers ask their bank', or "
+            "leave it out"
+        )
+    return phrase
+
+
 class Corpus(Parameters):
     """Source of the private text and of the public text that prompts are made from.
 
-    `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any.
+    `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any. The
+    public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
     """
 
     source: Literal["docstrings", "table", "snapshot"]
@@ -27,6 +43,7 @@ class Corpus(Parameters):
     public_texts: int = Field(ge=10)
     public_samples: int | None = Field(ge=10)
     public_path: str | None
+    description: str | None
     public_chars_per_package: int = Field(gt=0)
     snapshot: str | None
     config: str | None
@@ -41,6 +58,11 @@ class Corpus(Parameters):
     @classmethod
     def _number_as_name(cls, value: object) -> object:
         return str(value) if isinstance(value, int | float) else value  # 2025.1 on the command line is a number
+
+    @field_validator("description")
+    @classmethod
+    def _in_one_phrase(cls, description: str | None) -> str | None:
+        return None if description is None else as_phrase(description)
 
     @model_validator(mode="after")
     def _its_source_is_asked_for(self) -> Self:

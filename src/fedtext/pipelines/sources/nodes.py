@@ -1,11 +1,16 @@
-"""Records to begin with: private ones from one of three sources, and public ones."""
+"""Records to begin with: private ones from one of three sources, and public ones, read or written."""
 
 import pandas as pd
 
 from fedtext.corpora.enrolment import taken_clients
 from fedtext.corpora.public import public_records, stdlib_records
+from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_table, refuse_private_rows
-from fedtext.params.corpus import Corpus
+from fedtext.generation.described import described_texts, proposed_topics
+from fedtext.models.encoder import Encoder
+from fedtext.models.generator import ChatGenerator
+from fedtext.params.corpus import Corpus, as_phrase
+from fedtext.params.described import Described
 from fedtext.params.privacy import Privacy
 from fedtext.system.refusal import RunRefusedError
 
@@ -42,3 +47,32 @@ def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.
 def read_public_records(corpus: Corpus) -> pd.DataFrame:
     """`corpus.public_texts` public records: third-party docstrings, or the table `corpus.public_path`."""
     return public_records(corpus, max_texts=corpus.public_texts)
+
+
+def propose_topics(description: str, described: Described, generator: ChatGenerator, encoder: Encoder) -> pd.DataFrame:
+    """What texts of the kind `corpus.description` are about, by the generator: one row a topic."""
+    kind = as_phrase(description)
+    return pd.DataFrame({"topic": proposed_topics(generator, encoder, kind, described.topics, seed=described.seed)})
+
+
+def write_described_texts(
+    public_topics: pd.DataFrame,
+    public_texts: int,
+    description: str,
+    described: Described,
+    generator: ChatGenerator,
+    encoder: Encoder,
+) -> pd.DataFrame:
+    """`corpus.public_texts` public records of the kind `corpus.description`; the label is the topic."""
+    texts = described_texts(
+        generator,
+        encoder,
+        as_phrase(description),
+        public_topics["topic"].tolist(),
+        described.texts,
+        count=public_texts,
+        seed=described.seed,
+    )
+    names = [f"described-{number:05d}" for number in range(1, len(texts) + 1)]
+    records = texts.rename(columns={"topic": "label"}).assign(client_id=names, date=None)
+    return records[list(RECORD_COLUMNS)]

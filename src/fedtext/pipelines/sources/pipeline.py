@@ -1,9 +1,10 @@
-"""sources: docstrings, table or snapshot -> private records, and public_text; each is a pipeline of one node."""
+"""sources: docstrings, table or snapshot -> private records; packages, table or a description -> public records."""
 
 from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.sources import nodes
 from fedtext.privacy.tags import Tag
+from fedtext.wiring.config import active_group
 
 CORPUS, PRIVACY = "params:corpus", "params:privacy"
 
@@ -39,7 +40,10 @@ def snapshot_pipeline() -> Pipeline:
 
 
 def public_text_pipeline() -> Pipeline:
-    """Installed packages, or a public table -> public records: for prompts, and what the public control trains on."""
+    """What prompts show and what the public control trains on: a public table, else as described, else packages."""
+    corpus = active_group("corpus")
+    if corpus.get("public_path") is None and corpus.get("description") is not None:
+        return described_text_pipeline()
     return Pipeline(
         [
             node(
@@ -49,5 +53,25 @@ def public_text_pipeline() -> Pipeline:
                 name="read_public_records",
                 tags=Tag.READS_PACKAGES,
             )
+        ]
+    )
+
+
+def described_text_pipeline() -> Pipeline:
+    """`corpus.description` -> topics -> public records.
+
+    Its nodes are given the description and not all of `corpus`, which names the private file: whoever holds that name
+    reads private data to the guard, and may ask no server.
+    """
+    told = ["params:corpus.description", "params:described", "generator", "encoder"]
+    return Pipeline(
+        [
+            node(nodes.propose_topics, told, "public_topics", name="propose_topics"),
+            node(
+                nodes.write_described_texts,
+                ["public_topics", "params:corpus.public_texts", *told],
+                "public_records",
+                name="write_described_texts",
+            ),
         ]
     )

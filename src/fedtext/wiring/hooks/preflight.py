@@ -16,7 +16,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from fedtext.models.generator import TrainableGenerator
+from fedtext.models.generator import ChatGenerator, TrainableGenerator
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters
@@ -47,6 +47,7 @@ class PreflightHook:
         check_names(run_params.get("runtime_params") or {})
         check_trained(pipeline, catalog)
         check_inputs(pipeline, catalog)
+        check_told(pipeline, catalog)
         check_data_root(active_data_root())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
         if seed is not None:
@@ -151,6 +152,22 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
                 raise RunRefusedError(
                     f"{algorithm} trains its generator, but '{name}' is {reason}: name a directory or a Hugging Face "
                     "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none"
+                )
+
+
+def check_told(pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Nodes that tell a generator what to write, as the types of their functions say, are given one that can be told.
+
+    Raises:
+        RunRefusedError: one is given another.
+    """
+    for node in pipeline.nodes:
+        for name in _given_as(node, ChatGenerator):
+            reason = getattr(catalog.get(name), "unchatting", None)
+            if reason is not None:
+                raise RunRefusedError(
+                    f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
+                    "(--params models.generator=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)"
                 )
 
 

@@ -1,0 +1,53 @@
+"""Public text that the generator writes from one sentence, `corpus.description`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from fedtext.params import Parameters
+from fedtext.params.generation import Sampler
+from fedtext.system.errors import InputError
+
+
+def _told_in_messages(sampler: Sampler) -> Sampler:
+    if sampler.prompt != "chat":
+        raise InputError(
+            f"a sampler of described has prompt {sampler.prompt}: what to write is told in messages, set chat"
+        )
+    return sampler
+
+
+ChatSampler = Annotated[Sampler, AfterValidator(_told_in_messages)]
+
+
+class Topics(Parameters):
+    """`count` topics at most, those that most of `lists` lists name.
+
+    From cosine `similarity` on, a topic says what an earlier one said and is left out.
+    """
+
+    count: int = Field(ge=1)
+    lists: int = Field(ge=1)
+    similarity: float = Field(gt=0, le=1)
+    sampler: ChatSampler
+
+
+class Texts(Parameters):
+    """`oversample` times `corpus.public_texts` texts are written, so that enough are left without near-copies.
+
+    From cosine `similarity` on, a text is a near-copy of an earlier one.
+    """
+
+    oversample: float = Field(ge=1)
+    similarity: float = Field(gt=0, le=1)
+    sampler: ChatSampler
+
+
+class Described(Parameters):
+    """Topics first, then texts about them."""
+
+    topics: Topics
+    texts: Texts
+    seed: int

@@ -1,0 +1,118 @@
+"""Public text from a sentence, by a real HTTP server and the offline encoder."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fedtext.generation.described import described_texts, proposed_topics
+from fedtext.generation.endpoint_generator import EndpointGenerator
+from fedtext.generation.prompt_forms import Chat
+from fedtext.models.encoder import Encoder, load_encoder
+from fedtext.models.endpoint import Endpoint, _described
+from fedtext.models.language_model import Tokenizer
+from fedtext.params.described import Texts, Topics
+from tests.openai_server import Served, serving
+from tests.parameters import conf_base
+
+KIND = "questions that customers ask their bank"
+QUESTIONS = ["How do I send money abroad?", "Is there a fee for cash?", "My card was stolen, what now?"]
+
+
+class Says(Served):
+    """Answers every request with these texts in turn."""
+
+    answers: list[str]
+
+    def answer(self, route: str, body: dict[str, Any], key: str) -> tuple[int, dict[str, str], dict[str, Any]]:
+        status, headers, content = super().answer(route, body, key)
+        for number, choice in enumerate(content["choices"]):
+            choice["message"]["content"] = self.answers[number % len(self.answers)]
+        return status, headers, content
+
+
+@pytest.fixture
+def server() -> Iterator[Says]:
+    _described.cache_clear()
+    with serving(Says()) as served:
+        assert isinstance(served, Says)
+        yield served
+    _described.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return load_encoder("offline")
+
+
+def generator(served: Served) -> EndpointGenerator:
+    return EndpointGenerator(Endpoint(served.url, "tiny"), Tokenizer("bundled:generator"))
+
+
+def topics(served: Says, encoder: Encoder, **changes: Any) -> list[str]:
+    return proposed_topics(generator(served), encoder, KIND, conf_base(Topics, lists=4, **changes), seed=1)
+
+
+def texts(served: Says, encoder: Encoder, count: int = 6, **changes: Any) -> list[tuple[str, str]]:
+    given = conf_base(Texts, {"oversample": 1.0, **changes})
+    made = described_texts(generator(served), encoder, KIND, ["fees", "cards"], given, count=count, seed=1)
+    return list(made[["text", "topic"]].itertuples(index=False, name=None))
+
+
+def test_topics_that_say_what_an_earlier_one_said_are_left_out(server: Says, encoder: Encoder) -> None:
+    server.answers = ["1. Loans\n2. Lost cards\n3. ", "1. a loan\n2. Loans\n3. Cash abroad\n4. "]
+    assert topics(server, encoder) == ["Loans", "Lost cards", "Cash abroad"]
+    assert topics(server, encoder, count=2) == ["Loans", "Lost cards"]
+    assert "a loan" in topics(server, encoder, similarity=1.0)
+
+
+def test_a_generator_that_names_no_topic_is_refused(server: Says, encoder: Encoder) -> None:
+    server.answers = ["1.\n2.\n3."]
+    with pytest.raises(ValueError, match=rf"tiny at .* names no topic of corpus\.description '{KIND}'"):
+        topics(server, encoder)
+
+
+def test_topics_take_turns_and_copies_empty_texts_and_talk_go(
+    server: Says, encoder: Encoder, caplog: pytest.LogCaptureFixture
+) -> None:
+    near = "How do I send money abroad please?"
+    talk = "Here are the questions that you asked for"
+    server.answers = [f'Here is one:\n\n"{QUESTIONS[0]}"', f'"{near}"', '""', f'"{talk}"', f'"{QUESTIONS[1]}"']
+    caplog.set_level(logging.INFO, "fedtext.generation.described")
+    assert texts(server, encoder, count=10) == [(QUESTIONS[0], "fees"), (QUESTIONS[1], "fees")]
+    said = caplog.messages[-1]
+    assert "10 public texts written, 4 unusable, 4 near-copies left out" in said
+    assert "2 are fewer than corpus.public_texts 10" in said
+    with_near = texts(server, encoder, count=10, similarity=0.99)
+    assert (near, "fees") in with_near
+
+
+def test_topics_are_asked_about_in_the_words_of_the_chat_form(server: Says, encoder: Encoder) -> None:
+    server.answers = [f'"{text}"' for text in QUESTIONS]
+    made = texts(server, encoder, count=6)
+    assert [text for text, _ in made] == QUESTIONS
+    form = Chat(KIND)
+    asked = {body["messages"][-1]["content"] for _, body, _ in server.asked}
+    assert asked == {form.framing.message(form.request([], topic=topic)) for topic in ("fees", "cards")}
+
+
+def test_equal_seeds_give_equal_texts(encoder: Encoder) -> None:
+    _described.cache_clear()
+    with serving(Served()) as served:
+        asked = {"count": 8, "seed": 3}
+        given = conf_base(Texts, similarity=1.0)
+        first, again = (described_texts(generator(served), encoder, KIND, ["a", "b"], given, **asked) for _ in range(2))
+        other = described_texts(generator(served), encoder, KIND, ["a", "b"], given, count=8, seed=4)
+    assert first.equals(again)
+    assert not first.equals(other)
+    assert len(first) == 8
+    assert first["topic"].value_counts().to_dict() == {"a": 4, "b": 4}
+
+
+def test_nothing_usable_is_said(server: Says, encoder: Encoder) -> None:
+    server.answers = ['""']
+    with pytest.raises(ValueError, match=r"wrote no text of the kind that corpus\.description says"):
+        texts(server, encoder)
