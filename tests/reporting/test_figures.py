@@ -119,6 +119,14 @@ def test_pca_figure_holds_no_private_point():
     assert "&lt;i&gt;after 1" in json.dumps(figure.to_plotly_json()["layout"], default=str)
 
 
+@pytest.mark.parametrize(("sets", "columns"), [(1, 2), (2, 3), (3, 2), (5, 3)])
+def test_panels_fit_a_narrow_place_and_every_axis_says_how_it_looks(sets: int, columns: int) -> None:
+    figure = pca_panels("PCA", {f"round {t}": cloud(30, t) for t in range(sets)}, HELD_OUT, CLIENTS, PCA)
+    axes = [figure.layout[name] for name in figure.layout if name.startswith("xaxis")]
+    assert len({axis.domain for axis in axes}) == columns
+    assert all(axis.showgrid is False and axis.showticklabels is False for axis in axes)
+
+
 def test_span_of_the_figure_comes_from_released_points():
     outlier = np.concatenate([HELD_OUT, [[40.0] + [0.0] * 11]])
     near = pca_panels("PCA", {"synthetic": cloud(300, 1)}, HELD_OUT, CLIENTS, PCA)

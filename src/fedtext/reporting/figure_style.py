@@ -11,7 +11,7 @@ INK, MUTED, RULE = "#1f2933", "#66727f", "#e3e8ee"
 ON_ANY = "#76818d"  # labels inside a plot: Kedro-Viz swaps the paper for black and leaves them their colour
 SYNTHETIC, CONTROL, PUBLIC, PRIVATE = "#0b66c3", "#9aa7b4", "#c9d1d9", "#3a4653"
 WARNING = "#c2410c"
-HELD_OUT_SHADES = ["rgba(58,70,83,0.12)", "rgba(58,70,83,0.50)"]
+HELD_OUT_SHADES = ["rgba(118,129,141,0.20)", "rgba(118,129,141,0.75)"]  # seen on white and on black
 FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
 
 
@@ -66,6 +66,6 @@ def note(figure: Figure, text: str) -> Figure:
         yanchor="top",
         showarrow=False,
         align="left",
-        font={"size": 11, "color": MUTED},
+        font={"size": 11, "color": ON_ANY},
     )
     return figure.update_layout(margin={"b": 92})

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.evaluation.distribution import Pca
-from fedtext.reporting.figure_style import HELD_OUT_SHADES, SYNTHETIC, note, styled
+from fedtext.reporting.figure_style import HELD_OUT_SHADES, ON_ANY, SYNTHETIC, note, styled
 from fedtext.reporting.figures import MIN_CLIENTS, coarse
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GRIDS = (32, 24, 16, 12, 8, 6, 4)  # cells a side, finest first
 MOST_HIDDEN = 0.3  # share of held-out texts in blank cells that makes a coarser grid worth it
 POINTS = 600  # of each set
-COLUMNS, MOST_COLUMNS = 3, 4
+COLUMNS = 3  # more would overlap in Kedro-Viz's side panel
 HELD_OUT = "held-out text"
 PANELS = 6
 
@@ -74,7 +74,7 @@ def shown_rounds(
     """A few rounds' candidates, evenly spread over the rounds, by what a panel of them is called."""
     names = list(round_embeddings)
     shown = np.unique(np.linspace(0, len(names) - 1, PANELS).astype(np.int64))
-    return {f"after round {t}" if t else "at the start": round_embeddings[names[t]] for t in shown}
+    return {f"round {t}" if t else "start": round_embeddings[names[t]] for t in shown}
 
 
 def pca_panels(
@@ -97,7 +97,7 @@ def pca_panels(
     if held_out is not None and held_out_clients is not None:
         density = client_density(pca.project(held_out), held_out_clients, low, high)
     panels = [*sets, *([] if density is None else [HELD_OUT])]
-    columns = len(panels) if len(panels) <= MOST_COLUMNS else COLUMNS
+    columns = 2 if len(panels) == 4 else min(len(panels), COLUMNS)
     rows = -(-len(panels) // columns)
     figure = make_subplots(
         rows=rows,
@@ -111,19 +111,18 @@ def pca_panels(
     for panel, name in enumerate(panels):
         place = {"row": panel // columns + 1, "col": panel % columns + 1}
         _draw_panel(figure, projected.get(name, np.zeros((0, 2))), density, place)
-    figure.update_xaxes(range=[low[0], high[0]], showticklabels=False)
-    figure.update_yaxes(range=[low[1], high[1]], showticklabels=False)
-    figure.update_xaxes(title_text=f"axis 1 ({pca.explained[0]:.0%} of variance)", row=rows)
-    figure.update_yaxes(title_text=f"axis 2 ({pca.explained[1]:.0%})", col=1)
+    # Said of each panel's axes: Kedro-Viz's themes replace the template, and know the first panel alone
+    plain = {"showticklabels": False, "showgrid": False, "showline": True, "mirror": True, "linecolor": ON_ANY}
+    figure.update_xaxes(range=[low[0], high[0]], **plain)
+    figure.update_yaxes(range=[low[1], high[1]], **plain)
     styled(figure, title, height=140 + 270 * rows)
+    axes = f"Axes: the two largest variances ({pca.explained[0]:.0%}, {pca.explained[1]:.0%})."
     if density is None:
-        return note(
-            figure, "Points: released or public texts, on the plane of the public ones. Held-out text: not shown."
-        )
+        return note(figure, f"Points: released or public texts. {axes}<br>Held-out text: not shown.")
     return note(
         figure,
-        f"Points: released or public texts. Shades: held-out text by clients, evaluation only; areas of under "
-        f"{MIN_CLIENTS} clients<br>are blank ({density.hidden:.0%} of the held-out texts).",
+        f"Points: released or public texts. {axes}<br>Shades: held-out text by clients, evaluation only; areas of<br>"
+        f"under {MIN_CLIENTS} clients are blank ({density.hidden:.0%} of the held-out texts).",
     )
 
 

@@ -1,0 +1,29 @@
+"""`python -m fedtext` is `kedro run`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "FEDTEXT_TRACKING": "off"}
+    command = [sys.executable, "-m", "fedtext", *words]
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
+def test_the_package_runs_pipelines(tmp_path: Path) -> None:
+    data_root = tmp_path / "data"
+    done = run("--env", "tiny", "--pipelines", "public_text", "--params", f"data_root={data_root}")
+    assert done.returncode == 0, done.stderr
+    assert (data_root / "02_intermediate" / "public_records.parquet").exists()
+
+
+def test_a_mistake_is_one_sentence_there_too(tmp_path: Path) -> None:
+    done = run("--env", "tiny", "--params", f"data_root={tmp_path},corpus.source=letters")
+    assert done.returncode == 1
+    assert "corpus.source is 'letters'" in done.stdout + done.stderr
