@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -27,7 +28,7 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import CausalTraining, Lora, PreferenceTraining, Pretraining, Recipe
 
-GIVEN_ELSE_GLOBAL = re.compile(r"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}")
+GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
 BASE = Path(__file__).parents[1] / "conf" / "base"
 HOMES: dict[type[Parameters], str] = {
     Chunking: "chunking",
@@ -89,7 +90,7 @@ def _global(mention: re.Match[str]) -> str:
     value: Any = yaml.safe_load((BASE / "globals.yml").read_text(encoding="utf-8"))
     for name in mention["name"].split("."):
         value = value[name]
-    return str(value)
+    return json.dumps(value)
 
 
 def _laid_over(below: Any, above: Any) -> Any:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.generation.few_shot import first_written, prompts_by_class
-from fedtext.generation.prompt_forms import SampleList
+from fedtext.generation.few_shot import draw_prompts, first_written, prompts_by_class
+from fedtext.generation.prompt_forms import Chat, SampleList
 
 SPARE = pd.DataFrame({"text": [f"spare {i}" for i in range(6)]})
 SAMPLES = pd.DataFrame({"text": ["a", "b", "c", "c", "x", "y"], "label": ["t"] * 4 + ["r"] * 2})
@@ -34,6 +34,42 @@ def test_without_classes_all_samples_are_shown() -> None:
     drawn = prompts_by_class(SAMPLES, SPARE, count=40, classes=[None], form=SampleList(), rng=np.random.default_rng(0))
     assert {text for prompt in drawn["prompt"] for text in shown(prompt)} == set(SAMPLES["text"])
     assert drawn["label"].isna().all()
+
+
+TOPICS = pd.DataFrame(
+    {"text": [f"{topic} {i}" for topic in "abcd" for i in range(5)], "label": [*"aaaaabbbbbcccccddddd"]}
+)
+
+
+def asked(samples: pd.DataFrame, pool: list[int], form: Chat, classes: list[str | None]) -> list[tuple[str, set[str]]]:
+    """What each of 40 prompts asks for, and the topics of the samples it shows."""
+    drawn = draw_prompts(samples, np.array(pool), count=40, classes=classes, form=form, rng=np.random.default_rng(0))
+    lines = [prompt.splitlines() for prompt in drawn["prompt"]]
+    return [(rows[-1].removeprefix("Please write a new one"), {r[1] for r in rows if r[:1] == '"'}) for rows in lines]
+
+
+def test_described_samples_are_shown_topic_by_topic_as_often_as_the_pool_has_them() -> None:
+    prompts = asked(TOPICS, [0, 1, 2, 3, 5, 6, 7, 10, 11], Chat("letters"), [None])
+    assert {task for task, _ in prompts} == {" about a.", " about b.", " about c."}
+    assert all(topics == {task[-2]} for task, topics in prompts if task != " about c.")
+    assert all(len(topics) == 2 and "c" in topics for task, topics in prompts if task == " about c.")  # two there are
+    assert sum(task == " about a." for task, _ in prompts) > sum(task == " about c." for task, _ in prompts)
+
+
+@pytest.mark.parametrize(
+    ("samples", "form", "classes"),
+    [
+        (TOPICS, Chat(), [None]),
+        (TOPICS, Chat("letters"), ["d"]),
+        (TOPICS.assign(label=[None, *TOPICS["label"][1:]]), Chat("letters"), [None]),
+    ],
+)
+def test_labels_are_topics_only_where_texts_are_described_and_no_class_is_asked_for(
+    samples: pd.DataFrame, form: Chat, classes: list[str | None]
+) -> None:
+    prompts = asked(samples, list(range(20)), form, classes)
+    assert any(len(topics) == 3 for _, topics in prompts)
+    assert {task for task, _ in prompts} == {f" about {classes[0]}." if classes[0] else "."}
 
 
 def test_too_little_to_borrow_is_an_error() -> None:

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from fedtext.generation.prompt_forms import Chat, Labelled, SampleList, prompt_form
 from fedtext.generation.prompts import sample_list
+from fedtext.params.generation import Sampler
+from tests.parameters import conf_base
 
 FIGURE_5 = """List of 6 diverse original text samples about tea:
 Original Text Sample 1
@@ -52,7 +54,7 @@ def test_a_chat_shows_its_examples_as_quotations_inside_one_message() -> None:
 
 def test_a_chat_opens_its_answer_inside_a_quotation() -> None:
     framing = Chat("questions to a bank").framing
-    assert (framing.chat, framing.stop, framing.closing) == (True, '"\n', '"')
+    assert (framing.chat, framing.stop, framing.closing) == (True, "\n\n", '"')
     assert framing.opening == 'Here is one of the questions to a bank:\n\n"'
     assert Chat().framing.opening == 'Here is one of the texts:\n\n"'
     assert framing.message("Write.") == "Write. Answer with it alone, in quotation marks."
@@ -67,7 +69,8 @@ def test_a_chat_opens_its_answer_inside_a_quotation() -> None:
         ('"No," he said. "Not (“ever”)."" And more.', '"No," he said. "Not (“ever”)."'),
         ("Is it lost?” And more", "Is it lost?"),
         ("Cut at the lim", "Cut at the lim"),
-        ('Two\n\nparagraphs"', "Two\n\nparagraphs"),
+        ("One line,\nanother.", "One line,\nanother."),
+        ('Is it lost?\n\nThis is a question that "customers" ask.', "Is it lost?"),
         ('"', ""),
         ("", ""),
     ],
@@ -77,8 +80,8 @@ def test_a_chat_s_answer_ends_at_the_mark_that_closes_its_quotation(answer: str,
 
 
 @given(st.text(alphabet=st.characters(blacklist_characters='"“”')), st.text())
-def test_a_text_without_quotations_comes_back_whole_from_its_own_quotation(text: str, more: str) -> None:
-    assert Chat().cut(f'{text}" {more}') == text.strip()
+def test_a_paragraph_without_quotations_comes_back_whole_from_its_own_quotation(text: str, more: str) -> None:
+    assert Chat().cut(f'{text}" {more}') == text.lstrip().partition("\n\n")[0].strip()
 
 
 def test_a_labelled_prompt_names_the_class_every_time() -> None:
@@ -92,6 +95,13 @@ def test_a_labelled_prompt_names_the_class_every_time() -> None:
 
 
 def test_a_parameter_names_the_form() -> None:
-    assert [type(prompt_form(name)) for name in ("list", "chat", "labelled")] == [SampleList, Chat, Labelled]
-    assert [prompt_form(name).framing.chat for name in ("list", "chat", "labelled")] == [False, True, False]
-    assert prompt_form("chat", "letters").request([]) == "I collect letters. Please write a new one."
+    forms = [prompt_form(conf_base(Sampler, prompt=name)) for name in ("list", "chat", "labelled")]
+    assert [type(form) for form in forms] == [SampleList, Chat, Labelled]
+    assert [form.framing.chat for form in forms] == [False, True, False]
+
+
+def test_a_parameter_says_what_the_texts_are() -> None:
+    told = conf_base(Sampler, prompt="chat", description=" letters. ")
+    assert prompt_form(told).request([]) == "I collect letters. Please write a new one."
+    with pytest.raises(ValueError, match=r"description is empty"):
+        conf_base(Sampler, description=" . ")

@@ -43,7 +43,7 @@ def training_examples(best: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
     Returns:
         Columns `prompt`, `text`.
     """
-    form = prompt_form(pe_sft.sampler.prompt)
+    form = prompt_form(pe_sft.sampler)
     rng = stream(pe_sft.seed, "lists")
     classes = declared_classes(best)
     texts = {c: (best if c is None else best[best["label"] == c])["text"].to_numpy() for c in classes}
@@ -65,7 +65,7 @@ def final_prompts(best: pd.DataFrame, public: pd.DataFrame, pe_sft: PeSft) -> pd
         public,
         count=prompts_for(pe_sft.synthetic_texts, pe_sft.final_responses),
         classes=classes,
-        form=prompt_form(pe_sft.sampler.prompt),
+        form=prompt_form(pe_sft.sampler),
         rng=stream(pe_sft.seed, "prompts", "final"),
     )
 

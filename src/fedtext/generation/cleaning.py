@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from fedtext.generation.legible import is_legible
 from fedtext.generation.prompt_forms import PromptForm
 
 if TYPE_CHECKING:
@@ -15,16 +16,25 @@ if TYPE_CHECKING:
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufffd]")
 
 
-def clean_samples(texts: Sequence[str], form: PromptForm, tokenizer: PreTrainedTokenizerBase, length: int) -> list[str]:
+def clean_samples(
+    texts: Sequence[str],
+    form: PromptForm,
+    tokenizer: PreTrainedTokenizerBase,
+    length: int,
+    *,
+    legible_only: bool = False,
+) -> list[str]:
     """The sample in each raw response: what `form` cuts out, without unprintable characters, `length` tokens.
 
     The cut is by character offsets, as in `corpora.chunking`, so no text is re-rendered. A response that holds no
-    sample is an empty string, so that positions stay; nothing empty may be scored.
+    sample, or with `legible_only` none that reads like text, is an empty string, so that positions stay; nothing empty
+    may be scored.
     """
     if not texts:
         return []
     cut = [UNPRINTABLE.sub("", form.cut(text)) for text in texts]
-    return cut_to(cut, tokenizer, [length] * len(cut))
+    samples = cut_to(cut, tokenizer, [length] * len(cut))
+    return [text if not legible_only or is_legible(text) else "" for text in samples]
 
 
 def cut_to(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, lengths: Sequence[int]) -> list[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
 
 LOG = logging.getLogger(__name__)
-TALK = re.compile(r"\s*(here (is|are)|here's|sure[,!]|certainly|of course|i'm sorry|i am sorry|as an ai)\b", re.I)
 
 
 def proposed_topics(
@@ -85,9 +83,10 @@ def described_texts(
         label="described texts",
     )
     raw = [row[turn] for turn in range(rounds) for row in answers]
-    cleaned = clean_samples(raw, form, generator.length_tokenizer(), texts.sampler.max_new_tokens)
+    most, legible_only = texts.sampler.max_new_tokens, texts.sampler.legible_only
+    cleaned = clean_samples(raw, form, generator.length_tokenizer(), most, legible_only=legible_only)
     written = pd.DataFrame({"text": cleaned, "topic": list(topics) * rounds})
-    usable = written[[bool(text) and not TALK.match(text) for text in cleaned]]
+    usable = written[[bool(text) for text in cleaned]]
     distinct = usable.iloc[_distinct(usable["text"].tolist(), encoder, texts.similarity)]
     _tell(len(written), len(usable), len(distinct), count)
     return distinct[:count].reset_index(drop=True)

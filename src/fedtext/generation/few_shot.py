@@ -27,6 +27,10 @@ def draw_prompts(
 ) -> pd.DataFrame:
     """`count` prompts of `SHOTS` distinct samples drawn from the rows `pool`, classes in turn.
 
+    Where the form describes the texts and no class is asked for, a sample's label is its topic. A prompt then names the
+    topic of the first sample that it draws, and draws the others among the pool's samples of that topic while there are
+    any. So topics are asked for in proportion to their share of the pool.
+
     Returns:
         Columns `prompt_id`, `prompt`, `label`.
 
@@ -35,13 +39,29 @@ def draw_prompts(
     """
     if len(pool) < SHOTS:
         raise InputError(f"{len(pool)} samples to draw prompts from, {SHOTS} are shown in each: add public text")
-    texts = samples["text"].to_numpy()
+    texts, topics = samples["text"].to_numpy(), _topics(samples, classes, form)
     rows = []
     for k in range(count):
         label = classes[k % len(classes)]
-        shown = rng.choice(pool, size=SHOTS, replace=False)
-        rows.append((k, form.request([texts[i] for i in shown], label), label))
+        shown = _of_one_topic(topics, pool, rng) if topics is not None else rng.choice(pool, size=SHOTS, replace=False)
+        topic = None if topics is None else topics[shown[0]]
+        rows.append((k, form.request([texts[i] for i in shown], label, topic), label))
     return pd.DataFrame(rows, columns=["prompt_id", "prompt", "label"])
+
+
+def _topics(samples: pd.DataFrame, classes: Sequence[str | None], form: PromptForm) -> np.ndarray | None:
+    """Every sample's topic, None where prompts name none."""
+    named = form.description is not None and not any(classes) and samples["label"].notna().all()
+    return samples["label"].to_numpy() if named else None
+
+
+def _of_one_topic(
+    topics: np.ndarray, pool: Int[np.ndarray, " pool"], rng: np.random.Generator
+) -> Int[np.ndarray, " shown"]:
+    """`SHOTS` rows of the pool: one at random, then others of its topic, then any."""
+    shuffled = rng.permutation(pool)
+    other = topics[shuffled] != topics[shuffled[0]]
+    return shuffled[np.argsort(other, kind="stable")][:SHOTS]
 
 
 def prompts_by_class(
@@ -68,6 +88,7 @@ def prompts_by_class(
             others = spare.loc[~spare["text"].isin(texts["text"]), ["text"]].drop_duplicates()
             texts = pd.concat([texts, others.iloc[rng.permutation(len(others))[:missing]]])
         share = count // len(classes) + (c < count % len(classes))
+        texts = texts.assign(label=None)  # a class is no topic
         prompts = draw_prompts(texts, np.arange(len(texts)), count=share, classes=[label], form=form, rng=rng)
         drawn.append(prompts.assign(prompt_id=c + len(classes) * np.arange(share)))
     return pd.concat(drawn).sort_values("prompt_id", ignore_index=True)
@@ -97,7 +118,7 @@ def sampled_texts(
     """
     if prompts.empty:
         return pd.DataFrame(columns=["prompt_id", "response", "text", "label"])
-    form = prompt_form(sampler.prompt)
+    form = prompt_form(sampler)
     written = generator.write(
         prompts["prompt"].tolist(),
         framing=form.framing,
@@ -112,7 +133,7 @@ def sampled_texts(
         {
             "prompt_id": rows["prompt_id"].to_numpy(),
             "response": np.tile(np.arange(responses), len(prompts)),
-            "text": clean_samples(raw, form, generator.length_tokenizer(), length),
+            "text": clean_samples(raw, form, generator.length_tokenizer(), length, legible_only=sampler.legible_only),
             "label": rows["label"].to_numpy(),
         }
     )

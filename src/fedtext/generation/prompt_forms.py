@@ -15,16 +15,21 @@ from typing import ClassVar, Protocol
 
 from fedtext.generation.prompts import SAMPLE_MARKER, heading, sample_list
 from fedtext.models.framing import Framing
-from fedtext.params.generation import PromptName
+from fedtext.params.generation import PromptName, Sampler
 from fedtext.system.errors import InputError
 
 ANYTHING = "texts"
+PARAGRAPH = "\n\n"  # ends one
 QUOTED = "Answer with it alone, in quotation marks."
 MARK = re.compile(r'(?P<opens>“|(?<![^\s(\[{])"(?=\S))|["”]')  # a straight mark opens before a word, else it closes
 
 
 class PromptForm(Protocol):
     """Builds requests and cuts responses."""
+
+    @property
+    def description(self) -> str | None:
+        """What the samples are, in the plural; None: nothing is said."""
 
     @property
     def framing(self) -> Framing:
@@ -62,6 +67,8 @@ class SampleList:
 class Chat:
     """One message with the examples in quotation marks; the answer goes on inside a quotation that we open.
 
+    A sample is one paragraph: what chat models write after it is talk about it.
+
     Attributes:
         description: What the samples are, in the plural ("questions that customers ask their bank"); None: texts.
     """
@@ -70,9 +77,9 @@ class Chat:
 
     @property
     def framing(self) -> Framing:
-        """A message, whose answer ends with the quotation mark that a line ends with."""
+        """A message, whose answer ends with its first paragraph."""
         opening = f'Here is one of the {self.description or ANYTHING}:\n\n"'
-        return Framing(chat=True, opening=opening, closing='"', plea=QUOTED, stop='"\n')
+        return Framing(chat=True, opening=opening, closing='"', plea=QUOTED, stop=PARAGRAPH)
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """The examples, all of class `label`, then the task; the task alone where there is no example."""
@@ -82,8 +89,8 @@ class Chat:
         return f"{collected}{listed}Please write a new one{_about(_subject(label, topic))}."
 
     def cut(self, text: str) -> str:
-        """Up to the mark that closes the quotation; quotations inside the sample stay."""
-        inside = 0
+        """Up to the mark that closes the quotation or the paragraph's end; quotations inside the sample stay."""
+        inside, text = 0, text.lstrip().partition(PARAGRAPH)[0]
         for mark in MARK.finditer(text):
             if mark["opens"]:
                 inside += 1
@@ -130,9 +137,9 @@ FORMS: dict[PromptName, type[SampleList] | type[Chat] | type[Labelled]] = {
 }
 
 
-def prompt_form(name: PromptName, description: str | None = None) -> PromptForm:
-    """The form that a parameter names (`sampler.prompt`)."""
-    return FORMS[name](description)
+def prompt_form(sampler: Sampler) -> PromptForm:
+    """The form that a sampler names, with what it says that the texts are."""
+    return FORMS[sampler.prompt](sampler.description)
 
 
 def _subject(label: str | None, topic: str | None) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from fedtext.params import Parameters
+from fedtext.params.corpus import as_phrase
 
 SPARE = 0.02
 PromptName = Literal["list", "chat", "labelled"]
@@ -15,6 +16,9 @@ PromptName = Literal["list", "chat", "labelled"]
 
 class Sampler(Parameters):
     """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the form in which they are asked for.
+
+    `description` says in that form what the texts are (`corpus.description`); null says nothing. `legible_only` drops
+    what does not read like text (`generation.legible`).
 
     `top_p` < 1 keeps the most probable tokens that together hold this mass; `min_p` > 0 drops every token with less
     than this share of the most probable one's probability, and costs no sort.
@@ -26,7 +30,14 @@ class Sampler(Parameters):
     min_p: float = Field(ge=0, lt=1)
     max_new_tokens: int = Field(ge=4)
     batch_size: int = Field(ge=1)
+    legible_only: bool
     prompt: PromptName
+    description: str | None
+
+    @field_validator("description")
+    @classmethod
+    def _in_one_phrase(cls, description: str | None) -> str | None:
+        return None if description is None else as_phrase(description)
 
     def at(self, temperature: float) -> Self:
         """The same at another temperature."""

@@ -26,6 +26,6 @@ def seed_prompts(public: pd.DataFrame, survivors: Sequence[pd.DataFrame], evolut
         public,
         count=prompts_for(evolution.synthetic_texts, evolution.final_responses),
         classes=evolution.classes,
-        form=prompt_form(evolution.sampler.prompt),
+        form=prompt_form(evolution.sampler),
         rng=stream(evolution.seed, "prompts", "final"),
     )

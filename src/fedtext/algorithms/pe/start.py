@@ -43,7 +43,7 @@ def random_texts(generator: Generator, public: pd.DataFrame, evolution: Pe, chun
         np.arange(len(public)),
         count=evolution.population,
         classes=evolution.classes,
-        form=prompt_form(evolution.sampler.prompt),
+        form=prompt_form(evolution.sampler),
         rng=stream(evolution.seed, "prompts", "start"),
     )
     texts = few_shot.sampled_texts(

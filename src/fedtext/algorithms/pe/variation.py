@@ -113,7 +113,7 @@ def _prompted(
     rng = stream(evolution.seed, "variation prompts", stage)
     varied = few_shot.sampled_texts(
         generator,
-        variation_prompts(parents, prompt_form(evolution.sampler.prompt), rng),
+        variation_prompts(parents, prompt_form(evolution.sampler), rng),
         responses=count,
         sampler=evolution.sampler,
         length=chunking.length,

@@ -21,7 +21,7 @@ def draw_prompts(
     public: pd.DataFrame, pool: Int[np.ndarray, " pool"], popri: Popri, stage: str, count: int
 ) -> pd.DataFrame:
     """Algorithm 1 line 10: `count` prompts, each three distinct public samples drawn from `pool`, classes in turn."""
-    form = prompt_form(popri.sampler.prompt)
+    form = prompt_form(popri.sampler)
     return few_shot.draw_prompts(
         public, pool, count=count, classes=popri.classes, form=form, rng=stream(popri.seed, "prompts", stage)
     )

@@ -29,7 +29,7 @@ def train_on_best_samples(
     generator: TrainableGenerator, best: pd.DataFrame, pe_sft: PeSft
 ) -> tuple[TrainedAdapter, pd.DataFrame]:
     """Supervised fine-tuning of the generator, and the history of it."""
-    examples, framing = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler.prompt).framing
+    examples, framing = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler).framing
     beginnings, end = generator.beginnings(examples["prompt"].tolist(), framing), generator.ending(framing)
     trained, history = train_on_texts(
         generator,

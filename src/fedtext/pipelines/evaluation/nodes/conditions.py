@@ -46,7 +46,7 @@ def generate_untuned_texts(
         np.arange(len(public_samples)),
         count=prompts_for(evaluation.texts, evaluation.untuned.responses),
         classes=(None,),
-        form=prompt_form(evaluation.untuned.sampler.prompt),
+        form=prompt_form(evaluation.untuned.sampler),
         rng=stream(evaluation.seed, "prompts", "untuned"),
     )
     texts = sampled_texts(

@@ -81,7 +81,7 @@ def train_policy(
     """Algorithm 1 line 27: preference optimisation against the public checkpoint; no pairs, no change."""
     if pairs.empty:
         return saved_adapter(adapter), pd.DataFrame({"step": [], "loss": []})
-    round_number, framing = state["round"] + 1, prompt_form(popri.sampler.prompt).framing
+    round_number, framing = state["round"] + 1, prompt_form(popri.sampler).framing
     trained, log = train_preferences(
         generator,
         pairs[["chosen", "rejected"]].assign(prompt=generator.beginnings(pairs["prompt"].tolist(), framing)),
