@@ -2,22 +2,46 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 from tests.end_to_end.conftest import ROOT
 
 
-def test_it_reads_a_run(tiny_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FEDTEXT_DATA_ROOT", str(tiny_run))
+def shown(root: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """All that the notebook puts out for a data root; an error in it is one here."""
+    monkeypatch.setenv("FEDTEXT_DATA_ROOT", str(root))
     notebook = nbformat.read(ROOT / "notebooks" / "read_a_run.ipynb", as_version=4)
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT / "notebooks")}}).execute()
-    shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-    assert any("epsilon" in str(output) or "ε" in str(output) for output in shown)
-    assert not [output for output in shown if output.output_type == "error"]
+    return str([output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs])
+
+
+def test_it_reads_a_run(tiny_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = shown(tiny_run, monkeypatch)
+    assert all(part in said for part in ("**popri**", "ε", "application/vnd.plotly"))
+
+
+def test_it_reads_a_run_that_makes_a_model(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same files without texts and rounds, under another name."""
+    made, told = tmp_path / "07_model_output" / "dp_fedavg", tmp_path / "08_reporting" / "dp_fedavg"
+    (made / "model").mkdir(parents=True)
+    shutil.copytree(tiny_run / "08_reporting" / "popri", told)
+    card = json.loads((told / "scorecard.json").read_text())
+    del card["distribution"]
+    (told / "scorecard.json").write_text(json.dumps(card))
+    said = shown(tmp_path, monkeypatch)
+    assert all(part in said for part in ("**dp_fedavg**", "['model']"))
+
+
+def test_without_a_run_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CellExecutionError, match="has no report: run `kedro run`"):
+        shown(tmp_path, monkeypatch)
 
 
 def test_it_is_stored_without_outputs() -> None:
