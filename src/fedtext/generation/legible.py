@@ -10,7 +10,9 @@ import re
 HELD_KEY = re.compile(r"(\S)\1{5}")  # the same mark six times running
 GAP = re.compile(r"(?<!\w)(?:\[[a-z'’ ]+\]|\{[a-z'’ ]+\}|<[a-z'’ ]+>)", re.I)  # "Dear [Your Name]"
 TALK = re.compile(r"\s*(sure[,!]|(here (is|are)|here's|certainly|of course|i'm sorry|i am sorry|as an ai)\b)", re.I)
-SELF = re.compile(r"\bSmolLM|\bas an AI\b|\blanguage model\b")  # the model speaks of itself, or to itself
+SELF = re.compile(
+    r"\bSmolLM|\bHugging Face\b|\bas an AI\b|\blanguage model\b"
+)  # the model speaks of itself, or to itself
 WORD = re.compile(r"\w+")
 PHRASE = 3  # words
 LOOP = 0.2  # share of a text's phrases that stood in it before

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from fedtext.evaluation.measures import next_token_accuracy
 from fedtext.evaluation.measures.distances import DISTANCES
 from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
+from fedtext.evaluation.measures.illegible_texts import ILLEGIBLE_TEXTS
 from fedtext.evaluation.measures.measure import Measure, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
@@ -19,6 +20,7 @@ MEASURES: tuple[Measure, ...] = (
     *DISTANCES,
     REPEATED_TEXTS,
     DISTINCT_2,
+    ILLEGIBLE_TEXTS,
 )
 Kind = TypeVar("Kind", bound=Measure)
 _BY_NAME = {one.name: one for one in MEASURES}
