@@ -110,10 +110,11 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
             hovertemplate=f"%{{x:.{measure.decimals}f}}{measure.unit.mark}<extra></extra>",
         )
     )
+    reach = max(value + error for value, error in zip(values, errors, strict=True))
     for y, (level, value, error) in enumerate(zip(levels, values, errors, strict=True)):
         label = measure.shown(level)
         figure.add_annotation(x=value + error, y=y, text=label, xanchor="left", xshift=8, showarrow=False)
-    figure.update_xaxes(title_text=f"{measure.title} on held-out text{measure.axis}", range=[0, 1.25 * max(values)])
+    figure.update_xaxes(title_text=f"{measure.title} on held-out text{measure.axis}", range=[0, 1.18 * reach])
     figure.update_yaxes(showgrid=False, tickfont={"color": INK})
     named = measure.title[:1].upper() + measure.title[1:]
     return styled(figure, f"{named} of the on-device model", height=130 + 46 * len(names))

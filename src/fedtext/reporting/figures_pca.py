@@ -2,8 +2,8 @@
 
 The axes are fitted to the held-out text, or to public text where held-out text is not drawn. Synthetic and public
 texts are drawn as points; held-out private texts only as shaded areas by number of clients: areas of fewer than 20
-clients are left blank, the others rounded to 10, and the grid spans what the released points span, so that its edge
-says nothing of the private extremes.
+clients are left blank, the others rounded to 10. The grid spans what the released points span, so that its edge says
+nothing of the private extremes; a frame around it holds what lies beyond, however far.
 """
 
 from __future__ import annotations
@@ -31,12 +31,16 @@ PANELS = 6
 
 
 class Density(NamedTuple):
-    """Clients in each cell of a grid, coarsened; `hidden` is the share of held-out texts in blank cells or outside."""
+    """Clients in each cell of a grid and of the frame around it, coarsened.
+
+    `hidden` is the share of held-out texts in blank cells, `beyond` of those outside of the grid, blank or not.
+    """
 
     x: Float[np.ndarray, " cell"]
     y: Float[np.ndarray, " cell"]
     clients: Int[np.ndarray, "cell cell"]
     hidden: float
+    beyond: float
 
 
 def client_density(
@@ -52,20 +56,29 @@ def client_density(
     best: Density | None = None
     for cells in GRIDS:
         edges = [np.linspace(low[axis], high[axis], cells + 1) for axis in (0, 1)]
-        place = [np.searchsorted(edges[axis], points[:, axis], side="right") - 1 for axis in (0, 1)]
-        inside = (np.stack(place) >= 0).all(axis=0) & (np.stack(place) < cells).all(axis=0)
-        cell = (place[1] * cells + place[0])[inside]
-        owners = np.unique(np.stack([cell, clients[inside]]), axis=1)[0]
-        shown = coarse(np.bincount(owners, minlength=cells * cells))
-        hidden = 1 - float((shown[cell] > 0).sum()) / max(len(points), 1)
-        middles = [(edge[:-1] + edge[1:]) / 2 for edge in edges]
-        density = Density(middles[0], middles[1], shown.reshape(cells, cells), hidden)
+        # 0 and cells + 1 are the frame
+        place = np.stack([np.searchsorted(edges[axis], points[:, axis], side="right") for axis in (0, 1)])
+        beyond = ((place == 0) | (place == cells + 1)).any(axis=0)
+        cell = place[1] * (cells + 2) + place[0]
+        owners = np.unique(np.stack([cell, clients]), axis=1)[0]
+        shown = coarse(np.bincount(owners, minlength=(cells + 2) ** 2))
+        texts = max(len(points), 1)
+        hidden = 1 - float((shown[cell] > 0).sum()) / texts
+        middles = [_middles(edge) for edge in edges]
+        grid = shown.reshape(cells + 2, cells + 2)
+        density = Density(middles[0], middles[1], grid, hidden, float(beyond.sum()) / texts)
         if best is None or density.hidden < best.hidden:
             best = density
         if best.hidden <= MOST_HIDDEN:
             break
     assert best is not None  # GRIDS is not empty
     return best
+
+
+def _middles(edge: Float[np.ndarray, " edge"]) -> Float[np.ndarray, " cell"]:
+    """Of the cells between the edges, and of the frame's on either side, drawn as wide."""
+    step = edge[1] - edge[0]
+    return np.concatenate([edge[:1] - step / 2, (edge[:-1] + edge[1:]) / 2, edge[-1:] + step / 2])
 
 
 def shown_rounds(
@@ -113,16 +126,22 @@ def pca_panels(
         _draw_panel(figure, projected.get(name, np.zeros((0, 2))), density, place)
     # Said of each panel's axes: Kedro-Viz's themes replace the template, and know the first panel alone
     plain = {"showticklabels": False, "showgrid": False, "showline": True, "mirror": True, "linecolor": ON_ANY}
-    figure.update_xaxes(range=[low[0], high[0]], **plain)
-    figure.update_yaxes(range=[low[1], high[1]], **plain)
+    frame = np.zeros(2) if density is None else np.array([density.x[1] - density.x[0], density.y[1] - density.y[0]])
+    figure.update_xaxes(range=[low[0] - frame[0], high[0] + frame[0]], **plain)
+    figure.update_yaxes(range=[low[1] - frame[1], high[1] + frame[1]], **plain)
     styled(figure, title, height=140 + 270 * rows)
     axes = f"Axes: the two largest variances ({pca.explained[0]:.0%}, {pca.explained[1]:.0%})."
+    return note(figure, f"Points: released or public texts.<br>{axes}<br>{_held_out_note(density)}")
+
+
+def _held_out_note(density: Density | None) -> str:
+    """How the held-out text is drawn, in short lines; first of all if most of it is not."""
     if density is None:
-        return note(figure, f"Points: released or public texts. {axes}<br>Held-out text: not shown.")
-    return note(
-        figure,
-        f"Points: released or public texts. {axes}<br>Shades: held-out text by clients, evaluation only; areas of<br>"
-        f"under {MIN_CLIENTS} clients are blank ({density.hidden:.0%} of the held-out texts).",
+        return "Held-out text: not shown."
+    most = f"Most held-out texts are not drawn ({density.hidden:.0%}).<br>" if density.hidden > 1 / 2 else ""
+    return (
+        f"{most}Shades: held-out text by clients, evaluation only.<br>Areas of under {MIN_CLIENTS} clients are blank "
+        f"({density.hidden:.0%} of its texts).<br>The outer frame is all that lies beyond ({density.beyond:.0%})."
     )
 
 
