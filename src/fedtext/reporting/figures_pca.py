@@ -129,7 +129,7 @@ def pca_panels(
     frame = np.zeros(2) if density is None else np.array([density.x[1] - density.x[0], density.y[1] - density.y[0]])
     figure.update_xaxes(range=[low[0] - frame[0], high[0] + frame[0]], **plain)
     figure.update_yaxes(range=[low[1] - frame[1], high[1] + frame[1]], **plain)
-    styled(figure, title, height=140 + 270 * rows)
+    styled(figure, title, height=190 + 270 * rows)
     axes = f"Axes: the two largest variances ({pca.explained[0]:.0%}, {pca.explained[1]:.0%})."
     return note(figure, f"Points: released or public texts.<br>{axes}<br>{_held_out_note(density)}")
 
@@ -138,7 +138,7 @@ def _held_out_note(density: Density | None) -> str:
     """How the held-out text is drawn, in short lines; first of all if most of it is not."""
     if density is None:
         return "Held-out text: not shown."
-    most = f"Most held-out texts are not drawn ({density.hidden:.0%}).<br>" if density.hidden > 1 / 2 else ""
+    most = "Most held-out texts are not drawn: they lie in blank areas.<br>" if density.hidden > 1 / 2 else ""
     return (
         f"{most}Shades: held-out text by clients, evaluation only.<br>Areas of under {MIN_CLIENTS} clients are blank "
         f"({density.hidden:.0%} of its texts).<br>The outer frame is all that lies beyond ({density.beyond:.0%})."

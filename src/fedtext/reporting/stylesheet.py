@@ -39,6 +39,7 @@ figure {{ margin: 0; }}
 figure + figure, figure + .scroll, .scroll + figure {{ margin-top: 1.5rem; }}
 figure > .scroll {{ background: none; }}
 figure > .scroll > div {{ min-width: 26rem; }}
+#figure-rounds {{ min-width: 36rem; }}
 figcaption {{ color: var(--muted); font-size: 0.875rem; }}
 table {{ border-collapse: collapse; width: 100%; font-size: 0.875rem; line-height: 1.4; }}
 caption {{ text-align: left; color: var(--muted); padding: 0 0 0.5rem; }}

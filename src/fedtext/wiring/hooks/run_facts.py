@@ -51,8 +51,8 @@ def _models(pipeline: Pipeline, catalog: DataCatalog) -> Iterator[tuple[str, str
     """Each public model by its source, or by its id and commit."""
     for name in sorted(pipeline.inputs()):
         if name in catalog and isinstance(model := catalog.get(name), PublicModelDataset):
-            identity = model.identity()
-            yield name, str(model._describe()["source"]) if isinstance(identity, Path) else str(identity)
+            source, identity = model._describe().get("source"), str(model.identity())
+            yield name, identity if "@" in identity or source is None else str(source)
 
 
 def _parameters(pipeline: Pipeline) -> dict[str, Any]:
