@@ -153,3 +153,13 @@ def test_a_map_without_most_of_the_held_out_texts_says_so_first() -> None:
     few = np.arange(len(HELD_OUT)) % 5
     (said,) = [a.text for a in pca_panels("t", {"public": cloud(60, 1)}, HELD_OUT, few, PCA).layout.annotations[-1:]]
     assert "Most held-out texts are not drawn" in said
+
+
+def test_a_crowd_beyond_the_map_does_not_excuse_an_empty_map() -> None:
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.uniform(-1, 1, size=(400, 2)), np.full((4000, 2), 9.0)])
+    density = client_density(points, np.arange(4400), np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    inside = density.clients[1:-1, 1:-1].sum()
+    assert inside > 0.7 * 400
+    figure = pca_panels("t", {"public": cloud(60, 1)}, HELD_OUT + 50, np.arange(len(HELD_OUT)), PCA)
+    assert "in the outer frame" in figure.layout.annotations[-1].text

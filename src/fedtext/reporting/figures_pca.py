@@ -9,11 +9,12 @@ nothing of the private extremes; a frame around it holds what lies beyond, howev
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from fedtext.evaluation.distribution import Pca
 from fedtext.reporting.figure_style import HELD_OUT_SHADES, ON_ANY, SYNTHETIC, note, styled
@@ -51,9 +52,10 @@ def client_density(
 ) -> Density:
     """Number of distinct clients with a text in each cell between `low` and `high`, on the finest grid worth showing.
 
-    A cell of fewer than 20 clients counts 0. The grid is coarsened until at most 30% of the texts are hidden that way.
+    A cell of fewer than 20 clients counts 0. The grid is coarsened until at most 30% of all texts are hidden that way,
+    and at most 30% of those that lie in the grid.
     """
-    best: Density | None = None
+    best, least = None, math.inf
     for cells in GRIDS:
         edges = [np.linspace(low[axis], high[axis], cells + 1) for axis in (0, 1)]
         # 0 and cells + 1 are the frame
@@ -62,17 +64,20 @@ def client_density(
         cell = place[1] * (cells + 2) + place[0]
         owners = np.unique(np.stack([cell, clients]), axis=1)[0]
         shown = coarse(np.bincount(owners, minlength=(cells + 2) ** 2))
-        texts = max(len(points), 1)
-        hidden = 1 - float((shown[cell] > 0).sum()) / texts
-        middles = [_middles(edge) for edge in edges]
+        blank = shown[cell] == 0
         grid = shown.reshape(cells + 2, cells + 2)
-        density = Density(middles[0], middles[1], grid, hidden, float(beyond.sum()) / texts)
-        if best is None or density.hidden < best.hidden:
-            best = density
-        if best.hidden <= MOST_HIDDEN:
+        worst = max(_share(blank), _share(blank[~beyond]))
+        if worst < least:
+            x, y = map(_middles, edges)
+            best, least = Density(x, y, grid, _share(blank), _share(beyond)), worst
+        if least <= MOST_HIDDEN:
             break
     assert best is not None  # GRIDS is not empty
     return best
+
+
+def _share(flags: Bool[np.ndarray, " text"]) -> float:
+    return float(flags.mean()) if len(flags) else 0.0
 
 
 def _middles(edge: Float[np.ndarray, " edge"]) -> Float[np.ndarray, " cell"]:
@@ -138,7 +143,11 @@ def _held_out_note(density: Density | None) -> str:
     """How the held-out text is drawn, in short lines; first of all if most of it is not."""
     if density is None:
         return "Held-out text: not shown."
-    most = "Most held-out texts are not drawn: they lie in blank areas.<br>" if density.hidden > 1 / 2 else ""
+    most = ""
+    if density.hidden > 1 / 2:
+        most = "Most held-out texts are not drawn: they lie in blank areas.<br>"
+    elif density.beyond > 1 / 2:
+        most = "Most held-out texts lie where no text was released: in the outer frame.<br>"
     return (
         f"{most}Shades: held-out text by clients, evaluation only.<br>Areas of under {MIN_CLIENTS} clients are blank "
         f"({density.hidden:.0%} of its texts).<br>The outer frame is all that lies beyond ({density.beyond:.0%})."
