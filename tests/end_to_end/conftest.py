@@ -16,9 +16,12 @@ os.environ["FEDTEXT_TRACKING"] = "off"  # before the settings are imported
 
 from kedro.framework.cli.cli import KedroCLI
 
+from fedtext.resuming.records import STORE
 from fedtext.wiring.config import ProjectConfigLoader
+from fedtext.wiring.console import LOG_FILE
 
 ROOT = Path(__file__).parents[2]
+LOG = Path(STORE, LOG_FILE)
 KEDRO = Path(sys.executable).with_name("kedro")
 
 

@@ -38,10 +38,21 @@ def test_no_synthetic_text_is_private_text(tiny_run: Path) -> None:
 
 
 def test_running_again_does_nothing(tiny_run: Path) -> None:
+    report = (reporting(tiny_run) / "report.html").read_bytes()
+    assert b"kedro run --env tiny --params" in report
+    assert b"bundled:generator" in report
     before = {path: path.stat().st_mtime_ns for path in tiny_run.rglob("*.parquet")}
     again = kedro("run", "--env", "tiny", "--params", params(data_root=tiny_run, privacy__noise_seed=7))
     assert again.returncode == 0, again.stderr[-2000:]
     assert {path: path.stat().st_mtime_ns for path in tiny_run.rglob("*.parquet")} == before
+    assert (reporting(tiny_run) / "report.html").read_bytes() == report
+    (line,) = again.stderr.splitlines()  # neither stages nor anybody's noise
+    assert "this run is a simulation" in line
+    said = " ".join(again.stdout.split())
+    headline = json.loads((reporting(tiny_run) / "scorecard.json").read_text())["headline"]
+    assert said.startswith(" ".join(headline))
+    assert "epsilon so far 8.00, 1 release" in said
+    assert f"report {reporting(tiny_run) / 'report.html'}" in said
 
 
 def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> None:

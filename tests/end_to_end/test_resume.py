@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.end_to_end.conftest import ROOT, command, digests, env, kedro, params
+from tests.end_to_end.conftest import LOG, ROOT, command, digests, env, kedro, params
 
 QUICK_KILLS, NIGHTLY_KILLS = 4, 25
 
@@ -49,10 +49,11 @@ def test_killed_runs_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path, kills
 
 def test_more_texts_are_written_by_the_rounds_that_are_there(tiny_run: Path, tmp_path: Path) -> None:
     root = shutil.copytree(tiny_run, tmp_path / "more")
+    (root / LOG).unlink()
     wanted = params(data_root=root, privacy__noise_seed=7, popri__synthetic_texts=70)
     done = kedro("run", "--env", "tiny", "--params", wanted)
     assert done.returncode == 0, done.stderr[-3000:]
-    ran = set(re.findall(r"Node \d+ of \d+, (\S+):", done.stdout + done.stderr))
+    ran = set(re.findall(r"Node \d+ of \d+, (\S+):", (root / LOG).read_text()))
     assert {"popri.draw_final_prompts", "popri.generate_final_texts", "popri.select_synthetic"} <= ran
     assert not [name for name in ran if "round_0" in name or "closing" in name or "embed_private" in name]
     assert len(pd.read_parquet(root / "07_model_output" / "popri" / "synthetic.parquet")) == 70

@@ -160,6 +160,7 @@ def run_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any])
         "params:partition": conf_base(Partition),
         "params:chunking": conf_base(Chunking),
         "release_history": (),
+        "run_facts": {},
         **more,
     }
     return _everything_made(pipeline, given, {name: Kept() for name in pipeline.all_outputs()})
@@ -186,6 +187,7 @@ def train_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any
         "population": Population(enrolled=50, training=len(enrolled), test=5, source="counted"),
         "on_device": ON_DEVICE,
         "release_history": (),
+        "run_facts": {},
         "params:privacy": conf_base(Privacy, privacy),
         "params:chunking": Chunking(length=16, min_tokens=4),
         **more,

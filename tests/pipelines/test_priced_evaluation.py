@@ -105,6 +105,7 @@ def priced() -> dict[str, Any]:
         "population": Population(enrolled=400, training=300, test=64, source="declared"),
         "private_noise_key": new_noise_key(5),
         "release_history": (),
+        "run_facts": {},
         "encoder": HashEncoder(),
         "on_device": ON_DEVICE,
         "params:chunking": Chunking(length=16, min_tokens=4),

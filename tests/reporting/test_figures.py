@@ -84,7 +84,7 @@ def test_no_cell_of_the_density_holds_fewer_than_20_clients(seed, texts):
     points, clients = rng.normal(size=(texts, 2)), rng.integers(0, 120, size=texts)
     density = client_density(points, clients, np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
     cells = len(density.x)
-    edges = np.linspace(-1, 1, cells + 1)
+    edges = np.concatenate([[-np.inf], np.linspace(-1, 1, cells - 1), [np.inf]])  # the frame reaches as far as any text
     for row in range(cells):
         for column in range(cells):
             inside = (
@@ -139,3 +139,27 @@ def test_held_out_text_that_has_a_price_is_not_drawn():
     assert {trace.type for trace in figure.data} == {"scatter"}
     assert len(figure.data) == 2
     assert "not shown" in figure.layout.annotations[-1].text
+
+
+def test_texts_beyond_the_released_ones_are_drawn_in_the_frame_and_counted() -> None:
+    points = np.concatenate([np.full((60, 2), 0.1), np.full((40, 2), 1e6)])
+    density = client_density(points, np.arange(100), np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    assert (density.hidden, density.beyond) == (0.0, 0.4)
+    assert density.clients[-1, -1] == 40
+    assert density.x[-1] < 2, "how far away they lie is not shown"
+
+
+def test_a_map_without_most_of_the_held_out_texts_says_so_first() -> None:
+    few = np.arange(len(HELD_OUT)) % 5
+    (said,) = [a.text for a in pca_panels("t", {"public": cloud(60, 1)}, HELD_OUT, few, PCA).layout.annotations[-1:]]
+    assert "Most held-out texts are not drawn" in said
+
+
+def test_a_crowd_beyond_the_map_does_not_excuse_an_empty_map() -> None:
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.uniform(-1, 1, size=(400, 2)), np.full((4000, 2), 9.0)])
+    density = client_density(points, np.arange(4400), np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    inside = density.clients[1:-1, 1:-1].sum()
+    assert inside > 0.7 * 400
+    figure = pca_panels("t", {"public": cloud(60, 1)}, HELD_OUT + 50, np.arange(len(HELD_OUT)), PCA)
+    assert "in the outer frame" in figure.layout.annotations[-1].text

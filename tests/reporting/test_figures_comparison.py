@@ -78,6 +78,11 @@ def test_curves_are_means_over_seeds_by_round() -> None:
     assert "different sizes" in figures.rounds({**found, "fid_sizes": [80, 256]}).layout.meta
 
 
+def test_rounds_are_whole_numbers_on_every_axis() -> None:
+    figure = figures.rounds(comparison(popri=entry("popri", 0.4)))
+    assert {axis.dtick for axis in figure.select_xaxes()} == {1}
+
+
 def test_an_infinite_epsilon_has_no_place_on_the_axis() -> None:
     found = comparison(
         popri={**entry("popri", 0.13), "epsilon": None},
@@ -112,6 +117,20 @@ def test_figure_2_takes_each_run_s_own_panel_and_the_held_out_text_last() -> Non
     assert low <= min(reach) < max(reach) <= high
     assert np.allclose(decoded(points[0].x), PCA.project(cloud(50, 3))[:, 0])
     assert "no entry made synthetic text" in figures.sets_panels({}).layout.meta
+
+
+def test_figure_2_has_ticks_and_one_column_of_them_upright() -> None:
+    drawn = json.loads(pca_panels("t", {"synthetic": cloud(200, 0.4, 1)}, HELD_OUT, CLIENTS, PCA).to_json())
+    figure = figures.sets_panels({"popri": drawn, "pe": drawn})
+    assert all(axis.showticklabels for axis in figure.select_xaxes())
+    assert [axis.showticklabels for axis in figure.select_yaxes()] == [True, False, False]
+
+
+def test_figure_2_has_ticks_and_one_column_of_them_upright() -> None:
+    drawn = json.loads(pca_panels("t", {"synthetic": cloud(200, 1)}, HELD_OUT, CLIENTS, PCA).to_json())
+    figure = figures.sets_panels({"popri": drawn, "pe": drawn})
+    assert all(axis.showticklabels for axis in figure.select_xaxes())
+    assert [axis.showticklabels for axis in figure.select_yaxes()] == [True, False, False]
 
 
 @pytest.mark.parametrize(("drawn", "last"), [(True, "held-out text"), (False, "public text")])

@@ -54,7 +54,7 @@ def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = Fals
 
 
 def note(figure: Figure, text: str) -> Figure:
-    """`figure` with one muted line under the plot, for what a reader must know without the report."""
+    """`figure` with a few muted lines under the plot, for what a reader must know without the report."""
     figure.add_annotation(
         text=text,
         x=0,
@@ -68,4 +68,4 @@ def note(figure: Figure, text: str) -> Figure:
         align="left",
         font={"size": 11, "color": ON_ANY},
     )
-    return figure.update_layout(margin={"b": 92})
+    return figure.update_layout(margin={"b": 72 + 16 * (1 + text.count("<br>"))})

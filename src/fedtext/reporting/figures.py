@@ -73,11 +73,16 @@ def round_curves(
         )
         if (floor := floors.get(key)) is not None:
             figure.add_hline(y=floor, line={"color": MUTED, "dash": "dot", "width": 1}, **place)
-    figure.update_xaxes(title_text="round", dtick=max(1, round(len(rows) / 8)))
+    figure.update_xaxes(title_text="round", tick0=0, dtick=whole_step(len(rows)))
     styled(figure, "What each round changed", height=580 if len(known) > 2 else 330)
     return note(
         figure, "Large dot: where the final set comes from. Dotted: held-out text against itself. Evaluation only."
     )
+
+
+def whole_step(rounds: int) -> int:
+    """From tick to tick of an axis of rounds, which are whole numbers, about eight ticks in all."""
+    return max(1, round(rounds / 8))
 
 
 def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
@@ -105,10 +110,11 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
             hovertemplate=f"%{{x:.{measure.decimals}f}}{measure.unit.mark}<extra></extra>",
         )
     )
+    reach = max(value + error for value, error in zip(values, errors, strict=True))
     for y, (level, value, error) in enumerate(zip(levels, values, errors, strict=True)):
         label = measure.shown(level)
         figure.add_annotation(x=value + error, y=y, text=label, xanchor="left", xshift=8, showarrow=False)
-    figure.update_xaxes(title_text=f"{measure.title} on held-out text{measure.axis}", range=[0, 1.25 * max(values)])
+    figure.update_xaxes(title_text=f"{measure.title} on held-out text{measure.axis}", range=[0, 1.18 * reach])
     figure.update_yaxes(showgrid=False, tickfont={"color": INK})
     named = measure.title[:1].upper() + measure.title[1:]
     return styled(figure, f"{named} of the on-device model", height=130 + 46 * len(names))

@@ -16,6 +16,7 @@ from fedtext.evaluation.measures.measure import Distance
 from fedtext.params import conditions as known
 from fedtext.reporting.comparison import lead_of
 from fedtext.reporting.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, styled
+from fedtext.reporting.figures import whole_step
 from fedtext.reporting.figures_pca import HELD_OUT
 
 if TYPE_CHECKING:
@@ -108,8 +109,10 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
         _copy_panel(figure, one, _axes(one)[0], column)
     last = next(iter(maps.values()))
     _copy_panel(figure, last, _axes(last)[-1], len(maps) + 1)
-    figure.update_xaxes(showticklabels=False, range=_common_range(maps.values(), "xaxis"))
-    figure.update_yaxes(showticklabels=False, range=_common_range(maps.values(), "yaxis"))
+    ticks = {"showticklabels": True, "nticks": 5, "ticks": "outside", "tickcolor": MUTED}
+    figure.update_xaxes(range=_common_range(maps.values(), "xaxis"), **ticks)
+    figure.update_yaxes(range=_common_range(maps.values(), "yaxis"), **{**ticks, "showticklabels": False})
+    figure.update_yaxes(showticklabels=True, col=1)
     return styled(figure, title, height=400)
 
 
@@ -182,7 +185,8 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequ
                 error_y=_whiskers(found, 1), line={"color": colour}, legendgroup=name, showlegend=column == 1,
                 row=1, col=column,
             )  # fmt: skip
-    figure.update_xaxes(title_text="round")
+    longest = max(len(own) for name in drawn for own in entries[name]["curves"][FID.name])
+    figure.update_xaxes(title_text="round", tick0=0, dtick=whole_step(longest))
     return styled(figure, title, legend=True).update_layout(legend={"y": -0.25, "yanchor": "top"})  # titles are above
 
 

@@ -2,18 +2,19 @@
 
 The axes are fitted to the held-out text, or to public text where held-out text is not drawn. Synthetic and public
 texts are drawn as points; held-out private texts only as shaded areas by number of clients: areas of fewer than 20
-clients are left blank, the others rounded to 10, and the grid spans what the released points span, so that its edge
-says nothing of the private extremes.
+clients are left blank, the others rounded to 10. The grid spans what the released points span, so that its edge says
+nothing of the private extremes; a frame around it holds what lies beyond, however far.
 """
 
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from fedtext.evaluation.distribution import Pca
 from fedtext.reporting.figure_style import HELD_OUT_SHADES, ON_ANY, SYNTHETIC, note, styled
@@ -31,12 +32,16 @@ PANELS = 6
 
 
 class Density(NamedTuple):
-    """Clients in each cell of a grid, coarsened; `hidden` is the share of held-out texts in blank cells or outside."""
+    """Clients in each cell of a grid and of the frame around it, coarsened.
+
+    `hidden` is the share of held-out texts in blank cells, `beyond` of those outside of the grid, blank or not.
+    """
 
     x: Float[np.ndarray, " cell"]
     y: Float[np.ndarray, " cell"]
     clients: Int[np.ndarray, "cell cell"]
     hidden: float
+    beyond: float
 
 
 def client_density(
@@ -47,25 +52,38 @@ def client_density(
 ) -> Density:
     """Number of distinct clients with a text in each cell between `low` and `high`, on the finest grid worth showing.
 
-    A cell of fewer than 20 clients counts 0. The grid is coarsened until at most 30% of the texts are hidden that way.
+    A cell of fewer than 20 clients counts 0. The grid is coarsened until at most 30% of all texts are hidden that way,
+    and at most 30% of those that lie in the grid.
     """
-    best: Density | None = None
+    best, least = None, math.inf
     for cells in GRIDS:
         edges = [np.linspace(low[axis], high[axis], cells + 1) for axis in (0, 1)]
-        place = [np.searchsorted(edges[axis], points[:, axis], side="right") - 1 for axis in (0, 1)]
-        inside = (np.stack(place) >= 0).all(axis=0) & (np.stack(place) < cells).all(axis=0)
-        cell = (place[1] * cells + place[0])[inside]
-        owners = np.unique(np.stack([cell, clients[inside]]), axis=1)[0]
-        shown = coarse(np.bincount(owners, minlength=cells * cells))
-        hidden = 1 - float((shown[cell] > 0).sum()) / max(len(points), 1)
-        middles = [(edge[:-1] + edge[1:]) / 2 for edge in edges]
-        density = Density(middles[0], middles[1], shown.reshape(cells, cells), hidden)
-        if best is None or density.hidden < best.hidden:
-            best = density
-        if best.hidden <= MOST_HIDDEN:
+        # 0 and cells + 1 are the frame
+        place = np.stack([np.searchsorted(edges[axis], points[:, axis], side="right") for axis in (0, 1)])
+        beyond = ((place == 0) | (place == cells + 1)).any(axis=0)
+        cell = place[1] * (cells + 2) + place[0]
+        owners = np.unique(np.stack([cell, clients]), axis=1)[0]
+        shown = coarse(np.bincount(owners, minlength=(cells + 2) ** 2))
+        blank = shown[cell] == 0
+        grid = shown.reshape(cells + 2, cells + 2)
+        worst = max(_share(blank), _share(blank[~beyond]))
+        if worst < least:
+            x, y = map(_middles, edges)
+            best, least = Density(x, y, grid, _share(blank), _share(beyond)), worst
+        if least <= MOST_HIDDEN:
             break
     assert best is not None  # GRIDS is not empty
     return best
+
+
+def _share(flags: Bool[np.ndarray, " text"]) -> float:
+    return float(flags.mean()) if len(flags) else 0.0
+
+
+def _middles(edge: Float[np.ndarray, " edge"]) -> Float[np.ndarray, " cell"]:
+    """Of the cells between the edges, and of the frame's on either side, drawn as wide."""
+    step = edge[1] - edge[0]
+    return np.concatenate([edge[:1] - step / 2, (edge[:-1] + edge[1:]) / 2, edge[-1:] + step / 2])
 
 
 def shown_rounds(
@@ -113,16 +131,26 @@ def pca_panels(
         _draw_panel(figure, projected.get(name, np.zeros((0, 2))), density, place)
     # Said of each panel's axes: Kedro-Viz's themes replace the template, and know the first panel alone
     plain = {"showticklabels": False, "showgrid": False, "showline": True, "mirror": True, "linecolor": ON_ANY}
-    figure.update_xaxes(range=[low[0], high[0]], **plain)
-    figure.update_yaxes(range=[low[1], high[1]], **plain)
-    styled(figure, title, height=140 + 270 * rows)
+    frame = np.zeros(2) if density is None else np.array([density.x[1] - density.x[0], density.y[1] - density.y[0]])
+    figure.update_xaxes(range=[low[0] - frame[0], high[0] + frame[0]], **plain)
+    figure.update_yaxes(range=[low[1] - frame[1], high[1] + frame[1]], **plain)
+    styled(figure, title, height=190 + 270 * rows)
     axes = f"Axes: the two largest variances ({pca.explained[0]:.0%}, {pca.explained[1]:.0%})."
+    return note(figure, f"Points: released or public texts.<br>{axes}<br>{_held_out_note(density)}")
+
+
+def _held_out_note(density: Density | None) -> str:
+    """How the held-out text is drawn, in short lines; first of all if most of it is not."""
     if density is None:
-        return note(figure, f"Points: released or public texts. {axes}<br>Held-out text: not shown.")
-    return note(
-        figure,
-        f"Points: released or public texts. {axes}<br>Shades: held-out text by clients, evaluation only; areas of<br>"
-        f"under {MIN_CLIENTS} clients are blank ({density.hidden:.0%} of the held-out texts).",
+        return "Held-out text: not shown."
+    most = ""
+    if density.hidden > 1 / 2:
+        most = "Most held-out texts are not drawn: they lie in blank areas.<br>"
+    elif density.beyond > 1 / 2:
+        most = "Most held-out texts lie where no text was released: in the outer frame.<br>"
+    return (
+        f"{most}Shades: held-out text by clients, evaluation only.<br>Areas of under {MIN_CLIENTS} clients are blank "
+        f"({density.hidden:.0%} of its texts).<br>The outer frame is all that lies beyond ({density.beyond:.0%})."
     )
 
 

@@ -7,7 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fedtext.params.conditions import CONDITIONS
+from fedtext.reporting.glossary import glossary
 from fedtext.reporting.page import bullets, figure_html, page
+from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.tables import (
     accuracy_table,
     cost_table_html,
@@ -38,20 +40,29 @@ FIGURES = {
 }
 
 
-def render_report(card: Mapping[str, Any], figures: Mapping[str, Figure], samples: Sequence[str]) -> str:
-    """The report of a `scorecard`: three sentences and the terms first; tables, figures, samples, limits.
+def render_report(
+    card: Mapping[str, Any],
+    figures: Mapping[str, Figure],
+    samples: Sequence[str],
+    facts: Mapping[str, Any] | None = None,
+) -> str:
+    """The report of a `scorecard`: three sentences, the terms, a figure; then tables, figures, samples, limits.
 
     Args:
         card: What `fedtext.reporting.scorecard.scorecard` returned.
         figures: By the names of `FIGURES`; one that is missing is left out, an unknown name is refused.
         samples: Released synthetic texts; the first few are shown.
+        facts: How the run was made (`fedtext.reporting.run_facts`), where that is known.
     """
     unknown = sorted(figures.keys() - FIGURES.keys())
     if unknown:
         raise InputError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
     heading = f"{CONDITIONS[card['accuracy']['judged']].made} by {card['algorithm']} from {card['corpus']}"
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
-    return page(heading, [*card["headline"], *card["notes"]], _sections(card, drawn, samples), drawn=bool(drawn))
+    sections = _sections(card, drawn, samples) | {"made": ("How it was made", facts_table(facts or {}))}
+    text = " ".join([*card["headline"], *card["notes"], *(body for _, body in sections.values())])
+    sections["words"] = ("Words", glossary(text))
+    return page(heading, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
 
 
 def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -77,7 +88,7 @@ def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequen
     figures = {
         name: "".join(drawn[f] for f, (home, _) in FIGURES.items() if home == name and f in drawn) for name in titles
     }
-    bodies = {name: tables.get(name, "") + figures[name] for name in titles}
+    bodies = {name: figures[name] + tables.get(name, "") for name in titles}
     bodies["samples"] = _samples(samples, card["synthetic_texts"])
     bodies["limits"] = bullets(card["limits"])
     return {name: (titles[name], body) for name, body in bodies.items()}

@@ -11,6 +11,7 @@ from fedtext.evaluation.measures.known import MEASURES, in_document, of_kind
 from fedtext.evaluation.measures.measure import ABSENT, Distance, OfTexts
 from fedtext.evaluation.published_metric import PREFIX
 from fedtext.params.conditions import CONDITIONS, EPS0, SYNTHETIC
+from fedtext.reporting.glossary import explained
 from fedtext.reporting.wording import change, compact, count, rounded, scientific, seconds, share, size, spent
 
 
@@ -22,17 +23,17 @@ def table(
     kind: Literal["numbers", "words"] = "numbers",
 ) -> str:
     """An HTML table that scrolls by itself where the screen is narrow; `strong` are the row numbers to stress."""
-    head = "".join(f'<th scope="col">{escape(header)}</th>' for header in headers)
+    head = "".join(f'<th scope="col">{explained(header)}</th>' for header in headers)
     body = "".join(_row(row, number in strong) for number, row in enumerate(rows))
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption)}"><table class="{kind}">'
-        f"<caption><span>{escape(caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<caption><span>{explained(caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
 def _row(cells: Sequence[str], strong: bool) -> str:
     first, *rest = cells
-    data = "".join(f"<td>{escape(cell)}</td>" for cell in rest)
+    data = "".join(f"<td>{explained(cell)}</td>" for cell in rest)
     return f'<tr{" class=strong" if strong else ""}><th scope="row">{escape(first)}</th>{data}</tr>'
 
 

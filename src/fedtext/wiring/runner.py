@@ -33,7 +33,9 @@ from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
 from fedtext.wiring.account import Account, NodeGate
 from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public, is_private_name
+from fedtext.wiring.console import say, written_down
 from fedtext.wiring.guard import Guard
+from fedtext.wiring.stages import Clock, in_order, stages
 
 
 class RunInterruptedError(RunRefusedError):
@@ -87,11 +89,12 @@ class ResumableRunner(SequentialRunner):
             guarded = guard.around(node)
             with resumption.watching(guarded) as watched, standing(gate), _for_the_owner_alone(node):
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
+            seconds = time.perf_counter() - began
+            clock.end(node, seconds)
             ran.add(node.name)
             gate.tell()
             # How long private data take to work on depends on them: of a private corpus nobody is told.
-            told = account.public or not private
-            resumption.commit(node, seconds=time.perf_counter() - began if told else None)
+            resumption.commit(node, seconds=seconds if account.public or not private else None)
 
         keep_freed_memory()
         data_root = Path(self._data_root) if self._data_root else active_data_root()
@@ -100,10 +103,14 @@ class ResumableRunner(SequentialRunner):
         total, ran = len(pipeline.nodes), set[str]()
         kept = pipeline.inputs() | pipeline.outputs()
         account = _account(data_root)
-        with self._store(data_root) as store:
+        order = in_order(pipeline)
+        with self._store(data_root) as store, written_down(store.root):
+            clock = Clock(order, stages(pipeline), store.seconds())
             resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, project.PACKAGE_NAME or "fedtext")
-            for position, node in enumerate(_checks_first(pipeline), start=1):
+            for position, node in enumerate(order, start=1):
                 if (reason := resumption.reason_to_run(node)) is not None:
+                    if (line := clock.begin(node)) is not None:
+                        say(line)
                     self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
                     self._execute_or_explain(execute, node)
                 if Tag.BUDGET in node.tags:
@@ -167,21 +174,6 @@ def _refuse_plans(account: Account, node: Node, catalog: CatalogProtocol[Any, An
     for name in node.outputs:
         if isinstance(ledger := catalog.load(name), Ledger):
             account.refuse_plan(ledger)
-
-
-def _checks_first(pipeline: Pipeline) -> list[Node]:
-    """The pipeline's order, except that refusals precede long work.
-
-    What nodes tagged `budget` need comes first, before private data are read; then what those tagged `check` need,
-    which find out whether the data can be used at all.
-    """
-
-    def needed(tag: Tag) -> set[Node]:
-        tagged = [node.name for node in pipeline.nodes if tag in node.tags]
-        return set(pipeline.to_nodes(*tagged).nodes) if tagged else set()
-
-    first, second = needed(Tag.BUDGET), needed(Tag.CHECK)
-    return sorted(pipeline.nodes, key=lambda node: (node not in first, node not in second))
 
 
 def _refusal(error: Exception) -> RunRefusedError | None:

@@ -177,7 +177,7 @@ def test_a_private_file_is_known_through_a_link(tmp_path: Path) -> None:
 def test_progress_is_shown_where_messages_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv("FEDTEXT_PROGRESS", raising=False)
+    monkeypatch.setenv("FEDTEXT_PROGRESS", "1")
     with open(tmp_path / "stderr", "w") as stream:
         monkeypatch.setattr(sys, "__stderr__", stream)
         with watched(private_node(tmp_path)):

@@ -102,15 +102,16 @@ def draw_round_curves(distances: dict[str, Any], rounds: dict[str, Any]) -> Figu
     )
 
 
-def write_model_report(card: dict[str, Any], accuracy: Figure, privacy: Figure) -> str:
+def write_model_report(card: dict[str, Any], accuracy: Figure, privacy: Figure, facts: dict[str, Any]) -> str:
     """`report.html` of a model."""
-    return render_report(card, {"accuracy": accuracy, "privacy": privacy}, [])
+    return render_report(card, {"accuracy": accuracy, "privacy": privacy}, [], facts)
 
 
 def write_text_report(
     card: dict[str, Any],
     synthetic: pd.DataFrame,
+    facts: dict[str, Any],
     **figures: Figure,
 ) -> str:
     """`report.html` of a synthetic data set, with the figures that its run has drawn, by name."""
-    return render_report(card, figures, synthetic["text"].head(12).tolist())
+    return render_report(card, figures, synthetic["text"].head(12).tolist(), facts)

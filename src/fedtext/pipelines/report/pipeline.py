@@ -8,6 +8,8 @@ from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.unrolling import Namespace
 
+FACTS = "run_facts"
+
 
 def reporting(algorithm: Algorithm) -> Pipeline:
     """The report of what the algorithm made; preference pairs, which nothing measures yet, have none."""
@@ -46,7 +48,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
         *([curves] if algorithm.rounds else []),
         place.node(
             nodes.write_text_report,
-            {"card": made.scorecard, "synthetic": made.synthetic, **shown},
+            {"card": made.scorecard, "synthetic": made.synthetic, "facts": FACTS, **shown},
             made.report,
             name="write_text_report",
             tags=Tag.REPORT,
@@ -66,7 +68,7 @@ def _of_model(algorithm: Algorithm) -> list[Node]:
         ),
         place.node(
             nodes.write_model_report,
-            [made.scorecard, made.figure("accuracy"), made.figure("privacy")],
+            [made.scorecard, made.figure("accuracy"), made.figure("privacy"), FACTS],
             made.report,
             name="write_model_report",
             tags=Tag.REPORT,

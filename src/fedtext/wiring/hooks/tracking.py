@@ -61,7 +61,7 @@ class TrackingHook:
         import mlflow
 
         self._run_id = mlflow.active_run().info.run_id
-        mlflow.set_tags({**_revision(Path(run_params["project_path"])), **_environment(), **_command(run_params)})
+        mlflow.set_tags({**revision(Path(run_params["project_path"])), **_environment(), **_command(run_params)})
         mlflow.set_tags({**_models(pipeline, catalog), **process_tags()})
         self._nested.adopt_or_join(self._run_id, run_name(run_params, pipeline))
         for abandoned in close_abandoned(self._run_id):
@@ -141,7 +141,9 @@ def _run_is_open() -> bool:
     return mlflow is not None and mlflow.active_run() is not None
 
 
-def _revision(project: Path) -> dict[str, str]:
+def revision(project: Path) -> dict[str, str]:
+    """The checkout's revision and whether it was changed, for MLflow."""
+
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=project, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -23,7 +23,8 @@ def sampled_texts(
     popri: Popri,
     chunking: Chunking,
 ) -> pd.DataFrame:
-    """`responses` texts a prompt under `adapter`."""
+    """`responses` texts a prompt under `adapter`; the candidates of the last policy belong to no round."""
+    named = "after the last round" if stage == f"round {popri.rounds + 1}" else stage
     return few_shot.sampled_texts(
         generator.with_adapter(adapter),
         prompts,
@@ -31,7 +32,7 @@ def sampled_texts(
         sampler=popri.sampler,
         length=chunking.length,
         seed=derived_seed(popri.seed, "responses", stage),
-        label=f"candidates, {stage}",
+        label=f"candidates, {named}",
     )
 
 

@@ -1,0 +1,42 @@
+"""How the run was made, as its report says it: command, day, version, models and the parameters that shaped it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fedtext.reporting.tables import table
+
+UNSAID = ("seed",)
+
+
+def facts_table(facts: Mapping[str, Any]) -> str:
+    """A table of words; empty where nobody told, in a notebook.
+
+    Args:
+        facts: What `fedtext.datasets.run_facts.RunFactsDataset` holds.
+    """
+    if not facts:
+        return ""
+    rows = [[name, facts[name]] for name in ("command", "date", "version")]
+    rows += [[f"model: {role.replace('_', '-')}", name] for role, name in facts["models"].items()]
+    rows += [row for group, values in facts["parameters"].items() for row in _rows(group, values)]
+    return table("Of the run that wrote this report", ["what", "value"], rows, kind="words")
+
+
+def _rows(name: str, values: Mapping[str, Any]) -> Iterator[list[str]]:
+    """A row for the group's own values, and one for each group in it; what is not set is not said."""
+    plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
+    told = {key: value for key, value in plain.items() if key not in UNSAID and value not in (None, [], "")}
+    said = [f"{key} {_shown(value)}" for key, value in told.items()]
+    if said:
+        yield [name, ", ".join(said)]
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _rows(f"{name}.{key}", value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,82 @@
+"""The last lines of a run: the report's three sentences, what the data set has cost so far, and where the report is."""
+
+from __future__ import annotations
+
+import math
+import sys
+import textwrap
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kedro.framework.hooks import hook_impl
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+
+from fedtext.privacy.report import privacy_report
+from fedtext.reporting.wording import count, spent
+from fedtext.resuming.records import STORE
+from fedtext.wiring.config import active_data_root
+from fedtext.wiring.console import LOG_FILE
+from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.stages import duration
+
+WIDTH, LABELS = 100, 16
+PAGES = "comparison_page"
+
+
+class OutcomeHook:
+    """Prints to standard output, so that `kedro run > FILE` keeps the outcome alone; nothing of it is private."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+
+    @hook_impl
+    def before_pipeline_run(self) -> None:
+        """Starts the clock."""
+        self._began = time.monotonic()
+
+    @hook_impl(trylast=True)
+    def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
+        """Says what came of the run, whether anything had to run or all was there."""
+        print("\n".join(outcome(pipeline, catalog, time.monotonic() - self._began)))
+        sys.stdout.flush()
+
+
+def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterator[str]:
+    """Its lines."""
+    made = pipeline.all_outputs()
+    for ours in (Outputs(name.removesuffix("_scorecard")) for name in sorted(made) if name.endswith("_scorecard")):
+        yield ""
+        for sentence in catalog.load(ours.scorecard)["headline"]:
+            yield from textwrap.wrap(sentence, WIDTH)
+        yield ""
+        yield _labelled("epsilon so far", _so_far(catalog, ours))
+        if ours.report in made:
+            yield _labelled("report", _place(catalog, ours.report))
+    if PAGES in made:
+        yield _labelled("comparison", _place(catalog, PAGES))
+    data_root = active_data_root()
+    yield _labelled("data", data_root)
+    if (log := data_root / STORE / LOG_FILE).exists():
+        yield _labelled("log", log)
+    yield _labelled("took", duration(seconds))
+
+
+def _so_far(catalog: DataCatalog, ours: Outputs) -> str:
+    """All releases of the data set as they are now: other runs may have followed the report."""
+    report = privacy_report(catalog.load(ours.ledger), history=catalog.load("release_history"))
+    total: Mapping[str, Any] = report["data_set"]
+    epsilon, budget, releases = float(total["epsilon"]), total["budget"], total["releases"]
+    cost = spent(epsilon) if math.isfinite(epsilon) else "infinite"
+    allowed = "public text: counted, not refused" if budget is None else f"of {spent(budget)} that may be spent"
+    return f"{cost}, {count(releases)} release{'' if releases == 1 else 's'} ({allowed})"
+
+
+def _place(catalog: DataCatalog, name: str) -> Path:
+    return Path(str(getattr(catalog.get(name), "_filepath", name)))
+
+
+def _labelled(label: str, value: object) -> str:
+    return f"{label:{LABELS}}{value}"

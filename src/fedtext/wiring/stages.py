@@ -1,0 +1,142 @@
+"""A run as a few stages in a row: texts and clients, the algorithm round by round, evaluation, report.
+
+A node's stage is its namespace's, or a later one if it needs what a later one makes. So the nodes can be run stage by
+stage, and the console has a line for each.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+
+from fedtext.privacy.tags import Tag
+
+ROUND = re.compile(r"round_(\d+)")
+FIRST, ALGORITHM = 0, 1
+JUDGING = {"evaluation": 2, "report": 3}
+TITLES = {FIRST: "texts and clients", **{part: name for name, part in JUDGING.items()}}
+WORTH_SAYING = 5.0  # seconds that are left
+
+
+class Stage(NamedTuple):
+    """Stages run in this order; `round` is 0 before the first round and infinite after the last."""
+
+    part: int
+    round: float = 0
+
+
+def stages(pipeline: Pipeline) -> dict[str, Stage]:
+    """The stage of every node, by its name. What refuses a run, and all that this needs, belongs to the first."""
+    refusing = {node.name for tag in (Tag.BUDGET, Tag.CHECK) for node in needed(pipeline, tag)}
+    makers = {output: node.name for node in pipeline.nodes for output in node.outputs}
+    found: dict[str, Stage] = {}
+    for node in pipeline.nodes:
+        own = Stage(FIRST) if node.name in refusing else _own(node)
+        found[node.name] = max([own, *(found[makers[name]] for name in node.inputs if name in makers)])
+    return found
+
+
+def needed(pipeline: Pipeline, tag: Tag) -> set[Node]:
+    """The nodes with the tag, and all that they stand on."""
+    tagged = [node.name for node in pipeline.nodes if tag in node.tags]
+    return set(pipeline.to_nodes(*tagged).nodes) if tagged else set()
+
+
+def in_order(pipeline: Pipeline) -> list[Node]:
+    """The pipeline's nodes stage by stage, except that refusals precede long work.
+
+    What nodes tagged `budget` need comes first, before private data are read; then what those tagged `check` need,
+    which find out whether the data can be used at all.
+    """
+    stage, first, second = stages(pipeline), needed(pipeline, Tag.BUDGET), needed(pipeline, Tag.CHECK)
+    return sorted(pipeline.nodes, key=lambda node: (node not in first, node not in second, stage[node.name]))
+
+
+def _own(node: Node) -> Stage:
+    head, *inner = (node.namespace or "").split(".")
+    if not head or head in JUDGING:
+        return Stage(JUDGING.get(head, FIRST))
+    number = ROUND.fullmatch(inner[0]) if inner else None
+    return Stage(ALGORITHM, int(number[1]) if number else math.inf if inner else 0)
+
+
+@dataclass
+class Clock:
+    """What the console says of a run's stages, and what is known of the time that its nodes take.
+
+    Attributes:
+        nodes: All nodes of the run, in order.
+        stage: Theirs, by name.
+        earlier: Seconds of nodes that ran here in earlier runs, by name.
+    """
+
+    nodes: Sequence[Node]
+    stage: Mapping[str, Stage]
+    earlier: Mapping[str, float]
+    _said: set[Stage] = field(default_factory=set)
+    _ran: dict[str, float] = field(default_factory=dict)
+
+    def begin(self, node: Node) -> str | None:
+        """The line that announces the node's stage, if it is the first of it that runs."""
+        stage = self.stage[node.name]
+        if stage in self._said:
+            return None
+        self._said.add(stage)
+        position = self.nodes.index(node)
+        step = f"{position + 1:{len(str(len(self.nodes)))}}/{len(self.nodes)}"
+        return f"[{step}] {self._title(stage)}{self._left(position)}"
+
+    def end(self, node: Node, seconds: float) -> None:
+        """Note how long the node took: its like of a later round will take as long."""
+        self._ran[node.name] = seconds
+
+    def _title(self, stage: Stage) -> str:
+        if stage.part != ALGORITHM:
+            return TITLES[stage.part]
+        own = [node for node in self.nodes if self.stage[node.name].part == ALGORITHM]
+        here = [node for node in own if self.stage[node.name] == stage and node.namespace]
+        names = ", ".join(dict.fromkeys(str(node.namespace).partition(".")[0] for node in here))
+        last = max((each.round for each in self.stage.values() if each.round < math.inf), default=0)
+        if not last:
+            return names
+        when = "final texts" if stage.round == math.inf else f"round {stage.round:g} of {last:g}"
+        return f"{names}: {when if stage.round else 'start'}"
+
+    def _left(self, position: int) -> str:
+        """How long the nodes from `position` on will take, as far as that is known."""
+        nodes = list(self._to_run(self.nodes[position:]))
+        likes = {_kind(name): seconds for name, seconds in {**self.earlier, **self._ran}.items()}
+        known = [likes[_kind(node.name)] for node in nodes if _kind(node.name) in likes]
+        if (seconds := sum(known)) < WORTH_SAYING:
+            return ""
+        return f", {'about' if len(known) == len(nodes) else 'more than'} {duration(seconds)} left"
+
+    def _to_run(self, nodes: Iterable[Node]) -> Iterable[Node]:
+        """Those without a result, and those that read what runs before them."""
+        made: set[str] = {name for node in self.nodes if node.name in self._ran for name in node.outputs}
+        for number, node in enumerate(nodes):
+            if number == 0 or node.name not in self.earlier or _any_in(node.inputs, made):
+                made |= set(node.outputs)
+                yield node
+
+
+def duration(seconds: float) -> str:
+    """In words that claim no more than is known: `40 s`, `3 min`, `2.5 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _kind(name: str) -> str:
+    """What a node has in common with its like in other rounds."""
+    return ROUND.sub("round", name).replace(".closing.", ".round.")
+
+
+def _any_in(names: Iterable[str], made: Collection[str]) -> bool:
+    return any(name in made for name in names)
