@@ -69,7 +69,8 @@ def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
     beside = [str(key) for key in _value(parameters, group) or () if key != last]
     if (near := meant(last, beside, "")).startswith("did"):
         return f"{where} is no parameter{f' of {group}' if group else ''}: {near}"
-    elsewhere = [name for name in _names(parameters) if name.endswith(f".{last}") and not name.startswith("compare.")]
+    same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]
+    elsewhere = [name for name in same if not name.startswith("compare.")]
     remedy = f"did you mean {' or '.join(map(repr, elsewhere[:3]))}?" if elsewhere else "conf/base has them all"
     return f"{where} is no parameter: {remedy}"
 
