@@ -6,6 +6,8 @@ be names: in formats that keep them apart from the rows, and where one is what p
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -46,6 +48,21 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
         if field == "text_column" or column != usual:
             raise InputError(f"{path} has no column '{column}' {_remedy(column, field, path, names)}")
     return list(dict.fromkeys(found))
+
+
+def column_names(path: Path) -> list[str]:
+    """Names of the columns, as far as a file's head tells them; none of a file that cannot be read."""
+    import pyarrow.parquet
+
+    try:
+        if path.suffix.lower() == ".parquet":
+            return [*pyarrow.parquet.read_schema(path).names]
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            if path.suffix.lower() == ".jsonl":
+                return [*json.loads(next(line for line in lines if line.strip()))]
+            return next(csv.reader(lines))
+    except (OSError, ValueError, StopIteration, TypeError, pyarrow.ArrowException):
+        return []
 
 
 def other_delimiter(first_line: str) -> str | None:

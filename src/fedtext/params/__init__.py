@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from fedtext.params import reading
+from fedtext.system.errors import InputError
 
 
 class Parameters(BaseModel):
@@ -29,6 +30,13 @@ class Parameters(BaseModel):
 
 Seed = Annotated[int, Field(ge=0)]
 LearningRate = Annotated[float, Field(gt=0, le=10)]  # beyond it any training here diverges
+
+
+def each_once(values: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """The values; ValueError if the parameter `name` has one twice."""
+    if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
+        raise InputError(f"{name} has {' and '.join(map(repr, twice))} twice: name each once")
+    return values
 
 
 def words(value: object) -> object:

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters, Seed, words
+from fedtext.params import Parameters, Seed, each_once, words
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.system.errors import InputError
 
@@ -47,6 +47,11 @@ class Pe(Parameters):
     seed: Seed
 
     _words = field_validator("labels", mode="before")(words)
+
+    @field_validator("labels")
+    @classmethod
+    def _each_class_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        return each_once(labels, "pe.labels")
 
     @property
     def classes(self) -> tuple[str | None, ...]:

@@ -1,6 +1,7 @@
 """Files that parameters name, looked at before anything runs: that private ones are there, and what public ones hold.
 
-Of a private file nothing is read here; the node that reads it runs under guard (fedtext.wiring.guard).
+Of a private file only the names of its columns are read here, where classes are declared; the node that reads its rows
+runs under guard (fedtext.wiring.guard).
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from typing import Any
 
 from kedro.pipeline import Pipeline
 
+from fedtext.corpora.classes import check_classes
 from fedtext.corpora.enrolment import existing_list
 from fedtext.corpora.table import existing_table, read_public_table
+from fedtext.params import words
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
 from fedtext.system.errors import InputError
@@ -26,7 +29,7 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
         FedtextError: one is not there, not of a kind that is read, or a public one cannot be read.
     """
     nodes = {node.name for node in pipeline.nodes}
-    if not nodes & {*READ_PRIVATE, "read_public_records", "declare_population"}:
+    if not nodes & {*READ_PRIVATE, "read_private_docstrings", "read_public_records", "declare_population"}:
         return
     corpus, privacy = Corpus.model_validate(parameters["corpus"]), Privacy.model_validate(parameters["privacy"])
     if nodes & READ_PRIVATE:
@@ -35,6 +38,11 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
         existing_list(privacy.enrolment)
     if "read_public_records" in nodes and corpus.public_path is not None:
         read_public_table(corpus.public_path, corpus.text_column)
+    if nodes & {*READ_PRIVATE, "read_private_docstrings"}:
+        for group in sorted(name.removeprefix("params:") for name in pipeline.inputs() if name.startswith("params:")):
+            declared = parameters.get(group)
+            labels = words(declared.get("labels")) if isinstance(declared, Mapping) else ()
+            check_classes(corpus, labels or (), f"{group}.labels")
 
 
 def _check_private(corpus: Corpus) -> None:
