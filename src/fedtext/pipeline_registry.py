@@ -18,6 +18,7 @@ from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
 from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.sources import pipeline as sources
 from fedtext.system.errors import InputError
+from fedtext.system.meant import meant
 from fedtext.wiring.algorithm import Algorithm
 from fedtext.wiring.config import active_group, corpus_is_public
 
@@ -55,7 +56,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     }
     source = active_group("corpus")["source"]
     if source not in private:
-        raise InputError(f"corpus.source is {source!r}: choose one of {', '.join(private)}")
+        raise InputError(f"corpus.source is {source!r}: {meant(source, private)}")
     declared = active_group("privacy")
     counted = corpus_is_public() and declared["population"] is None and declared["enrolment"] is None
     steps = {

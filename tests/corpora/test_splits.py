@@ -75,8 +75,8 @@ def test_shares_must_leave_something_to_train_on():
 
 
 def test_a_corpus_keeps_its_own_splits():
-    owners, given = ["a", "b", "c", "a"], ["train", "validation", "test", "train"]
-    expected = {"a": "train", "b": "validation", "c": "test"}
+    owners, given = ["a", "b", "c", "a", "d"], ["train", "validation", "test", "train", "test"]
+    expected = {"a": "train", "b": "validation", "c": "test", "d": "test"}
     assert corpus_splits(owners, given) == expected
     assert client_splits(records(owners, given), conf_base(Partition)) == expected
     by_hash = splits_of(map(str, range(99)), **SHARES, seed=4)

@@ -225,9 +225,13 @@ def test_a_missing_client_id(tmp_path):
     refused(corpus, "column 'client_id'", "no id in 1 rows (rows 2)")
 
 
-@pytest.mark.parametrize("rows", [{"text": [SECRET, "b"], "client_id": ["x", "x"]}, {"text": [SECRET]}])
-def test_one_client(tmp_path, rows):
+def test_one_client(tmp_path):
+    rows = {"text": [SECRET, "b"], "client_id": ["x", "x"]}
     refused(write(tmp_path / "a.csv", rows), "a.csv", "one client only", "corpus.client_column")
+
+
+def test_one_row_is_not_blamed_on_a_column_that_is_not_there(tmp_path):
+    refused(write(tmp_path / "a.csv", {"text": [SECRET]}), "a.csv holds one row only", "more texts")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from kedro.io import DataCatalog, DatasetError
 from kedro.pipeline import Pipeline, node
+from safetensors.torch import save
 
 from fedtext.datasets.generators import GeneratorDataset, TokenizerDataset
 from fedtext.generation.endpoint_generator import EndpointGenerator
@@ -97,7 +98,7 @@ def test_a_chat_with_a_model_that_knows_none_is_refused_before_a_run(tmp_path: P
         GeneratorDataset(source="bundled:generator", prompt="chat").exists()
     tokenizer = LanguageModel("bundled:generator").tokenizer()
     tokenizer.chat_template = "{{ messages[0]['content'] }}"
-    place = copied(tmp_path / "chat", weights=b"")
+    place = copied(tmp_path / "chat", weights=save({}))
     tokenizer.save_pretrained(place)
     assert GeneratorDataset(source=str(place), prompt="chat").exists()
 

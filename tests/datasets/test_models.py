@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from kedro.io import DatasetError
+from safetensors.torch import save_file
 
 from fedtext.datasets.models import EncoderDataset, LanguageModelDataset, MaskedModelDataset
 from fedtext.models import source as model_source
@@ -16,7 +18,7 @@ def test_a_local_language_model_is_a_handle_that_counts_by_content(tmp_path: Pat
     model = tmp_path / "model"
     model.mkdir()
     (model / "config.json").write_text("{}")
-    (model / "model.safetensors").touch()
+    save_file({"weight": torch.zeros(1)}, model / "model.safetensors")
     dataset = LanguageModelDataset(source=str(model))
     assert dataset.exists()
     assert dataset.load().source == str(model)
@@ -112,3 +114,16 @@ def test_no_masked_model_is_said_before_a_run_and_a_named_one_is_a_handle() -> N
     assert MaskedModelDataset(source="owner/name").load().source == "owner/name"
     with pytest.raises(DatasetError, match="masked language model '/no/such/model' is not a directory here"):
         MaskedModelDataset(source="/no/such/model").exists()
+
+
+def test_a_model_whose_file_was_cut_short_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    weights = tmp_path / "model.safetensors"
+    save_file({"weight": torch.zeros(100)}, weights)
+    assert LanguageModelDataset(source=str(tmp_path)).exists()
+    weights.write_bytes(weights.read_bytes()[:-4])
+    with pytest.raises(DatasetError, match=r"model\.safetensors is cut short or damaged"):
+        LanguageModelDataset(source=str(tmp_path)).exists()
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(DatasetError, match=r"config\.json is cut short or damaged"):
+        LanguageModelDataset(source=str(tmp_path)).exists()

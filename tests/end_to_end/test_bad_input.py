@@ -72,7 +72,7 @@ def nothing_left(root: Path) -> bool:
         ({"popri__rounds": "many"}, ["popri.rounds is 'many'", "whole number"]),
         ({"popri__round": 3}, ["popri.round is no parameter"]),
         ({"poppri__rounds": 3}, ["poppri is no parameter"]),
-        ({"corpus__source": "web"}, ["corpus.source", "docstrings"]),
+        ({"corpus__source": "web"}, ["corpus.source is 'web'", "docstrings"]),
         ({"corpus__min_chars": -1}, ["corpus.min_chars is -1", "greater than or equal to 0"]),
         ({"evaluation__priced": "maybe"}, ["evaluation.priced is 'maybe'", "boolean"]),
         ({"evaluation": 3}, ["evaluation is 3", "evaluation.NAME=VALUE"]),

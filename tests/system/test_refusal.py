@@ -71,9 +71,9 @@ def test_parameter_faults_are_sentences_with_full_names() -> None:
     }
     faults = parameter_faults(parameters, {"privacy": Privacy, "popri": Popri, "data_root": str})
     assert faults == [
-        "privacy.adjacency is 'add': input should be 'zero_out', 'add_remove' or 'replace_one'",
+        "privacy.adjacency is 'add': choose one of add_remove, replace_one, zero_out",
         "privacy.epsilon is 0: input should be greater than 0",
-        "popri.round is no parameter: correct its name (conf/base has them all)",
+        "popri.round is no parameter of popri: did you mean 'rounds'?",
     ]
     del parameters["popri"]["round"]
     (fault,) = parameter_faults(parameters, {"popri": Popri})

@@ -12,6 +12,14 @@ from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError, MissingFileError
 
 
+def existing_list(path: str) -> Path:
+    """The file `path` of ids, of which nothing is read; raises FileNotFoundError if there is none."""
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise MissingFileError(f"privacy.enrolment {path} is not a file: give a text file with one client id a line")
+    return file
+
+
 def listed_ids(path: str) -> list[str]:
     """The ids in the file `path`, one a line, as the client column of the corpus has them.
 
@@ -19,9 +27,7 @@ def listed_ids(path: str) -> list[str]:
         FileNotFoundError: no such file.
         ValueError: it is empty, or holds an id twice.
     """
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise MissingFileError(f"privacy.enrolment {path} is not a file: give a text file with one client id a line")
+    file = existing_list(path)
     ids = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
     if not ids:
         raise InputError(f"privacy.enrolment {path} holds no id: write one client id a line")

@@ -17,6 +17,7 @@ from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 
 Split = Literal["train", "validation", "test"]
+FEWEST = {"train": 1, "validation": 1, "test": 2}  # clients: a distribution is of at least two texts
 OWN_SPLITS = "set partition.split=hash to split its clients anew, or correct the corpus"
 
 
@@ -83,5 +84,6 @@ def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Spli
 
 def _refuse_empty(splits: Mapping[str, str], where_and_remedy: str) -> None:
     for name in SPLITS:
-        if name not in splits.values():
-            raise InputError(f"none of {len(splits)} clients falls into the {name} split {where_and_remedy}")
+        if (held := list(splits.values()).count(name)) < FEWEST[name]:
+            few = "none" if not held else f"only {held}"
+            raise InputError(f"{few} of {len(splits)} clients falls into the {name} split {where_and_remedy}")

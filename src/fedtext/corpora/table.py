@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,15 +17,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedtext.corpora.columns import USUAL, Chooser, chosen_columns, other_delimiter
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.params.corpus import Corpus
 from fedtext.system.errors import InputError, MissingFileError
 
 ROWS_NAMED = 5
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
-# What each field of Corpus names where nobody says otherwise; but for the text, a file may do without these columns.
-USUAL = {"text_column": "text", "client_column": "client_id", "label_column": "label", "date_column": "date"}
-Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to read
+FEWEST = 10  # different texts of a private table
 
 
 def read_table(params: Corpus) -> pd.DataFrame:
@@ -42,13 +42,25 @@ def read_table(params: Corpus) -> pd.DataFrame:
     if params.path is None:
         raise InputError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
     named = {field: getattr(params, field) for field in USUAL}
-    records = _records(named, _existing_path(params.path, "corpus.path"), tuple(USUAL))
+    records = _records(named, existing_table(params.path, "corpus.path"), tuple(USUAL))
+    if len(records) < 2:
+        raise InputError(f"{params.path} holds one row only: nobody to hide among; give a file of more texts")
     if records["client_id"].nunique() < 2:
         raise InputError(
             f"{params.path}: column '{params.client_column}' names one client only: nobody to hide among. Name another "
             "column by corpus.client_column, or drop it to make each row a client"
         )
     return records
+
+
+def refuse_unfit_texts(records: pd.DataFrame, path: str, text_column: str) -> None:
+    """Raise ValueError for texts that nothing can be learned from: a few again and again, or numbers."""
+    texts = records["text"].unique().tolist()
+    where = f"{path}, column '{text_column}'"
+    if len(texts) < FEWEST:
+        raise InputError(f"{where}: {len(texts)} different texts in {len(records)} rows: give at least {FEWEST}")
+    if not any(letter.isalpha() for text in texts for letter in text):
+        raise InputError(f"{where}: no text holds a letter: name the column of the texts by corpus.text_column")
 
 
 def refuse_private_rows(private: Sequence[str], public_path: str, text_column: str) -> None:
@@ -69,12 +81,12 @@ def read_public_table(path: str, text_column: str) -> pd.DataFrame:
         ValueError: as for `read_table`, of these two columns.
     """
     named = {**USUAL, "text_column": text_column}
-    return _records(named, _existing_path(path, "corpus.public_path"), ("text_column", "label_column"))
+    return _records(named, existing_table(path, "corpus.public_path"), ("text_column", "label_column"))
 
 
 def _records(named: Mapping[str, str], path: Path, fields: Sequence[str]) -> pd.DataFrame:
     """Records of the columns that `fields` are `named`; the other columns of the file are not looked at."""
-    table = _READERS[path.suffix.lower()](path, partial(_columns, named, fields, path))
+    table = _READERS[path.suffix.lower()](path, partial(chosen_columns, named, fields, path))
     if not len(table):
         raise InputError(f"{path} holds no rows: give a file with texts")
     held: dict[str, Sequence[str | None]] = {
@@ -91,12 +103,20 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str]) -> pd.
     return records
 
 
-def _existing_path(name: str, asked_by: str) -> Path:
-    path = Path(name)
+def existing_table(name: str, asked_by: str) -> Path:
+    """The file that the parameter `asked_by` names, of which nothing is read.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it is of another kind, or empty.
+    """
+    path = Path(name).expanduser()
     if not path.is_file():
         raise MissingFileError(f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})")
     if path.suffix.lower() not in _READERS:
         raise InputError(f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(_READERS)}")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{asked_by} {path} cannot be read: change its rights")
     if not path.stat().st_size:
         raise InputError(f"{path} is empty: give a file with texts")
     return path
@@ -108,6 +128,8 @@ def _read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
         # Read as a header, the first line may be shorter than the others, and a name that comes twice is changed.
         rows = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        if mark := other_delimiter(_first_line(path)):
+            raise InputError(f"{path} seems to be separated by {mark}: write the file with commas") from None
         reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise InputError(f"{path} is not valid CSV ({reason}): quote texts that hold commas or line breaks") from None
     names = rows.iloc[0].tolist()
@@ -165,29 +187,9 @@ def _check_utf8(path: Path) -> None:
                 ) from None
 
 
-def _columns(named: Mapping[str, str], fields: Sequence[str], path: Path, names: list[str]) -> list[str]:
-    """The columns that `fields` are `named` and the file has, among its `names`.
-
-    The text column must exist, and so must every column that was asked for by a name other than the usual one.
-    """
-    found = []
-    for field in fields:
-        column, usual = named[field], USUAL[field]
-        if names.count(column) > 1:
-            raise InputError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
-        if column in names:
-            found.append(column)
-            continue
-        almost = [name for name in names if name.strip().casefold() == column] if column == usual else []
-        if almost:  # taken for absent, a client column would leave every row a client of its own
-            raise InputError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
-        if field == "text_column" or column != usual:
-            # Without a header line the column names are private text, so they are counted, not listed.
-            raise InputError(
-                f"{path} has no column '{column}' among its {len(names)}: name the right one by corpus.{field}, or add "
-                "the header line"
-            )
-    return list(dict.fromkeys(found))
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8-sig") as lines:
+        return next(lines, "")
 
 
 def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[str]:

@@ -42,6 +42,10 @@ class TokenizerDataset(PublicModelDataset):
         """The handle; its files are here by then, for nodes that read private data have no network."""
         return _tokenizer(self._source)
 
+    @property
+    def context(self) -> None:
+        """A tokenizer has no limit of its own."""
+
     def identity(self) -> Path | str:
         """The files of a tokenizer by content, or a Hugging Face id with its commit: other weights change nothing."""
         found = super().identity()
@@ -103,6 +107,11 @@ class GeneratorDataset(PublicModelDataset):
         fetch(self._place, self.kind, self.instead)
         measure = None if self._measure is None else _tokenizer(self._measure)
         return LocalGenerator(self._source, measure=measure, temperature=self._temperature)
+
+    @property
+    def context(self) -> int | None:
+        """As of any model; what a server reads at once, it does not say."""
+        return super().context if self._endpoint is None else None
 
     @property
     def untrainable(self) -> str | None:

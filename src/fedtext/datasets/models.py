@@ -10,7 +10,7 @@ from kedro.io import AbstractDataset
 
 from fedtext.datasets.errors import StorageError
 from fedtext.models.language_model import place_of
-from fedtext.models.source import SHIPPED, check_model_files, fetch, model_identity
+from fedtext.models.source import SHIPPED, check_model_files, context_of, fetch, model_identity
 
 if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
@@ -42,6 +42,11 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
     def _place(self) -> str:
         """The source, or the directory of what comes with a package."""
         return self._source
+
+    @property
+    def context(self) -> int | None:
+        """The most tokens that a model in a directory reads at once; None if it names no limit, or is not here yet."""
+        return context_of(self._place, self.kind, self.instead)
 
     def _exists(self) -> bool:
         """Always true: what is missing is named by the error that this raises."""

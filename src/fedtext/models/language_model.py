@@ -16,6 +16,7 @@ from fedtext.models import smollm2
 from fedtext.models.source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
 from fedtext.system.errors import InputError, MissingFileError
 from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.meant import meant
 from fedtext.system.precision import round_to_bfloat16
 from fedtext.system.progress import without_library_bars
 
@@ -35,10 +36,10 @@ def bundled(name: str) -> str:
     root = Path(str(files("fedtext"))) / "bundled"
     directory = root / name
     if not (directory / "config.json").is_file():
-        there = sorted(path.parent.name for path in root.glob("*/config.json")) or "none"
+        there = sorted(path.parent.name for path in root.glob("*/config.json"))
         raise MissingFileError(
-            f"bundled language model '{name}' is not shipped here (found: {there}): "
-            "reinstall the package, or rebuild the models with `kedro run --pipelines pretrain`"
+            f"bundled language model '{name}' is not shipped here: {meant(name, there, 'none is')} If it should be, re"
+            "install the package, or rebuild the models with `kedro run --pipelines pretrain`"
         )
     return str(directory)
 

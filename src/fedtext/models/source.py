@@ -6,11 +6,13 @@ network. The answer names a commit, which results depend on: other weights under
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError
+from fedtext.system.meant import meant
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -20,6 +22,8 @@ MAIN = "main"
 BUNDLED = "bundled:"  # before the name of a language model that ships with the package
 SHIPPED = f"{BUNDLED}generator"
 TOKENIZER_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
+LANGUAGE_MODELS = ("smollm2", SHIPPED, f"{BUNDLED}on_device")  # words that stand for models at hand
+AT_HAND = {"encoder": ("offline",), "masked language model": ("none",)}  # and for other kinds
 READ = [*TOKENIZER_FILES, "*.safetensors"]
 TOKENIZER_SIGNS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json")
 NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
@@ -55,6 +59,8 @@ def find_model(source: str, kind: str, shipped: str) -> Place:
     path = Path(source).expanduser()
     if path.is_dir():
         return Place(str(path), local=True)
+    if "/" not in source and (near := meant(source, AT_HAND.get(kind, LANGUAGE_MODELS), "")).startswith("did"):
+        raise MissingFileError(f"{kind} '{source}' is not known: {near}")
     if source.startswith((".", "/", "~")):
         raise MissingFileError(
             f"{kind} '{source}' is not a directory here: give an existing one, a Hugging Face id (owner/name), "
@@ -121,10 +127,27 @@ def check_model_files(source: str, kind: str, shipped: str) -> None:
     directory = Path(place.name)
     if not directory.is_dir():
         return
-    if not any(directory.rglob("config.json")):
+    configurations, weights = [*directory.rglob("config.json")], [*directory.rglob("*.safetensors")]
+    if not configurations:
         raise unreadable(source, kind, shipped, MissingFileError("it has no config.json"))
-    if not any(directory.rglob("*.safetensors")):
+    if not weights:
         raise unreadable(source, kind, shipped, MissingFileError("it has no weights in safetensors"))
+    for path, whole in [*((path, _is_json) for path in configurations), *((path, _is_whole) for path in weights)]:
+        if not whole(path):
+            damaged = InputError(f"{path.relative_to(directory)} is cut short or damaged; get it again")
+            raise unreadable(source, kind, shipped, damaged)
+
+
+def context_of(source: str, kind: str, shipped: str) -> int | None:
+    """The most tokens that the model reads at once, by its configuration; None where that is not here or has no limit.
+
+    An encoder cuts what is longer, and says so in a file of its own.
+    """
+    directory = Path(find_model(source, kind, shipped).name)
+    if not (directory / "config.json").is_file() or (directory / "modules.json").is_file():
+        return None
+    told = json.loads((directory / "config.json").read_bytes())
+    return next((told[name] for name in ("max_position_embeddings", "n_positions") if told.get(name)), None)
 
 
 def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
@@ -136,6 +159,25 @@ def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
     directory = Path(find_model(source, kind, shipped).name)
     if directory.is_dir() and not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
         raise unreadable(source, kind, shipped, MissingFileError(f"it has none of {', '.join(TOKENIZER_SIGNS)}"))
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return True
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the file is as long as its header says, which is all that is read of it."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="np"):
+            return True
+    except SafetensorError:
+        return False
 
 
 def check_weights(model: PreTrainedModel, named: str, remedy: str) -> None:

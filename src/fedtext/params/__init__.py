@@ -5,11 +5,12 @@ A model says what a field means and which values it may have, and gives it none:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from fedtext.params import reading
+from fedtext.system.errors import InputError
 
 
 class Parameters(BaseModel):
@@ -27,9 +28,20 @@ class Parameters(BaseModel):
             return super().__getattribute__(name)
 
 
+Seed = Annotated[int, Field(ge=0)]
+LearningRate = Annotated[float, Field(gt=0, le=10)]  # beyond it any training here diverges
+
+
+def each_once(values: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """The values; ValueError if the parameter `name` has one twice."""
+    if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
+        raise InputError(f"{name} has {' and '.join(map(repr, twice))} twice: name each once")
+    return values
+
+
 def words(value: object) -> object:
-    """A list as the command line can give it, which takes none with commas: words with spaces between them.
+    """A list as the command line gives it: words with spaces or commas between them.
 
     A single word of digits arrives as a number.
     """
-    return tuple(str(value).split()) if isinstance(value, str | int) else value
+    return tuple(str(value).replace(",", " ").split()) if isinstance(value, str | int) else value

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from fedtext.params import Parameters, words
+from fedtext.params import Parameters, Seed, words
 from fedtext.params.conditions import BESIDE, CONDITIONS
 from fedtext.system.errors import InputError
+from fedtext.system.meant import meant
 
 
 class Entry(Parameters):
@@ -63,23 +64,26 @@ class Claims(Parameters):
         for claim in self.judged.values():
             for side in (claim.better, claim.worse):
                 if side not in entries and side not in BESIDE:
-                    raise InputError(f"the claim {claim.says!r} is about {side!r}, no entry of compare.entries")
+                    raise InputError(
+                        f"the claim {claim.says!r} is about {side!r}, no entry of compare.entries: "
+                        f"{meant(side, {*entries, *BESIDE}, 'add the entry')}"
+                    )
 
 
 class Compare(Parameters):
     """`algorithms` are names of `entries`, or algorithms as they are; the command line gives words in one string."""
 
     algorithms: tuple[str, ...] = Field(min_length=1)
-    seeds: tuple[int, ...] = Field(min_length=1)
+    seeds: tuple[Seed, ...] = Field(min_length=1)
     entries: dict[str, Entry]
 
     _words = field_validator("algorithms", "seeds", mode="before")(words)
 
     @field_validator("algorithms", "seeds")
     @classmethod
-    def _each_once(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _each_once(cls, value: tuple[Any, ...], told: ValidationInfo) -> tuple[Any, ...]:
         if len(set(value)) < len(value):
-            raise InputError(f"{' '.join(map(str, value))}: name each once")
+            raise InputError(f"compare.{told.field_name} is '{' '.join(map(str, value))}': name each once")
         return value
 
     @field_validator("entries")
@@ -93,14 +97,17 @@ class Compare(Parameters):
     def refuse_unknown(self, known: Collection[str]) -> None:
         """Raises ValueError for a name that is no entry and none of the algorithms `known`, or an entry of no such."""
         if unknown := [name for name in self.algorithms if name not in {*self.entries, *known}]:
+            among = (
+                f"choose among the algorithms ({', '.join(known)}) and compare.entries ({', '.join(self.entries)}), or "
+                "add an entry"
+            )
             raise InputError(
-                f"compare.algorithms names {', '.join(unknown)}: choose among the algorithms ({', '.join(known)}) and "
-                f"compare.entries ({', '.join(self.entries)}), or add an entry"
+                f"compare.algorithms names {', '.join(unknown)}: {meant(unknown[0], {*self.entries, *known}, among)}"
             )
         for name, entry in self.chosen.items():
             if entry.algorithm not in known:
                 raise InputError(
-                    f"compare.entries.{name} is of algorithm {entry.algorithm!r}: choose among {', '.join(known)}"
+                    f"compare.entries.{name} is of algorithm {entry.algorithm!r}: {meant(entry.algorithm, known)}"
                 )
 
     @property

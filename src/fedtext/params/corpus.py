@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters
+from fedtext.params import Parameters, Seed
 from fedtext.system.errors import InputError
 
 
@@ -101,4 +101,4 @@ class Partition(Parameters):
     split: Literal["corpus", "hash"]
     validation_share: float = Field(gt=0, lt=1)
     test_share: float = Field(gt=0, lt=1)
-    seed: int
+    seed: Seed

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from fedtext.params import Parameters
+from fedtext.params import Parameters, Seed
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
 
@@ -50,4 +50,4 @@ class Described(Parameters):
 
     topics: Topics
     texts: Texts
-    seed: int
+    seed: Seed

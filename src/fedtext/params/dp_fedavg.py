@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from fedtext.params import Parameters
+from fedtext.params import Parameters, Seed
 from fedtext.params.federated import LocalTraining, ServerOptimizer
 
 
@@ -15,4 +15,4 @@ class DpFedavg(Parameters):
     clip_norm: float = Field(gt=0)
     local: LocalTraining
     server: ServerOptimizer
-    seed: int
+    seed: Seed

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from fedtext.params import Parameters
+from fedtext.params import LearningRate, Parameters, Seed
 from fedtext.params.federated import LocalTraining
 from fedtext.system.errors import InputError
 
@@ -28,10 +28,10 @@ class DpFtrl(Parameters):
     bands: int | None = Field(ge=1)
     restart: int | None = Field(ge=1)
     clip_norm: float = Field(gt=0)
-    server_learning_rate: float = Field(gt=0)
+    server_learning_rate: LearningRate
     momentum: float = Field(ge=0, lt=1)
     local: LocalTraining
-    seed: int
+    seed: Seed
 
     @property
     def diagonals(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, PositiveInt, field_validator
 
-from fedtext.params import Parameters, words
+from fedtext.params import Parameters, Seed, words
 from fedtext.params.corpus import Corpus
 from fedtext.params.generation import Sampler
 from fedtext.params.privacy import Privacy
@@ -42,7 +42,7 @@ class Evaluation(Parameters):
     top: tuple[PositiveInt, ...]
     measures: tuple[str, ...]
     published_metric: bool
-    seed: int
+    seed: Seed
     priced: bool | None
     epsilon: float | None = Field(gt=0)
     private_control: bool | None

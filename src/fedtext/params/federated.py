@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from fedtext.params import Parameters
+from fedtext.params import LearningRate, Parameters
 
 
 class LocalTraining(Parameters):
@@ -19,7 +19,7 @@ class LocalTraining(Parameters):
 
     epochs: int = Field(ge=1)
     batch_size: int = Field(ge=1)
-    learning_rate: float = Field(gt=0)
+    learning_rate: LearningRate
     clients_at_once: int = Field(ge=1)
 
 
@@ -31,7 +31,7 @@ class ServerOptimizer(Parameters):
     """
 
     method: Literal["sgd", "momentum", "adam"]
-    learning_rate: float = Field(gt=0)
+    learning_rate: LearningRate
     decay: float = Field(ge=0, lt=1)
     square_decay: float = Field(ge=0, lt=1)
     smallest_root: float = Field(gt=0)

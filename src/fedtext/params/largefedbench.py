@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters, words
+from fedtext.params import Parameters, Seed, words
 from fedtext.params.corpus import Chunking
 from fedtext.system.errors import InputError
 
@@ -27,7 +27,7 @@ class Splitting(Parameters):
     method: Literal["hash", "temporal"]
     validation_share: float = Field(ge=0, lt=1)
     test_share: float = Field(ge=0, lt=1)
-    seed: int
+    seed: Seed
     validation_from: datetime.date | None
     test_from: datetime.date | None
 

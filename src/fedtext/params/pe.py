@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters, words
+from fedtext.params import Parameters, Seed, each_once, words
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.system.errors import InputError
 
@@ -44,9 +44,14 @@ class Pe(Parameters):
     synthetic_texts: int = Field(ge=1)
     final_responses: int = Field(ge=1)
     sampler: Sampler
-    seed: int
+    seed: Seed
 
     _words = field_validator("labels", mode="before")(words)
+
+    @field_validator("labels")
+    @classmethod
+    def _each_class_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        return each_once(labels, "pe.labels")
 
     @property
     def classes(self) -> tuple[str | None, ...]:

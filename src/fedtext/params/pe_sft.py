@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from fedtext.params import Parameters
+from fedtext.params import Parameters, Seed
 from fedtext.params.generation import Sampler
 from fedtext.params.training import CausalTraining, Lora
 
@@ -25,4 +25,4 @@ class PeSft(Parameters):
     synthetic_texts: int = Field(ge=1)
     final_responses: int = Field(ge=1)
     sampler: Sampler
-    seed: int
+    seed: Seed

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters, words
+from fedtext.params import Parameters, Seed, each_once, words
 from fedtext.params.generation import Sampler, prompts_for
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.errors import InputError
@@ -49,9 +49,14 @@ class Popri(Parameters):
     final_responses: int = Field(ge=1)
     sampler: Sampler
     preference: PreferenceTraining
-    seed: int
+    seed: Seed
 
     _words = field_validator("labels", mode="before")(words)
+
+    @field_validator("labels")
+    @classmethod
+    def _each_class_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+        return each_once(labels, "popri.labels")
 
     @property
     def releases(self) -> int:

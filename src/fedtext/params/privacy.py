@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters
+from fedtext.params import Parameters, Seed
 from fedtext.system.errors import InputError
 
 Adjacency = Literal["zero_out", "add_remove", "replace_one"]
 Sampling = Literal["full", "poisson", "fixed_size"]
+
+
+SMALLEST_EPSILON = 1e-4
 
 
 class Privacy(Parameters):
@@ -36,11 +40,21 @@ class Privacy(Parameters):
     noise_multiplier: float | None = Field(gt=0)
     aggregation: Literal["secure", "local", "trusted"]
     honest_fraction: float = Field(gt=0, le=1)
-    noise_seed: int | None
+    noise_seed: Seed | None
     population: int | None = Field(ge=1)
     enrolment: str | None
     holders: int | None = Field(ge=1)
     total_epsilon: float | None = Field(gt=0)
+
+    @field_validator("epsilon")
+    @classmethod
+    def _epsilon_is_of_use(cls, epsilon: float) -> float:
+        if not SMALLEST_EPSILON <= epsilon < math.inf:
+            raise InputError(
+                f"privacy.epsilon is {epsilon:g}: give a number from {SMALLEST_EPSILON:g} up, as 1 or 8; below, noise "
+                "drowns everything, and infinity protects nobody"
+            )
+        return epsilon
 
     def of_a_run(self) -> Privacy:
         """Without what belongs to the data set and not to one run: how much all runs together may spend."""

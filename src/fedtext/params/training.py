@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from fedtext.params import Parameters
+from fedtext.params import LearningRate, Parameters, Seed
 from fedtext.system.errors import InputError
 
 
@@ -25,7 +25,7 @@ class CausalTraining(Parameters):
 
     epochs: float = Field(gt=0)
     batch_size: int = Field(ge=1)
-    learning_rate: float = Field(gt=0)
+    learning_rate: LearningRate
     warmup_share: float = Field(ge=0, lt=1)
     weight_decay: float = Field(ge=0)
 
@@ -52,7 +52,7 @@ class PreferenceTraining(Parameters):
     chosen_nll_weight: float = Field(ge=0)
     epochs: float = Field(gt=0)
     batch_size: int = Field(ge=1)
-    learning_rate: float = Field(gt=0)
+    learning_rate: LearningRate
     activation_checkpointing: bool
     lora: Lora
 
@@ -78,8 +78,8 @@ class Recipe(Parameters):
     few_shot_share: float = Field(ge=0, le=1)
     training: CausalTraining
     compiled: bool
-    seed: int
-    data_seed: int
+    seed: Seed
+    data_seed: Seed
 
 
 class Pretraining(Parameters):

@@ -7,6 +7,7 @@ not ours to shorten. A disk that fills up is the exception: it shows in whatever
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ import click
 from pydantic import BaseModel, ValidationError
 
 from fedtext.system.errors import FedtextError
+from fedtext.system.meant import meant
 
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
+_QUOTED = re.compile("'([^']+)'")
 
 
 class RunRefusedError(click.ClickException, FedtextError, RuntimeError):
@@ -46,30 +49,58 @@ def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -
         try:
             model.model_validate(_value(parameters, name))
         except ValidationError as error:
-            faults += [_fault(name, dict(found)) for found in error.errors(include_url=False)]
+            faults += [_fault(name, dict(found), parameters) for found in error.errors(include_url=False)]
     return list(dict.fromkeys(faults))
 
 
 def parameters_refused(faults: Sequence[str]) -> RunRefusedError:
     """The refusal that says all of them, of which there is at least one."""
-    return RunRefusedError("parameters are wrong:", faults) if len(faults) > 1 else RunRefusedError(faults[0])
+    return one_or_many("parameters are wrong:", faults)
 
 
-def _fault(name: str, found: Mapping[str, Any]) -> str:
+def one_or_many(summary: str, reasons: Sequence[str]) -> RunRefusedError:
+    """A refusal for one reason is that reason; for several, a summary and a line each."""
+    return RunRefusedError(summary, reasons) if len(reasons) > 1 else RunRefusedError(reasons[0])
+
+
+def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
+    """The sentence about a dotted name that no parameter has; `parameters` are all of a run."""
+    group, _, last = where.rpartition(".")
+    beside = [str(key) for key in _value(parameters, group) or () if key != last]
+    if (near := meant(last, beside, "")).startswith("did"):
+        return f"{where} is no parameter{f' of {group}' if group else ''}: {near}"
+    same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]
+    elsewhere = [name for name in same if not name.startswith("compare.")]
+    remedy = f"did you mean {' or '.join(map(repr, elsewhere[:3]))}?" if elsewhere else "conf/base has them all"
+    return f"{where} is no parameter: {remedy}"
+
+
+def _names(parameters: Mapping[str, Any], below: str = "") -> Iterator[str]:
+    for key, value in parameters.items():
+        yield f"{below}{key}"
+        if isinstance(value, Mapping):
+            yield from _names(value, f"{below}{key}.")
+
+
+def _fault(name: str, found: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
     where = ".".join([name, *map(str, found["loc"])])
     said = str(found["msg"])
     for prefix in OF_PYDANTIC:
         said = said.removeprefix(prefix)
     if found["type"] == "extra_forbidden":
-        return f"{where} is no parameter: correct its name (conf/base has them all)"
+        return unknown_parameter(where, parameters)
     if found["type"] == "missing":
         return f"{where} is not set: give it a value"
-    return said if found["type"] == "value_error" else f"{where} is {found['input']!r}: {said[:1].lower()}{said[1:]}"
+    if found["type"] == "value_error":
+        return said
+    if found["type"] == "literal_error":
+        return f"{where} is {found['input']!r}: {meant(found['input'], _QUOTED.findall(found['ctx']['expected']))}"
+    return f"{where} is {found['input']!r}: {said[:1].lower()}{said[1:]}"
 
 
 def _value(parameters: Mapping[str, Any], name: str) -> Any:
     value: Any = parameters
-    for key in name.split("."):
+    for key in filter(None, name.split(".")):
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from kedro.framework import project
 from kedro.framework.session import KedroSession
-from kedro.io import CatalogProtocol, DataCatalog
+from kedro.io import CatalogProtocol, DataCatalog, DatasetNotFoundError
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.runner import SequentialRunner
@@ -30,8 +30,10 @@ from fedtext.resuming.decision import Resumption
 from fedtext.resuming.fingerprint import canonical, text_digest
 from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
+from fedtext.system.errors import FedtextError
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
 from fedtext.wiring.account import Account, NodeGate
+from fedtext.wiring.choice import check_choice
 from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public, is_private_name
 from fedtext.wiring.console import say, written_down
 from fedtext.wiring.guard import Guard
@@ -134,6 +136,8 @@ class ResumableRunner(SequentialRunner):
     def _execute_or_explain(self, execute: Any, node: Node) -> None:
         try:
             execute(node)
+        except FedtextError:
+            raise  # its sentence says what to do
         except Exception:
             self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
             raise
@@ -210,6 +214,8 @@ class ResumableSession(KedroSession):
         try:
             result: dict[str, Any] = super().run(*args, **kwargs)
         except Exception as error:
+            if isinstance(error, ValueError | KeyError | DatasetNotFoundError) and not isinstance(error, FedtextError):
+                check_choice(kwargs)
             if isinstance(error, RunRefusedError) or (refusal := _refusal(error)) is None:
                 raise
             raise refusal from error

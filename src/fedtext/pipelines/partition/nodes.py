@@ -27,7 +27,9 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
             "partition.split=hash to split the simulated clients anew, or partition.method=natural"
         )
     ids, labels = private_records["client_id"], private_records["label"].fillna("")
-    return private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
+    clients = private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
+    client_splits(clients, params)  # refuses a split that would be empty, before anything is made of the others
+    return clients
 
 
 def chunk_private_records(

@@ -5,7 +5,7 @@ import pandas as pd
 from fedtext.corpora.enrolment import taken_clients
 from fedtext.corpora.public import public_records, stdlib_records
 from fedtext.corpora.records import RECORD_COLUMNS
-from fedtext.corpora.table import read_table, refuse_private_rows
+from fedtext.corpora.table import read_table, refuse_private_rows, refuse_unfit_texts
 from fedtext.generation.described import described_texts, proposed_topics
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import ChatGenerator
@@ -23,6 +23,7 @@ def read_private_docstrings(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
 def read_private_table(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     """Records of the CSV, Parquet or JSONL file `corpus.path`, of about `corpus.max_clients` clients of it."""
     records = read_table(corpus)
+    refuse_unfit_texts(records, str(corpus.path), corpus.text_column)
     if corpus.public_path is not None:
         refuse_private_rows(records["text"].tolist(), corpus.public_path, corpus.text_column)
     return taken_clients(records, corpus, privacy)

@@ -18,9 +18,11 @@ from kedro.pipeline.node import Node
 
 from fedtext.models.generator import ChatGenerator, TrainableGenerator
 from fedtext.privacy.tags import Tag
-from fedtext.system.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters
 from fedtext.wiring.guard.catalog import dataset_classes
+from fedtext.wiring.hooks.lengths import check_lengths
+from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.tracking import tracking_is_on
 from fedtext.wiring.runner import ResumableRunner
 
@@ -45,8 +47,10 @@ class PreflightHook:
         check_runner(str(run_params.get("runner")), pipeline)
         check_guarded(str(run_params.get("runner")), pipeline, catalog)
         check_names(run_params.get("runtime_params") or {})
+        check_named_files(pipeline, active_parameters())
         check_trained(pipeline, catalog)
         check_inputs(pipeline, catalog)
+        check_lengths(pipeline, catalog, active_parameters())
         check_told(pipeline, catalog)
         check_data_root(active_data_root())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
@@ -135,7 +139,9 @@ def check_names(given: Mapping[str, Any]) -> None:
         if isinstance(inside, Mapping) and isinstance(known.get(name), Mapping):
             strange += [f"{name}.{key}" for key in inside if key not in known[name]]
     if strange:
-        raise RunRefusedError(f"{', '.join(strange)} is no parameter: correct its name (conf/base has them all)")
+        said = active_parameters()
+        every = {name: said.get(name) if value is None else value for name, value in known.items()}
+        raise one_or_many("names of parameters are wrong:", [unknown_parameter(name, every) for name in strange])
 
 
 def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:

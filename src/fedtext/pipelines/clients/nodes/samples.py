@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.enrolment import declared_number, is_taken, listed_ids
-from fedtext.corpora.splits import client_splits, splits_of
+from fedtext.corpora.splits import FEWEST, client_splits, splits_of
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import label_codes
 from fedtext.federation.units import record_codes, unit_codes
@@ -33,9 +33,20 @@ def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -
         )
     if privacy.enrolment is None:
         most = number if corpus.max_clients is None else min(number, corpus.max_clients)
-        return Population.declared(most, **shares)
+        return _measurable(Population.declared(most, **shares), partition)
     ids = [one for one in listed_ids(privacy.enrolment) if is_taken(one, corpus.max_clients, number)]
     return Population.of_splits(splits_of(ids, **shares, seed=partition.seed).values(), "listed")
+
+
+def _measurable(population: Population, partition: Partition) -> Population:
+    """The population; ValueError if it leaves too few test clients to measure anything by."""
+    if population.test < FEWEST["test"]:
+        raise InputError(
+            f"privacy.population is {population.enrolled}, of which partition.test_share {partition.test_share} would "
+            f"hold out {population.test}: at least {FEWEST['test']} are needed, so declare all who are enrolled, or "
+            "raise the share"
+        )
+    return population
 
 
 def count_population(

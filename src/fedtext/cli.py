@@ -1,0 +1,108 @@
+"""Kedro's command line, where it would answer a mistake with a traceback or refuse a list.
+
+Kedro finds `cli` and `run` here by their names; `BEFORE` is an entry point of the package (`kedro.cli_hooks`), which is
+asked before every command.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from copy import copy
+from typing import Any
+
+import click
+import yaml
+from kedro import runner as runners
+from kedro.framework.cli.hooks import cli_hook_impl
+from kedro.framework.cli.project import run as kedro_run
+from kedro.framework.startup import ProjectMetadata
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from fedtext.system.meant import meant
+from fedtext.system.refusal import RunRefusedError, explanation
+from fedtext.wiring.choice import check_pipelines
+from fedtext.wiring.config import ProjectConfigLoader, active_data_root, loader_for
+
+NAME_AND_VALUE = re.compile(r"\s*[\w.\-]+\s*=")
+PACKAGE = "fedtext"
+
+
+def with_lists(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """`--params` as nested groups; what is no `NAME=VALUE` belongs to the value before it: `a.b=1,2,c=3`.
+
+    Raises:
+        UsageError: the first item has no name, or a value is no YAML.
+    """
+    if not isinstance(value, str) or not value:
+        return value or {}
+    items: list[str] = []
+    for part in value.split(","):
+        if NAME_AND_VALUE.match(part) or not items:
+            items.append(part.strip())
+        else:
+            items[-1] += f",{part}"
+    if not NAME_AND_VALUE.match(items[0]):
+        context.fail(f"--params {items[0]}: give NAME=VALUE, as popri.rounds=3")
+    try:
+        return OmegaConf.to_container(OmegaConf.from_dotlist(items))
+    except (yaml.YAMLError, OmegaConfBaseException):
+        context.fail(f"--params {value}: a value cannot be read as YAML: close its brackets and quotes")
+
+
+def known_runner(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Raises RunRefusedError for a runner that Kedro does not have; a dotted name is another's."""
+    if value and "." not in value and not hasattr(runners, value):
+        names = [name for name in dir(runners) if name.endswith("Runner") and name != "AbstractRunner"]
+        raise RunRefusedError(f"no runner is named '{value}': {meant(value, names)}")
+    return value
+
+
+def _command() -> click.Command:
+    """Kedro's own `run` with two options read in our way."""
+    command = copy(kedro_run)
+    command.params = [copy(option) for option in kedro_run.params]
+    for option in command.params:
+        if option.name == "params":
+            option.callback = with_lists
+        if option.name == "runner":
+            option.callback = known_runner
+    return command
+
+
+run = _command()
+cli = click.Group(name=PACKAGE, commands={"run": run})
+
+
+class BeforeViz:
+    """`kedro viz run` builds the graph in a process of its own, whose traceback nobody waits for: it is built first."""
+
+    @cli_hook_impl
+    def before_command_run(self, project_metadata: ProjectMetadata | None, command_args: list[str]) -> None:
+        """Ends the process with one sentence where environment, parameters or pipeline are wrong."""
+        ours = project_metadata is not None and project_metadata.package_name == PACKAGE
+        if not ours or command_args[:1] != ["viz"] or command_args[1:2] in (["build"], ["deploy"], ["--help"], ["-h"]):
+            return
+        try:
+            check_viz([word for word in command_args[1:] if word != "run"])
+        except Exception as error:
+            refusal = error if isinstance(error, RunRefusedError) else explanation(error, active_data_root())
+            if refusal is None:
+                raise
+            click.echo(f"Error: {refusal}", err=True)
+            sys.exit(1)
+        finally:
+            ProjectConfigLoader.active = None
+
+
+def check_viz(arguments: list[str]) -> None:
+    """Raises FedtextError for an environment, parameters or a pipeline that are not there."""
+    from kedro_viz.launchers.cli.run import run as viz
+
+    told = viz.make_context("viz", arguments, resilient_parsing=True).params
+    loader_for(told.get("env"), told.get("params") or {})
+    check_pipelines([told["pipeline"]] if told.get("pipeline") else ["__default__"])
+
+
+BEFORE = BeforeViz()

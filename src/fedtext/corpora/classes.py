@@ -1,0 +1,50 @@
+"""The classes of conditional generation, held against what may be known of a corpus before it is read.
+
+Which classes a private table holds is private: a run must not end by one client's say. So its classes are held against
+those of the public table, where a near miss is a misspelling.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Sequence
+
+from fedtext.corpora.columns import column_names
+from fedtext.corpora.table import existing_table, read_public_table, read_table
+from fedtext.params.corpus import Corpus
+from fedtext.system.errors import InputError
+from fedtext.system.meant import meant
+
+
+def check_classes(corpus: Corpus, labels: Sequence[str], declared_by: str) -> None:
+    """Of the `labels` that the parameter `declared_by` declares.
+
+    Raises:
+        ValueError: the corpus has no labels; or a class is none of those that are known, or nearly one of them.
+    """
+    if not labels:
+        return
+    if corpus.source == "table" and corpus.path is not None:
+        path = existing_table(corpus.path, "corpus.path")
+        if corpus.label_column not in column_names(path):
+            raise InputError(
+                f"{declared_by} is '{' '.join(labels)}', but {path} has no column '{corpus.label_column}': name the "
+                f"column of the classes by corpus.label_column, or leave {declared_by} out"
+            )
+    known, all_are_known = _known_classes(corpus)
+    for label in labels:
+        near = meant(label, known, "")
+        if label not in known and known and (all_are_known or near.startswith("did")):
+            remedy = near or "name one that it has"
+            raise InputError(f"{declared_by} has {label!r}, which is no class of the corpus: {remedy}")
+
+
+def _known_classes(corpus: Corpus) -> tuple[Collection[str], bool]:
+    """Public names of classes, and whether there are no others."""
+    if corpus.source == "docstrings":
+        return sys.stdlib_module_names, True
+    if corpus.source == "table" and corpus.is_public:
+        return set(read_table(corpus)["label"].dropna()), True
+    if corpus.public_path is not None:
+        return set(read_public_table(corpus.public_path, corpus.text_column)["label"].dropna()), False
+    return (), False

@@ -1,0 +1,82 @@
+"""Which columns of a table are read, and what helps where one is not there.
+
+The first line of a CSV file that lacks its header is private text, so its names are told only where they are known to
+be names: in formats that keep them apart from the rows, and where one is what people call a column.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from fedtext.system.errors import InputError
+from fedtext.system.meant import meant
+
+# What each field of Corpus names where nobody says otherwise; but for the text, a file may do without these columns.
+USUAL = {"text_column": "text", "client_column": "client_id", "label_column": "label", "date_column": "date"}
+Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to read
+NAMES_APART = (".parquet", ".jsonl")
+_HEADINGS = (
+    "text label date client client_id body content message comment review question answer sentence utterance query "
+    "document title category class intent topic sentiment target id user user_id author author_id customer "
+    "customer_id patient_id speaker name created_at timestamp time split source index"
+)
+HEADINGS = frozenset(_HEADINGS.split())  # what people call columns
+DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, names: list[str]) -> list[str]:
+    """The columns that `fields` are `named` and the file has, among its `names`.
+
+    Raises:
+        ValueError: a column is there twice or almost; the text column is not there, or one that was asked for by a name
+            other than the usual one.
+    """
+    found = []
+    for field in fields:
+        column, usual = named[field], USUAL[field]
+        if names.count(column) > 1:
+            raise InputError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
+        if column in names:
+            found.append(column)
+            continue
+        almost = [name for name in names if name.strip().casefold() == column] if column == usual else []
+        if almost:  # taken for absent, a client column would leave every row a client of its own
+            raise InputError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
+        if field == "text_column" or column != usual:
+            raise InputError(f"{path} has no column '{column}' {_remedy(column, field, path, names)}")
+    return list(dict.fromkeys(found))
+
+
+def column_names(path: Path) -> list[str]:
+    """Names of the columns, as far as a file's head tells them; none of a file that cannot be read."""
+    import pyarrow.parquet
+
+    try:
+        if path.suffix.lower() == ".parquet":
+            return [*pyarrow.parquet.read_schema(path).names]
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            if path.suffix.lower() == ".jsonl":
+                return [*json.loads(next(line for line in lines if line.strip()))]
+            return next(csv.reader(lines))
+    except (OSError, ValueError, StopIteration, TypeError, pyarrow.ArrowException):
+        return []
+
+
+def other_delimiter(first_line: str) -> str | None:
+    """What stands between the columns of a file without commas, in words; None if nothing does."""
+    counts = {word: first_line.count(mark) for mark, word in DELIMITERS.items()}
+    return None if "," in first_line or not any(counts.values()) else max(counts, key=lambda word: counts[word])
+
+
+def _remedy(column: str, field: str, path: Path, names: Sequence[str]) -> str:
+    apart = path.suffix.lower() in NAMES_APART
+    if not apart and len(names) == 1 and (mark := other_delimiter(names[0])):
+        return f"among its 1: its columns seem to be separated by {mark}; write the file with commas"
+    if not apart and HEADINGS.isdisjoint(name.strip().casefold() for name in names):
+        return f"among its {len(names)}: name the right one by corpus.{field}, or add the header line"
+    near = meant(column, names, "")
+    near = f"{near.removesuffix('?')}? Then set" if near.startswith("did") else "set"
+    return f"among its {len(names)} ({', '.join(names)}): {near} corpus.{field}"

@@ -1,0 +1,59 @@
+"""Files that parameters name, looked at before anything runs: that private ones are there, and what public ones hold.
+
+Of a private file only the names of its columns are read here, where classes are declared; the node that reads its rows
+runs under guard (fedtext.wiring.guard).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kedro.pipeline import Pipeline
+
+from fedtext.corpora.classes import check_classes
+from fedtext.corpora.enrolment import existing_list
+from fedtext.corpora.table import existing_table, read_public_table
+from fedtext.params import words
+from fedtext.params.corpus import Corpus
+from fedtext.params.privacy import Privacy
+from fedtext.system.errors import InputError
+
+READ_PRIVATE = {"read_private_table", "read_private_snapshot"}
+
+
+def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
+    """Of the files that the pipeline's own nodes will read.
+
+    Raises:
+        FedtextError: one is not there, not of a kind that is read, or a public one cannot be read.
+    """
+    nodes = {node.name for node in pipeline.nodes}
+    if not nodes & {*READ_PRIVATE, "read_private_docstrings", "read_public_records", "declare_population"}:
+        return
+    corpus, privacy = Corpus.model_validate(parameters["corpus"]), Privacy.model_validate(parameters["privacy"])
+    if nodes & READ_PRIVATE:
+        _check_private(corpus)
+    if "declare_population" in nodes and privacy.enrolment is not None:
+        existing_list(privacy.enrolment)
+    if "read_public_records" in nodes and corpus.public_path is not None:
+        read_public_table(corpus.public_path, corpus.text_column)
+    if nodes & {*READ_PRIVATE, "read_private_docstrings"}:
+        for group in sorted(name.removeprefix("params:") for name in pipeline.inputs() if name.startswith("params:")):
+            declared = parameters.get(group)
+            labels = words(declared.get("labels")) if isinstance(declared, Mapping) else ()
+            check_classes(corpus, labels or (), f"{group}.labels")
+
+
+def _check_private(corpus: Corpus) -> None:
+    if corpus.source == "table":
+        if corpus.path is None:
+            raise InputError(
+                "corpus.path is not set: corpus.source 'table' needs corpus.path=FILE, CSV, Parquet or JSON Lines"
+            )
+        existing_table(corpus.path, "corpus.path")
+    elif corpus.source == "snapshot" and (corpus.snapshot is None or corpus.config is None):
+        raise InputError(
+            "corpus.source 'snapshot' needs corpus.snapshot (a name below largefedbench.out_dir, or a directory) and "
+            "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress"
+        )

@@ -1,0 +1,76 @@
+"""Declared classes are held against what is public of a corpus; a private table's own are not looked up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedtext.corpora.classes import check_classes
+from fedtext.corpora.columns import column_names
+from fedtext.params.corpus import Corpus
+from fedtext.params.pe import Pe
+from fedtext.params.popri import Popri
+from tests.parameters import conf_base
+
+ROWS = "text,intent\nwhere is my card,card_arrival\nlink it,card_linking\n"
+
+
+def corpus(folder: Path, rows: str = ROWS, **changes: Any) -> Corpus:
+    (folder / "mine.csv").write_text(rows)
+    told = {"source": "table", "path": str(folder / "mine.csv"), "label_column": "intent", **changes}
+    return conf_base(Corpus, told)
+
+
+def test_classes_that_a_public_corpus_has_are_accepted(tmp_path: Path) -> None:
+    check_classes(corpus(tmp_path, declared_public=True), ["card_linking", "card_arrival"], "popri.labels")
+    check_classes(conf_base(Corpus), ["json", "email"], "popri.labels")
+    check_classes(conf_base(Corpus), [], "popri.labels")
+
+
+@pytest.mark.parametrize(
+    ("label", "remedy"), [("card_arival", "did you mean 'card_arrival'"), ("weather", "choose one of card_arrival")]
+)
+def test_a_class_that_a_public_corpus_does_not_have(tmp_path: Path, label: str, remedy: str) -> None:
+    with pytest.raises(ValueError, match=rf"popri.labels has '{label}', which is no class of the corpus: {remedy}"):
+        check_classes(corpus(tmp_path, declared_public=True), ["card_linking", label], "popri.labels")
+
+
+def test_a_misspelt_module_of_the_standard_library() -> None:
+    with pytest.raises(ValueError, match=r"'emial', which is no class of the corpus: did you mean 'email'"):
+        check_classes(conf_base(Corpus), ["json", "emial"], "pe.labels")
+
+
+def test_classes_without_a_column(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"popri.labels is 'a b', but .*mine.csv has no column 'intent': name the column"
+    ):
+        check_classes(corpus(tmp_path, "text\nx\ny\n"), ["a", "b"], "popri.labels")
+
+
+def test_a_private_table_s_classes_are_not_looked_up(tmp_path: Path) -> None:
+    """Whether a run ends must not be one client's say; public labels tell a near miss, and nothing of another word."""
+    check_classes(corpus(tmp_path), ["card_arival", "weather"], "popri.labels")
+    (tmp_path / "public.csv").write_text("text,label\na,card_arrival\nb,refund\n")
+    shown = corpus(tmp_path, public_path=str(tmp_path / "public.csv"))
+    check_classes(shown, ["weather", "refund"], "popri.labels")
+    with pytest.raises(
+        ValueError, match=r"'card_arival', which is no class of the corpus: did you mean 'card_arrival'"
+    ):
+        check_classes(shown, ["card_arival"], "popri.labels")
+
+
+@pytest.mark.parametrize("kind", [Popri, Pe])
+def test_a_class_twice(kind: type[Popri] | type[Pe]) -> None:
+    with pytest.raises(ValueError, match=r"labels has 'json' twice: name each once"):
+        conf_base(kind, labels="json,email,json")
+
+
+def test_column_names_come_from_the_head_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('\n{"text": "x", "intent": "y"}\nnot read\n')
+    (tmp_path / "a.csv").write_text('\ufefftext,"in,tent"\n')
+    (tmp_path / "a.parquet").write_text("no parquet")
+    (tmp_path / "b.jsonl").write_text("[]")
+    names = [column_names(tmp_path / name) for name in ("a.jsonl", "a.csv", "a.parquet", "b.jsonl", "gone.csv")]
+    assert names == [["text", "intent"], ["text", "in,tent"], [], [], []]
