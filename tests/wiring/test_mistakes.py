@@ -24,6 +24,8 @@ from safetensors.torch import save
 
 from fedtext.cli import BEFORE, run
 from fedtext.corpora import table as tables
+from fedtext.models.language_model import place_of
+from fedtext.models.source import SHIPPED, check_model_files
 from fedtext.params.corpus import Corpus
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
@@ -89,7 +91,7 @@ def is_refused(told: Told, *words: str, code: int = 1) -> None:
     assert len(sentence) == 1, text
     rest = lines[lines.index(sentence[0]) + 1 :]
     assert all(line.startswith("  - ") for line in rest), text
-    assert len(rest) <= 3, text
+    assert len(rest) <= 5, text
     for word in words:
         assert word in text, f"{word!r} not in:\n{text}"
     assert SECRET not in text
@@ -105,7 +107,7 @@ COMMANDS = [  # options of `kedro run`
     ("--runner SequentailRunner", "no runner is named 'SequentailRunner'", "did you mean 'SequentialRunner'?"),
     ("--runner ThreadRunner", "ThreadRunner keeps no history of releases", "leave --runner out"),
     ("--params popri.round=3", "popri.round is no parameter", "did you mean 'rounds'?"),
-    ("--params rounds=3", "rounds is no parameter", "'popri.rounds'"),
+    ("--params rounds=3", "rounds is no parameter", "'pe.rounds'"),
     ("--params models.generatr=x", "models.generatr is no parameter of models", "did you mean 'generator'?"),
     ("--params popri=3", "popri is 3", "popri.NAME=VALUE"),
     ("--params corpus=table", "corpus is 'table'", "corpus.NAME=VALUE"),
@@ -122,8 +124,6 @@ COMMANDS = [  # options of `kedro run`
     ("--params corpus.source=snapshot", "corpus.source 'snapshot' needs corpus.snapshot", "corpus.config=congress"),
     ("--params chunking.length=5000", "chunking.length is 5000", "make it smaller"),
     ("--params models.generator=smolm2", "language model 'smolm2' is not known", "did you mean 'smollm2'?"),
-    ("--params models.on_device=bundled:on_devise", "'on_devise' is not shipped", "did you mean 'on_device'?"),
-    ("--params models.encoder=offlin", "encoder 'offlin' is not known", "did you mean 'offline'?"),
     ("--params data_root=", "data_root is empty", "name a directory"),
 ]
 
@@ -236,7 +236,7 @@ VALUES = [
     ("corpus.source=docstring", "corpus.source is 'docstring'", "did you mean 'docstrings'?"),
     ("corpus.path=mine.csv", "corpus.path is given", "add corpus.source=table"),
     ("corpus.min_chars=-1", "corpus.min_chars is -1", "greater than or equal to 0"),
-    ("corpus.description=...", "corpus.description is empty", "say what the texts are"),
+    ("corpus.description=.", "corpus.description is empty", "say what the texts are"),
     ("partition.method=idd", "partition.method is 'idd'", "did you mean 'iid'?"),
     ("partition.alpha=0", "partition.alpha is 0", "greater than 0"),
     ("partition.test_share=1", "partition.test_share is 1", "less than 1"),
@@ -265,15 +265,13 @@ def texts(count: int, each: str = LONG) -> str:
 
 FILES = [  # name, content, further parameters, thing, remedy, whether the private table had to be read
     ("mine.csv", "", "", "mine.csv is empty", "give a file with texts", False),
-    ("mine.xlsx", "x", "", "unknown suffix '.xlsx'", "use one of .csv, .parquet, .jsonl", False),
     ("mine.csv", "text\n", "", "mine.csv holds no rows", "give a file", True),
-    ("mine.csv", f'text\n"{SECRET}"\n', "", "mine.csv holds one row only", "more texts", True),
-    ("mine.csv", texts(10), "privacy.population=10", "only 1", "have more clients", True),
     ("mine.csv", texts(10), "privacy.population=4", "privacy.population is 4", "raise the share", False),
-    ("mine.csv", texts(60), "partition.method=iid", "made-up clients", "partition.method=natural", True),
     ("mine.csv", texts(60), "corpus.public_path=/no.csv", "corpus.public_path /no.csv", "check the path", False),
 ]
 TABLES = [
+    ("mine.xlsx", "x", "", "unknown suffix '.xlsx'", "use one of .csv, .parquet, .jsonl"),
+    ("mine.csv", f'text\n"{SECRET}"\n', "", "mine.csv holds one row only", "more texts"),
     ("mine.csv", f"{SECRET}\n{SECRET}\n", "", "no column 'text' among its 1", "add the header line"),
     ("mine.csv", "body,id\na,b\nc,d\n", "", "no column 'text' among its 2 (body, id)", "set corpus.text_column"),
     ("mine.csv", "txt,id\na,b\nc,d\n", "", "among its 2 (txt, id)", "did you mean 'txt'?"),
@@ -340,6 +338,21 @@ def test_a_list_may_have_commas_and_a_description_too() -> None:
     assert as_given("popri.labels=[json,email]") == {"popri": {"labels": ["json", "email"]}}
     assert as_given("corpus.description=questions, as asked") == {"corpus": {"description": "questions, as asked"}}
     assert conf_base(Popri, labels="json,email").labels == ("json", "email")
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "thing", "remedy"),
+    [
+        ("encoder", "offlin", "encoder 'offlin' is not known", "did you mean 'offline'?"),
+        ("language model", "smol2", "language model 'smol2' is not known", "did you mean 'smollm2'?"),
+        ("language model", "bundled:on_devise", "'on_devise' is not shipped", "did you mean 'on_device'?"),
+        ("language model", "/nowhere/model", "'/nowhere/model' is not a directory", "bundled:generator"),
+    ],
+)
+def test_models(kind: str, source: str, thing: str, remedy: str) -> None:
+    with pytest.raises(FedtextError) as refusal:
+        check_model_files(place_of(source), kind, SHIPPED)
+    is_refused((1, f"Error: {refusal.value}"), thing, remedy)
 
 
 def test_a_model_that_was_cut_short(said: Callable[..., Told], private_reads: list[str], tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ runs under guard (fedtext.wiring.guard).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from kedro.pipeline import Pipeline
 
@@ -41,8 +41,8 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
     if nodes & {*READ_PRIVATE, "read_private_docstrings"}:
         for group in sorted(name.removeprefix("params:") for name in pipeline.inputs() if name.startswith("params:")):
             declared = parameters.get(group)
-            labels = words(declared.get("labels")) if isinstance(declared, Mapping) else ()
-            check_classes(corpus, labels or (), f"{group}.labels")
+            labels = words(declared.get("labels") or ()) if isinstance(declared, Mapping) else ()
+            check_classes(corpus, cast(Sequence[str], labels), f"{group}.labels")
 
 
 def _check_private(corpus: Corpus) -> None:
