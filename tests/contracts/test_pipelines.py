@@ -145,6 +145,13 @@ def test_an_algorithm_s_namespace_is_its_registered_name() -> None:
         assert [node.namespace for node in job.nodes if f"{name}_privacy_report" in node.outputs] == [name]
 
 
+def test_every_job_has_the_ledger_of_its_privacy_report() -> None:
+    """The last lines of a run price the data set by it; an algorithm that stands on another has no ledger of its own."""
+    for name, job in jobs().items():
+        (writer,) = (node for node in job.nodes if f"{name}_privacy_report" in node.outputs)
+        assert {each for each in writer.inputs if each.endswith("_ledger")} & job.all_outputs(), name
+
+
 def test_an_algorithm_without_rounds_has_no_figures_of_rounds() -> None:
     found = jobs()
     for name, algorithm in algorithms().items():

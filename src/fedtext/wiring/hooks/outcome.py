@@ -49,10 +49,11 @@ def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterato
     made = pipeline.all_outputs()
     for ours in (Outputs(name.removesuffix("_scorecard")) for name in sorted(made) if name.endswith("_scorecard")):
         yield ""
-        for sentence in catalog.load(ours.scorecard)["headline"]:
+        card = catalog.load(ours.scorecard)
+        for sentence in card["headline"]:
             yield from textwrap.wrap(sentence, WIDTH)
         yield ""
-        yield _labelled("epsilon so far", _so_far(catalog, ours))
+        yield _labelled("epsilon so far", _so_far(pipeline, catalog, ours, card))
         if ours.report in made:
             yield _labelled("report", _place(catalog, ours.report))
     if PAGES in made:
@@ -64,10 +65,15 @@ def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterato
     yield _labelled("took", duration(seconds))
 
 
-def _so_far(catalog: DataCatalog, ours: Outputs) -> str:
-    """All releases of the data set as they are now: other runs may have followed the report."""
-    report = privacy_report(catalog.load(ours.ledger), history=catalog.load("release_history"))
-    total: Mapping[str, Any] = report["data_set"]
+def _so_far(pipeline: Pipeline, catalog: DataCatalog, ours: Outputs, card: Mapping[str, Any]) -> str:
+    """All releases of the data set as they are now, if the run knows the ledger, or else when the report was made."""
+    writers = [node for node in pipeline.nodes if ours.privacy_report in node.outputs]
+    ledgers = [name for node in writers for name in node.inputs if name.endswith("_ledger")]
+    total: Mapping[str, Any] | None = card["protection"]["total"]
+    if ledgers:  # an algorithm that stands on another has that one's
+        total = privacy_report(catalog.load(ledgers[0]), history=catalog.load("release_history"))["data_set"]
+    if total is None or total["epsilon"] is None:
+        return "infinite"
     epsilon, budget, releases = float(total["epsilon"]), total["budget"], total["releases"]
     cost = spent(epsilon) if math.isfinite(epsilon) else "infinite"
     allowed = "public text: counted, not refused" if budget is None else f"of {spent(budget)} that may be spent"
