@@ -27,8 +27,13 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
             "partition.split=hash to split the simulated clients anew, or partition.method=natural"
         )
     ids, labels = private_records["client_id"], private_records["label"].fillna("")
-    clients = private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
-    client_splits(clients, params)  # refuses a split that would be empty, before anything is made of the others
+    return private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
+
+
+def assign_splittable_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus) -> pd.DataFrame:
+    """The same; too few clients for a split are refused here, before anything is made of the others."""
+    clients = assign_clients(private_records, params, corpus)
+    client_splits(clients, params)
     return clients
 
 

@@ -4,7 +4,7 @@ from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.evaluation.form import active_form
 from fedtext.pipelines.partition.nodes import (
-    assign_clients,
+    assign_splittable_clients,
     chunk_private_records,
     chunk_public_records,
     draw_partition,
@@ -18,7 +18,7 @@ def create_pipeline() -> Pipeline:
     return Pipeline(
         [
             node(
-                assign_clients,
+                assign_splittable_clients,
                 ["private_records", "params:partition", "params:corpus"],
                 "private_clients",
                 name="assign_clients",
