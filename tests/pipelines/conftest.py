@@ -104,7 +104,7 @@ def run_popri(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     def trained(*_: Any, previous: str, **__: Any) -> tuple[str, list[dict[str, float]]]:
         return f"{previous}+", [{"step": 1.0, "loss": 0.5}]
 
-    monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_: list(texts))
+    monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_, **__: list(texts))
     monkeypatch.setattr(setup, "initial_adapter", lambda *_, **__: "adapter")
     monkeypatch.setattr(rounds, "saved_adapter", lambda adapter: adapter)
     monkeypatch.setattr(rounds, "train_preferences", trained)

@@ -28,7 +28,7 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
     from fedtext.generation import few_shot
     from fedtext.pipelines.pe_sft import nodes as tuning
 
-    monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_: list(texts))
+    monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_, **__: list(texts))
     monkeypatch.setattr(tuning, "train_on_texts", lambda *_, **__: ("adapter", [{"step": 1.0, "loss": 0.5}]))
     monkeypatch.setattr(MaskedModel, "load", lambda _: (None, None))
     monkeypatch.setattr(variation, "fill_masks", lambda _, __, texts, *___, **____: [f"{text} again" for text in texts])

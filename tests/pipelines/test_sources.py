@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from kedro.pipeline import Pipeline
 
+from fedtext.corpora.public import public_records
+from fedtext.evaluation.fluency import FLUENT
+from fedtext.generation.local_generator import LocalGenerator
+from fedtext.params.corpus import Corpus
+from fedtext.pipelines.sources.nodes import judge_generator
 from fedtext.pipelines.sources.pipeline import described_text_pipeline, public_text_pipeline
+from tests.parameters import conf_base
 from tests.pipelines.conftest import configure
 
 KIND = "questions that customers ask their bank"
@@ -23,14 +30,15 @@ def job(**corpus: str) -> Pipeline:
     [
         ({}, {"read_public_records"}),
         ({"description": KIND}, {"propose_topics", "write_described_texts"}),
-        ({"description": KIND, "public_path": "mine.csv"}, {"read_public_records"}),  # the user's own text comes first
+        # The user's own text comes first, and the generator may know nothing of it.
+        ({"description": KIND, "public_path": "mine.csv"}, {"read_public_records", "judge_generator"}),
     ],
 )
 def test_public_text_is_the_user_s_else_as_described_else_docstrings(corpus: dict[str, str], nodes: set[str]) -> None:
     configure(corpus=corpus)
     assert {node.name for node in public_text_pipeline().nodes} == nodes
     found = {node.name for node in job(**corpus).nodes}
-    assert found & {"read_public_records", "propose_topics", "write_described_texts"} == nodes
+    assert found & {"read_public_records", "judge_generator", "propose_topics", "write_described_texts"} == nodes
 
 
 def test_the_flow_check_finds_nothing_and_nothing_private_is_read() -> None:
@@ -45,3 +53,15 @@ def test_the_flow_check_finds_nothing_and_nothing_private_is_read() -> None:
     names = {name for name in described_text_pipeline().datasets() if not name.startswith("params:")}
     assert names == {"generator", "encoder", "public_topics", "public_records"}
     assert {privacy_class(name, loader["catalog"][name]) for name in names} == {"public"}
+
+
+def test_a_generator_is_warned_of_that_hardly_knows_the_public_text(caplog: pytest.LogCaptureFixture) -> None:
+    """The bundled generator has read documentation, and nothing else."""
+    generator = LocalGenerator("bundled:generator")
+    known = pd.DataFrame({"text": list(public_records(conf_base(Corpus), max_texts=40)["text"])})
+    strange = pd.DataFrame({"text": ["My card was eaten by the machine, and nobody at the branch will help me!"] * 3})
+    fit = judge_generator(known, generator)
+    assert fit["nats_per_byte"] < FLUENT
+    assert not caplog.records
+    assert judge_generator(strange, generator)["nats_per_byte"] > FLUENT
+    assert "hardly knows texts like those of corpus.public_path" in caplog.text

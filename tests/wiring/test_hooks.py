@@ -26,7 +26,7 @@ from fedtext.wiring.config import TRACKING_ROOT, ProjectConfigLoader
 from fedtext.wiring.hooks import check_pipeline, check_registered_pipelines
 from fedtext.wiring.hooks.command import repeating_command
 from fedtext.wiring.hooks.nested_runs import PARENT_RUN, NestedRuns
-from fedtext.wiring.hooks.preflight import check_data_root, check_guarded
+from fedtext.wiring.hooks.preflight import check_data_root, check_guarded, check_inputs
 from fedtext.wiring.hooks.run_status import is_gone, process_tags
 from fedtext.wiring.hooks.tracking import _models, flat_parameters
 from tests.wiring.conftest import ToyProject
@@ -88,6 +88,13 @@ def test_factories_are_classed_by_the_names_they_resolve(toy: ToyProject) -> Non
 def test_missing_inputs_are_named_before_the_run(toy: ToyProject) -> None:
     with pytest.raises(RunRefusedError, match="released_gone does not exist"):
         toy.run("needs")
+
+
+def test_the_command_that_makes_a_missing_input_is_named(toy: ToyProject) -> None:
+    last = pipelines["__default__"].only_nodes("toy.report")
+    catalog = DataCatalog.from_config(loader(toy.path)["catalog"])
+    with pytest.raises(RunRefusedError, match="ledger does not exist: kedro run --pipelines __default__ --to-outputs"):
+        check_inputs(last, catalog)
 
 
 def test_private_data_are_read_under_the_runner_that_guards_nodes(toy: ToyProject) -> None:

@@ -1,18 +1,26 @@
 """Records to begin with: private ones from one of three sources, and public ones, read or written."""
 
+import logging
+from typing import Any
+
 import pandas as pd
 
 from fedtext.corpora.enrolment import taken_clients
 from fedtext.corpora.public import public_records, stdlib_records
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_table, refuse_private_rows, refuse_unfit_texts
+from fedtext.evaluation.fluency import FLUENT, TEXTS, nats_per_byte
+from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.generation.described import described_texts, proposed_topics
 from fedtext.models.encoder import Encoder
-from fedtext.models.generator import ChatGenerator
+from fedtext.models.generator import ChatGenerator, Generator
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus, as_phrase
 from fedtext.params.described import Described
 from fedtext.params.privacy import Privacy
 from fedtext.system.refusal import RunRefusedError
+
+LOG = logging.getLogger(__name__)
 
 
 def read_private_docstrings(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
@@ -48,6 +56,25 @@ def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.
 def read_public_records(corpus: Corpus) -> pd.DataFrame:
     """`corpus.public_texts` public records: third-party docstrings, or the table `corpus.public_path`."""
     return public_records(corpus, max_texts=corpus.public_texts)
+
+
+def judge_generator(public_records: pd.DataFrame, generator: Generator) -> dict[str, Any]:
+    """How well the generator knows the user's public texts; a warning if it will hardly write such texts.
+
+    A server does not tell: its `nats_per_byte` is None.
+    """
+    if not isinstance(generator, LanguageModel):
+        return {"generator": generator.identity, "nats_per_byte": None}
+    found = nats_per_byte(generator, evenly_spaced(public_records["text"].tolist(), TEXTS))
+    if found > FLUENT:
+        LOG.warning(
+            "Generator %s hardly knows texts like those of corpus.public_path: %.2f nats a byte, and what it can write "
+            "is below %.2f. Take another one, as models.generator=smollm2 (docs/generators.md)",
+            generator.identity,
+            found,
+            FLUENT,
+        )
+    return {"generator": generator.identity, "nats_per_byte": found}
 
 
 def propose_topics(description: str, described: Described, generator: ChatGenerator, encoder: Encoder) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """sources: docstrings, table or snapshot -> private records; packages, table or a description -> public records."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.sources import nodes
 from fedtext.privacy.tags import Tag
@@ -44,17 +44,16 @@ def public_text_pipeline() -> Pipeline:
     corpus = active_group("corpus")
     if corpus.get("public_path") is None and corpus.get("description") is not None:
         return described_text_pipeline()
-    return Pipeline(
-        [
-            node(
-                nodes.read_public_records,
-                CORPUS,
-                "public_records",
-                name="read_public_records",
-                tags=Tag.READS_PACKAGES,
-            )
-        ]
+    own = corpus.get("public_path") is not None
+    read = node(
+        nodes.read_public_records, CORPUS, "public_records", name="read_public_records", tags=Tag.READS_PACKAGES
     )
+    return Pipeline([read, *([_judged()] if own else [])])
+
+
+def _judged() -> Node:
+    """Of the user's own public text a generator may know nothing."""
+    return node(nodes.judge_generator, ["public_records", "generator"], "generator_fit", name="judge_generator")
 
 
 def described_text_pipeline() -> Pipeline:

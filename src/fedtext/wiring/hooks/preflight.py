@@ -53,9 +53,21 @@ class PreflightHook:
         check_lengths(pipeline, catalog, active_parameters())
         check_told(pipeline, catalog)
         check_data_root(active_data_root())
+        warn_of_documentation(active_parameters())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
         if seed is not None:
             LOG.warning("privacy.noise_seed is %s: this run is a simulation, its noise protects nobody", seed)
+
+
+def warn_of_documentation(parameters: Mapping[str, Any]) -> None:
+    """Public text that nobody chose is Python documentation, and text of other kinds is not written from that."""
+    corpus = parameters.get("corpus") or {}
+    chosen = corpus.get("public_path") or corpus.get("description")
+    if corpus.get("source", "docstrings") != "docstrings" and not chosen:
+        LOG.warning(
+            "the public text is Python documentation, and the synthetic text will be like it: name public text of your "
+            "kind (corpus.public_path), or say what the texts are (corpus.description)"
+        )
 
 
 def check_runner(runner: str, pipeline: Pipeline) -> None:
@@ -200,10 +212,16 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
         dataset = catalog.get(name)
         try:
             found = dataset is None or getattr(dataset, "_EPHEMERAL", False) or dataset.exists()
-            reason = f"{name} does not exist: {dataset}"
+            reason = f"{name} does not exist: {_made_by(name) or dataset}"
         except Exception as error:
             found, reason = False, f"{name}: {error.__cause__ or error}"  # Kedro wraps what a dataset says
         if not found:
             absent.append(reason)
     if absent:
-        raise RunRefusedError("inputs are missing; run the pipelines that make them, or correct conf/:", absent)
+        raise RunRefusedError("inputs are missing; run what makes them, or correct conf/:", absent)
+
+
+def _made_by(name: str) -> str:
+    """The command that makes a data set: with the smallest registered pipeline that does. Empty if none makes it."""
+    makers = {one: len(made.nodes) for one, made in pipelines.items() if name in made.all_outputs()}
+    return f"kedro run --pipelines {min(makers, key=makers.__getitem__)} --to-outputs {name}" if makers else ""
