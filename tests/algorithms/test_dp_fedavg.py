@@ -112,7 +112,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("silent", "in_float32")  # at a rate of 50 clients just stay within float32
 @pytest.mark.filterwarnings("ignore:invalid value encountered")  # unclipped it then leaves the grid's 31 bits
-@pytest.mark.parametrize("learning_rate", [0.5, 5.0, 50.0])
+@pytest.mark.parametrize("learning_rate", [0.5, 5.0, 10.0])
 def test_no_client_moves_the_sum_further_than_the_sensitivity(
     monkeypatch: pytest.MonkeyPatch, learning_rate: float
 ) -> None:

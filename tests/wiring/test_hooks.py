@@ -275,7 +275,7 @@ def start(toy: ToyProject) -> subprocess.Popen[str]:
 def test_ctrl_c_is_recorded_as_killed_and_said_in_one_sentence(tracked: ToyProject) -> None:
     run = start(tracked)
     run.send_signal(signal.SIGINT)
-    output, _ = run.communicate(timeout=60)
+    output, _ = run.communicate(timeout=180)
     assert run.returncode == 130
     assert "Error: interrupted; what was done is kept: run the same command to resume" in output
     assert "Traceback" not in output
