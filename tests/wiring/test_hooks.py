@@ -263,7 +263,16 @@ def start(toy: ToyProject) -> subprocess.Popen[str]:
     """A run in a process of its own that takes long, when its first node has been recorded."""
     env = {**os.environ, "FEDTEXT_TRACKING": "on", "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [KEDRO, "run", "--params", "toy.seconds=60"]
-    run = subprocess.Popen(command, cwd=toy.path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    run = subprocess.Popen(
+        command,
+        cwd=toy.path,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # A shell's background job ignores Ctrl-C, and so would this one.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - no thread runs here
+    )
     until = time.monotonic() + 120
     while not (toy.data / "02_released" / "mean.safetensors").exists():
         assert run.poll() is None, run.communicate()[0]
@@ -275,7 +284,7 @@ def start(toy: ToyProject) -> subprocess.Popen[str]:
 def test_ctrl_c_is_recorded_as_killed_and_said_in_one_sentence(tracked: ToyProject) -> None:
     run = start(tracked)
     run.send_signal(signal.SIGINT)
-    output, _ = run.communicate(timeout=180)
+    output, _ = run.communicate(timeout=60)
     assert run.returncode == 130
     assert "Error: interrupted; what was done is kept: run the same command to resume" in output
     assert "Traceback" not in output
