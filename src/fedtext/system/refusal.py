@@ -70,7 +70,7 @@ def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
     if (near := meant(last, beside, "")).startswith("did"):
         return f"{where} is no parameter{f' of {group}' if group else ''}: {near}"
     same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]
-    elsewhere = [name for name in same if not name.startswith("compare.")]
+    elsewhere = sorted((one for one in same if not one.startswith("compare.")), key=lambda one: (len(one), one))
     remedy = f"did you mean {' or '.join(map(repr, elsewhere[:3]))}?" if elsewhere else "conf/base has them all"
     return f"{where} is no parameter: {remedy}"
 
