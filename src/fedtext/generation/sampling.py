@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedtext.generation.decoding import BRANCHES, CHECK_EVERY, decode, refuse_unfit
+from fedtext.generation.grouped_attention import grouped_attention
 from fedtext.models.language_model import context_length
 from fedtext.params.generation import Sampler
 from fedtext.seeding import stream
@@ -74,10 +75,11 @@ def sample_responses(
         return _texts(tokens, tokenizer, _ends(model, tokenizer), stop)
 
     texts: list[list[str]] = [[] for _ in prompts]
-    done = over_cores(respond, batches, len(batches), model.device)
-    for batch, written in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
-        for n, i in enumerate(batch):
-            texts[i] = written[n * responses : (n + 1) * responses]
+    with grouped_attention(model):
+        done = over_cores(respond, batches, len(batches), model.device)
+        for batch, written in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
+            for n, i in enumerate(batch):
+                texts[i] = written[n * responses : (n + 1) * responses]
     return texts
 
 
