@@ -64,10 +64,12 @@ def test_an_error_reaches_the_caller():
         list(over_cores(lambda piece: 1 // piece, range(3), 3, CPU))
 
 
-@given(st.integers(0, 300), st.integers(0, 40))
-def test_even_batches_are_few_and_even(number, largest):
-    batches = even_batches(range(number), largest)
+@given(st.integers(0, 300), st.integers(0, 40), st.integers(1, 8))
+def test_even_batches_are_few_and_even_and_shared_by_all_cores(number, largest, multiple):
+    batches = even_batches(range(number), largest, multiple)
     assert [item for batch in batches for item in batch] == list(range(number))
     sizes = [len(batch) for batch in batches]
-    assert len(sizes) == -(-number // max(largest, 1))
+    fewest = -(-number // max(largest, 1))
+    assert fewest <= len(sizes) < fewest + multiple
+    assert len(sizes) % multiple == 0 or len(sizes) == number
     assert max(sizes, default=0) - min(sizes, default=0) <= 1

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+AT_ONCE = 4  # batches come in multiples of it: two or four cores end together, and texts are the same on either
+
 
 def sample_responses(
     model: PreTrainedModel,
@@ -55,7 +57,7 @@ def sample_responses(
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
     refuse_unfit(model, max(map(len, encoded), default=0) + min(responses, BRANCHES) * sampler.max_new_tokens)
     order = sorted(range(len(prompts)), key=lambda i: -len(encoded[i]))  # memory freed once serves all that follow
-    batches = even_batches(order, sampler.batch_size // responses)
+    batches = even_batches(order, sampler.batch_size // responses, AT_ONCE)
     model = decoding_copy(model)
     is_complete = _completion(model, tokenizer, stop)
 

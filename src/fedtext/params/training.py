@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from fedtext.params import LearningRate, Parameters, Seed
+from fedtext.params.described import Described
 from fedtext.system.errors import InputError
 
 
@@ -82,11 +83,20 @@ class Recipe(Parameters):
     data_seed: Seed
 
 
+class GeneralText(Parameters):
+    """What the on-device model reads: `texts` of each of the `kinds` that a chat model writes, as `described` says."""
+
+    kinds: tuple[str, ...] = Field(min_length=1)
+    texts: int = Field(ge=10)
+    described: Described
+
+
 class Pretraining(Parameters):
-    """The two bundled models and their common tokenizer and text."""
+    """The two bundled models: the generator reads docstrings, the on-device model general text."""
 
     public_chars_per_package: int = Field(gt=0)
     vocab_size: int = Field(ge=300)
     held_out_share: float = Field(gt=0, lt=0.5)
+    general: GeneralText
     generator: Recipe
     on_device: Recipe

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fedtext.evaluation.measures.next_token_accuracy import top
 from fedtext.evaluation.next_token import next_token_accuracy
@@ -15,8 +15,16 @@ if TYPE_CHECKING:
 HELD_OUT_SAMPLES, RANKS = 1500, (1, 3, 5)
 
 
+class Reading(NamedTuple):
+    """What a model was trained on, and what it therefore knows."""
+
+    text: str
+    known: str
+
+
 def model_card(
     name: str,
+    read: Reading,
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     recipe: Recipe,
@@ -34,11 +42,11 @@ def model_card(
     return f"""# fedtext {name}
 
 A Llama-architecture language model of {model.num_parameters() / 1e6:.2f}M parameters, made by this project and shipped with it
-(Apache-2.0). It serves the offline runs and the tests; it knows little beyond the prose of Python docstrings.
+(Apache-2.0). It serves the offline runs and the tests; it knows little beyond {read.known}.
 
 | what | value |
 |---|---|
-| training text | docstrings of the installed third-party packages, parsed, never imported; copies of the standard library left out by package name |
+| training text | {read.text} |
 | form | {recipe.few_shot_share:.0%} few-shot lists of POPri's Figure 5, the rest plain documents, rows of {recipe.row_length} tokens |
 | shape | hidden {shape.hidden_size}, {shape.layers} layers, {shape.heads} heads, feed-forward {shape.feed_forward}, vocabulary {len(tokenizer)} |
 | tokens, steps | {tokens:,} tokens, {int(last["step"]):,} steps of {recipe.training.batch_size} rows |

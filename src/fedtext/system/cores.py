@@ -76,8 +76,12 @@ def _in_order(pool: ThreadPoolExecutor, work: Callable[[T], R], pieces: Iterable
         yield begun.popleft().result()
 
 
-def even_batches(order: Sequence[T], largest: int) -> list[Sequence[T]]:
-    """`order` in the fewest batches of at most `largest`, none smaller than another by more than one."""
+def even_batches(order: Sequence[T], largest: int, multiple: int = 1) -> list[Sequence[T]]:
+    """`order` in the fewest batches of at most `largest`, none smaller than another by more than one.
+
+    Their number is a multiple of `multiple` where there is enough to fill them: then no core waits for the last one.
+    """
     count = -(-len(order) // max(largest, 1))
+    count = min(-(-count // multiple) * multiple, len(order))
     bounds = [round(i * len(order) / count) for i in range(count + 1)] if count else [0]
     return [order[first:last] for first, last in pairwise(bounds)]
