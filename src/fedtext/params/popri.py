@@ -12,9 +12,15 @@ from fedtext.params.training import PreferenceTraining
 from fedtext.system.errors import InputError
 
 Scoring = Literal[
-    "mean_cosine", "mean_cosine_centred", "nearest_histogram", "mean_embedding", "witness_linear", "witness_rff"
+    "mean_cosine",
+    "mean_cosine_centred",
+    "nearest_histogram",
+    "mean_embedding",
+    "witness_linear",
+    "witness_rff",
+    "witness_words",
 ]
-SINGLE_RELEASE: frozenset[str] = frozenset({"mean_embedding", "witness_linear", "witness_rff"})
+SINGLE_RELEASE: frozenset[str] = frozenset({"mean_embedding", "witness_linear", "witness_rff", "witness_words"})
 
 
 class Popri(Parameters):
@@ -25,8 +31,10 @@ class Popri(Parameters):
     holds the records, and asks for `privacy.unit: record` and `privacy.aggregation: trusted`.
 
     `prompt_pool: matched` draws the few-shot examples from the public samples nearest to the single release
-    (post-processing), `random` from all of them as in the paper. `oversample` times `synthetic_texts` texts are
-    generated at the end, `final_responses` a prompt, and the subset that matches the release best is kept.
+    (post-processing), `random` from all of them as in the paper. `word_buckets` and `word_share` are read by scoring
+    `witness_words`: into how many buckets words are hashed, and which share of a text's norm is theirs. `oversample`
+    times `synthetic_texts` texts are generated at the end, `final_responses` a prompt, and the subset that matches the
+    release best is kept.
     """
 
     rounds: int = Field(ge=1)
@@ -42,6 +50,8 @@ class Popri(Parameters):
     pool_minimum: int = Field(ge=3)
     random_features: int = Field(ge=2, multiple_of=2)
     bandwidth: float = Field(gt=0)
+    word_buckets: int = Field(ge=2, le=1 << 20)
+    word_share: float = Field(gt=0, lt=1)
     checkpoint: Literal["last", "released_score", "fid_on_private_validation"]
     patience: int | None = Field(ge=1)
     synthetic_texts: int = Field(ge=1)
@@ -78,7 +88,7 @@ class Popri(Parameters):
         if not self.single_release and (self.prompt_pool == "matched" or self.oversample > 1):
             raise InputError(
                 f"popri.scoring {self.scoring} releases scores of one round's candidates only: prompt_pool 'matched' "
-                "and oversample > 1 need mean_embedding, witness_linear or witness_rff"
+                f"and oversample > 1 need one of {', '.join(sorted(SINGLE_RELEASE))}"
             )
         return self
 

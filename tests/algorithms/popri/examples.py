@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fedtext.algorithms.popri.budget import planned_query
+from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.params.popri import Popri
@@ -22,6 +24,13 @@ BALLOTS = ("mean_cosine", "mean_cosine_centred", "nearest_histogram")
 QUIET = 1e-6  # a noise multiplier that leaves the mechanism's arithmetic to be seen
 
 
+TEXTS = [
+    f"{what} of text {i}, which {does} something"
+    for i in range(50)
+    for what, does in (("part", "says"), ("end", "asks"))
+]
+
+
 def unit_rows(seed: int, rows: int, dim: int = DIM) -> np.ndarray:
     drawn = np.random.default_rng(seed).standard_normal((rows, dim)) + 0.4
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
@@ -30,7 +39,7 @@ def unit_rows(seed: int, rows: int, dim: int = DIM) -> np.ndarray:
 def popri(**changes: Any) -> Popri:
     settings: dict[str, Any] = {
         "rounds": 3, "prompts": 4, "responses": 3, "rejected_rank": 2, "scoring": "witness_linear",
-        "prompt_pool": "random", "pool_minimum": 500, "random_features": 16,
+        "prompt_pool": "random", "pool_minimum": 500, "random_features": 16, "word_buckets": 64,
         "synthetic_texts": 8, "oversample": 1.0, "final_responses": 1,
     }  # fmt: skip
     return conf_base(Popri, settings | changes)
@@ -56,6 +65,12 @@ def samples(seed: int, *, clients: int = 12, classes: int = 1, unit: str = "clie
     features = unit_rows(seed + 1, len(client))
     units = np.arange(len(client)) if unit == "record" else client
     return PrivateSamples(features, units, label, np.unique(units))
+
+
+def seen(held: PrivateSamples, parameters: Popri) -> PrivateSamples:
+    """The samples as clients hold them for the scoring: with words, of texts that are theirs."""
+    own = [TEXTS[int(abs(row[0]) * 1e6) % len(TEXTS)] for row in held.features]
+    return replace(held, features=single_release(parameters).seen(own, held.features, parameters))
 
 
 def without(held: PrivateSamples, unit: int) -> PrivateSamples:

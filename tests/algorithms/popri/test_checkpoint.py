@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedtext.algorithms.popri.checkpoint import chosen_adapter, next_state, released_score, stopped_early
-from tests.algorithms.popri.examples import BALLOTS, candidates, popri, unit_rows
+from tests.algorithms.popri.examples import BALLOTS, TEXTS, candidates, popri, unit_rows
 
 START = {"round": 0, "stopped": False, "released_scores": []}
 PAIRS = pd.DataFrame({"chosen_score": [0.5, 0.3], "rejected_score": [0.1, 0.1]})
@@ -53,10 +53,10 @@ def test_the_witness_s_score_is_minus_the_squared_gap_of_the_texts_there_are() -
     rows = unit_rows(0, 6)
     released = unit_rows(1, 1)
     gap = rows.mean(axis=0) - released[0]
-    assert released_score(rows, LABEL, LABEL, released, popri()) == pytest.approx(-(gap @ gap))
+    assert released_score(TEXTS[:6], rows, LABEL, LABEL, released, popri()) == pytest.approx(-(gap @ gap))
     with_blank = np.concatenate([rows, np.zeros((1, 6))])
     label = np.zeros(7, dtype=np.int64)
-    assert released_score(with_blank, label, label, released, popri()) == pytest.approx(-(gap @ gap))
+    assert released_score(TEXTS[:7], with_blank, label, label, released, popri()) == pytest.approx(-(gap @ gap))
 
 
 def test_classes_count_alike() -> None:
@@ -64,21 +64,23 @@ def test_classes_count_alike() -> None:
     label = np.array([0, 0, 0, 0, 0, 1])
     gaps = [rows[:5].mean(axis=0) - released[0], rows[5] - released[1]]
     expected = -np.mean([g @ g for g in gaps])
-    assert released_score(rows, label, label, released, popri(labels=("a", "b", "c"))) == pytest.approx(expected)
+    assert released_score(TEXTS[:6], rows, label, label, released, popri(labels=("a", "b", "c"))) == pytest.approx(
+        expected
+    )
 
 
 def test_mean_scores_leave_empty_candidates_out() -> None:
     rows = unit_rows(0, 6)
     rows[0] = 0
     scores = np.array([9.0, 1, 2, 3, 4, 5])
-    assert released_score(rows, LABEL, scores, unit_rows(1, 1), popri(scoring="mean_embedding")) == 3
+    assert released_score(TEXTS[:6], rows, LABEL, scores, unit_rows(1, 1), popri(scoring="mean_embedding")) == 3
 
 
 def test_no_score_where_rounds_cannot_be_compared_or_nothing_was_written() -> None:
     rows, scores = unit_rows(0, 6), np.arange(6.0)
     for scoring in BALLOTS:
-        assert released_score(rows, LABEL, scores, None, popri(scoring=scoring)) is None
-    assert released_score(np.zeros((6, 6)), LABEL, scores, unit_rows(1, 1), popri()) is None
+        assert released_score(TEXTS[:6], rows, LABEL, scores, None, popri(scoring=scoring)) is None
+    assert released_score(TEXTS[:6], np.zeros((6, 6)), LABEL, scores, unit_rows(1, 1), popri()) is None
 
 
 def test_a_state_counts_rounds_texts_and_pairs() -> None:

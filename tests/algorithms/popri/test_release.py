@@ -14,9 +14,21 @@ from fedtext.algorithms.popri import release
 from fedtext.algorithms.popri.release import release_private_mean
 from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.params.popri import Popri
+from fedtext.params.popri import SINGLE_RELEASE, Popri
 from fedtext.privacy.noise import new_noise_key
-from tests.algorithms.popri.examples import DIM, KEY, QUIET, asked, ledger, popri, samples, unit_rows, without
+from tests.algorithms.popri.examples import (
+    DIM,
+    KEY,
+    QUIET,
+    TEXTS,
+    asked,
+    ledger,
+    popri,
+    samples,
+    seen,
+    unit_rows,
+    without,
+)
 
 CONDITIONAL = {"labels": ("a", "b", "c")}
 
@@ -31,7 +43,7 @@ def sent(held: PrivateSamples, parameters: Popri) -> np.ndarray:
     return rows
 
 
-@pytest.mark.parametrize("scoring", ["witness_linear", "witness_rff", "mean_embedding"])
+@pytest.mark.parametrize("scoring", sorted(SINGLE_RELEASE))
 @pytest.mark.parametrize("labels", [(), ("a",), ("a", "b", "c")])
 @pytest.mark.parametrize("unit", ["client", "record"])
 @given(seed=st.integers(0, 10_000))
@@ -40,7 +52,7 @@ def test_one_unit_moves_the_sum_by_at_most_the_clip_and_no_other_row(
     scoring: str, labels: tuple[str, ...], unit: str, seed: int
 ) -> None:
     parameters = popri(scoring=scoring, labels=labels)
-    held = samples(seed, clients=7, classes=len(labels) or 1, unit=unit)
+    held = seen(samples(seed, clients=7, classes=len(labels) or 1, unit=unit), parameters)
     gone = seed % len(held.enrolled)
     before, after = sent(held, parameters), sent(without(held, gone), parameters)
     assert np.linalg.norm(before.sum(axis=0) - after.sum(axis=0)) <= 1 + 1e-6
@@ -141,6 +153,8 @@ def test_more_units_than_the_ledger_prices_are_refused() -> None:
 
 
 def test_the_feature_map_has_norm_one() -> None:
-    parameters = popri(scoring="witness_rff")
-    norms = np.linalg.norm(single_release(parameters).features(unit_rows(1, 20), parameters), axis=1)
-    assert norms == pytest.approx(np.ones(20))
+    for scoring in ("witness_rff", "witness_words"):
+        parameters = popri(scoring=scoring)
+        made = single_release(parameters)
+        phi = made.features(made.seen(TEXTS[:20], unit_rows(1, 20), parameters), parameters)
+        assert np.linalg.norm(phi, axis=1) == pytest.approx(np.ones(20)), scoring

@@ -15,7 +15,8 @@ from fedtext.algorithms.popri.steps import (
     preference_pairs,
     score_by_release,
 )
-from tests.algorithms.popri.examples import candidates, popri, unit_rows
+from fedtext.params.popri import Popri
+from tests.algorithms.popri.examples import TEXTS, candidates, popri, unit_rows
 
 PUBLIC = pd.DataFrame({"text": [f"public text {i:02d}" for i in range(20)]})
 POOL = np.arange(5, 15)
@@ -56,27 +57,29 @@ def test_labels_are_positions_among_the_declared() -> None:
     assert label_index([], popri(labels=("a", "b"))).dtype == np.int64
 
 
-@pytest.mark.parametrize("scoring", ["witness_linear", "witness_rff"])
+@pytest.mark.parametrize("scoring", ["witness_linear", "witness_rff", "witness_words"])
 def test_the_witness_leaves_empty_candidates_out_of_the_mean(scoring: str) -> None:
     parameters, rows = popri(scoring=scoring), unit_rows(0, 6)
     rows[[1, 4]] = 0
-    released = single_release(parameters).features(unit_rows(1, 1), parameters)
-    phi = single_release(parameters).features(rows[[0, 2, 3, 5]], parameters)
-    scores = score_by_release(rows, np.zeros(6, dtype=np.int64), released, parameters)
+    released = features(unit_rows(1, 1), TEXTS[6:7], parameters)
+    phi = features(rows[[0, 2, 3, 5]], [TEXTS[i] for i in (0, 2, 3, 5)], parameters)
+    scores = score_by_release(TEXTS[: len(rows)], rows, np.zeros(6, dtype=np.int64), released, parameters)
     assert np.allclose(scores[[0, 2, 3, 5]], phi @ (released[0] - phi.mean(axis=0)))
     assert (scores[[1, 4]] == 0).all()
 
 
 def test_each_class_is_scored_against_its_own_mean() -> None:
     rows, released, label = unit_rows(0, 6), unit_rows(1, 2), np.array([0, 0, 0, 1, 1, 1])
-    scores = score_by_release(rows, label, released, popri(scoring="mean_embedding", labels=("a", "b")))
+    scores = score_by_release(
+        TEXTS[: len(rows)], rows, label, released, popri(scoring="mean_embedding", labels=("a", "b"))
+    )
     assert np.allclose(scores, np.concatenate([rows[:3] @ released[0], rows[3:] @ released[1]]))
 
 
 def test_a_broken_release_is_an_error() -> None:
     rows, label = unit_rows(0, 6), np.zeros(6, dtype=np.int64)
     with pytest.raises(ValueError, match="NaN"):
-        score_by_release(rows, label, np.full((1, 6), np.nan), popri())
+        score_by_release(TEXTS[: len(rows)], rows, label, np.full((1, 6), np.nan), popri())
 
 
 PROMPTS = pd.DataFrame({"prompt_id": [0, 1], "prompt": ["p", "q"], "label": [None, None]})
@@ -112,16 +115,21 @@ def test_no_candidates_make_no_pairs() -> None:
     assert {"prompt", "chosen", "rejected", "chosen_score", "rejected_score"} <= set(pairs.columns)
 
 
+def features(rows: np.ndarray, texts: list[str], parameters: Popri) -> np.ndarray:
+    scoring = single_release(parameters)
+    return scoring.features(scoring.seen(texts, rows, parameters), parameters)
+
+
 def gap(rows: np.ndarray, target: np.ndarray) -> float:
     return float(np.linalg.norm(rows.mean(axis=0) - target))
 
 
-@pytest.mark.parametrize("scoring", ["witness_linear", "witness_rff"])
+@pytest.mark.parametrize("scoring", ["witness_linear", "witness_rff", "witness_words"])
 def test_the_matched_pool_is_nearer_to_the_release_than_any_random_one(scoring: str) -> None:
     parameters, rows = popri(scoring=scoring), unit_rows(0, 80)
-    phi = single_release(parameters).features(rows, parameters)
+    phi = features(rows, TEXTS[:80], parameters)
     released = 0.6 * phi[:10].mean(axis=0, keepdims=True)
-    pool = matched_pool(rows, released, parameters, 20)
+    pool = matched_pool(TEXTS[: len(rows)], rows, released, parameters, 20)
     assert len(set(pool.tolist())) == 20
     rng = np.random.default_rng(1)
     random = [gap(phi[rng.choice(80, 20, replace=False)], released[0]) for _ in range(200)]
@@ -131,9 +139,9 @@ def test_the_matched_pool_is_nearer_to_the_release_than_any_random_one(scoring: 
 def test_the_pool_of_several_classes_matches_the_mean_of_their_means() -> None:
     rows, parameters = unit_rows(0, 80), popri(labels=("a", "b", "c"))
     released = np.stack([rows[s : s + 20].mean(axis=0) for s in (0, 20, 40)])
-    pool = matched_pool(rows, released, parameters, 30)
+    pool = matched_pool(TEXTS[: len(rows)], rows, released, parameters, 30)
     assert gap(rows[pool], released.mean(axis=0)) < 0.05
-    assert len(matched_pool(rows, released, parameters, 500)) == 80
+    assert len(matched_pool(TEXTS[: len(rows)], rows, released, parameters, 500)) == 80
 
 
 def test_the_final_set_is_the_oversampled_texts_that_match_best_and_none_is_empty() -> None:

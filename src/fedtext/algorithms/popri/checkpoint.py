@@ -32,7 +32,7 @@ def next_state(
     full = written(candidate_embeddings)
     texts = candidates["text"].to_numpy()[full]
     label = label_index(candidates["label"].tolist(), popri)
-    score = released_score(candidate_embeddings, label, scores, released, popri)
+    score = released_score(candidates["text"].tolist(), candidate_embeddings, label, scores, released, popri)
     history = [*state["released_scores"], score]
     return {
         "round": state["round"] + 1,
@@ -47,6 +47,7 @@ def next_state(
 
 
 def released_score(
+    texts: Sequence[str],
     candidate_embeddings: Float[np.ndarray, "candidate dim"],
     candidate_label: Int[np.ndarray, " candidate"],
     scores: Float[np.ndarray, " candidate"],
@@ -60,7 +61,8 @@ def released_score(
     scoring, full = scoring_of(popri), written(candidate_embeddings)
     if not full.any() or not isinstance(scoring, SingleRelease) or released is None:
         return None
-    return scoring.of_round(candidate_embeddings[full], candidate_label[full], scores[full], released, popri)
+    seen = scoring.seen(texts, candidate_embeddings, popri)
+    return scoring.of_round(seen[full], candidate_label[full], scores[full], released, popri)
 
 
 def stopped_early(history: Sequence[float], popri: Popri) -> bool:

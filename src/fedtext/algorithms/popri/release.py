@@ -43,11 +43,12 @@ def release_private_mean(
 
 def _features_told(popri: Popri) -> str:
     """What the clients are told to send: the parameters of the feature map, and no others, name coins and noise."""
-    return repr((popri.scoring, popri.random_features, popri.bandwidth, popri.seed, tuple(popri.labels)))
+    of_words = (popri.word_buckets, popri.word_share) if single_release(popri).words else ()
+    return repr((popri.scoring, popri.random_features, popri.bandwidth, popri.seed, tuple(popri.labels), *of_words))
 
 
-def _sent_features(embeddings: Float[np.ndarray, "sample dim"], popri: Popri) -> Float[np.ndarray, "sample sent"]:
-    phi = single_release(popri).features(embeddings, popri)
+def _sent_features(seen: Float[np.ndarray, "sample seen"], popri: Popri) -> Float[np.ndarray, "sample sent"]:
+    phi = single_release(popri).features(seen, popri)
     if not popri.labels:
         return phi
     joined: np.ndarray = np.concatenate([phi, np.ones((len(phi), 1))], axis=1) / np.sqrt(2)

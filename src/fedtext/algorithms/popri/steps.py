@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
@@ -28,6 +30,7 @@ def draw_prompts(
 
 
 def score_by_release(
+    texts: Sequence[str],
     candidate_embeddings: Float[np.ndarray, "candidate dim"],
     candidate_label: Int[np.ndarray, " candidate"],
     released: Float[np.ndarray, "class feature"],
@@ -38,7 +41,7 @@ def score_by_release(
     Empty candidates count in no mean and score zero, which nobody reads.
     """
     scoring, full = single_release(popri), written(candidate_embeddings)
-    phi = scoring.features(candidate_embeddings, popri)
+    phi = scoring.features(scoring.seen(texts, candidate_embeddings, popri), popri)
     scores = np.zeros(len(phi))
     for c, mean in enumerate(released):
         own = (candidate_label == c) & full
@@ -69,17 +72,16 @@ def preference_pairs(
 
 
 def matched_pool(
+    public_texts: Sequence[str],
     public_embeddings: Float[np.ndarray, "sample dim"],
     released: Float[np.ndarray, "class feature"],
     popri: Popri,
     size: int,
 ) -> Int[np.ndarray, " pool"]:
     """The `size` public samples whose mean features match the release best, all classes alike (kernel herding)."""
-    return herd(
-        single_release(popri).features(public_embeddings, popri),
-        released.mean(axis=0),
-        min(size, len(public_embeddings)),
-    )
+    scoring = single_release(popri)
+    phi = scoring.features(scoring.seen(public_texts, public_embeddings, popri), popri)
+    return herd(phi, released.mean(axis=0), min(size, len(public_embeddings)))
 
 
 def final_selection(
@@ -96,7 +98,8 @@ def final_selection(
     if released is None or popri.oversample == 1:
         return np.flatnonzero(valid)[: popri.synthetic_texts]
     label = label_index(texts["label"].tolist(), popri)
-    phi = single_release(popri).features(embeddings, popri)
+    scoring = single_release(popri)
+    phi = scoring.features(scoring.seen(texts["text"].tolist(), embeddings, popri), popri)
     classes = len(released)
     kept = []
     for c in range(classes):

@@ -9,6 +9,7 @@ from fedtext.wiring.unrolling import Namespace
 
 POPRI = Namespace("popri")
 PARAMS, PRIVACY = "params:popri", "params:privacy"
+HELD = ("private_enrolment", "private_noise_key")
 POOL, RELEASED = "popri_prompt_pool", "popri_released_mean"
 
 
@@ -36,14 +37,14 @@ def _single_release() -> list[Node]:
     return [
         POPRI.node(
             nodes.release_mean_features,
-            ["private_embeddings", "private_enrolment", "private_noise_key", POPRI("ledger_open"), PARAMS],
+            ["private_train", "private_embeddings", *HELD, POPRI("ledger_open"), PARAMS],
             [RELEASED, POPRI("ledger")],
             name="release_mean_features",
             tags=Tag.RELEASE,
         ),
         POPRI.node(
             nodes.match_public_samples,
-            ["public_embeddings", RELEASED, PARAMS],
+            ["public_samples", "public_embeddings", RELEASED, PARAMS],
             POOL,
             name="match_public_samples",
         ),

@@ -11,7 +11,7 @@ from fedtext.algorithms.popri.scoring.by_name import SCORINGS, every_round, scor
 from fedtext.algorithms.popri.scoring.every_round import EveryRound
 from fedtext.algorithms.popri.scoring.single_release import SingleRelease
 from fedtext.params.popri import SINGLE_RELEASE, Scoring
-from tests.algorithms.popri.examples import popri, unit_rows
+from tests.algorithms.popri.examples import TEXTS, popri, unit_rows
 
 DIM = 6
 
@@ -38,7 +38,8 @@ def test_a_scoring_is_asked_for_as_what_it_is(name: str) -> None:
 def test_the_width_of_a_release_is_that_of_the_features(name: str, labels: tuple[str, ...]) -> None:
     parameters = popri(scoring=name, labels=labels)
     scoring = single_release(parameters)
-    features = scoring.features(unit_rows(3, DIM), parameters).shape[1]
+    rows = unit_rows(3, 4, DIM)
+    features = scoring.features(scoring.seen(TEXTS[:4], rows, parameters), parameters).shape[1]
     assert scoring.width(parameters, DIM) == (2 * (features + 1) if labels else features)
     assert scoring.told(parameters, DIM) == 0
 
@@ -57,17 +58,16 @@ def test_a_ballot_has_a_number_for_every_candidate(name: str) -> None:
 
 def test_rounds_compare_where_one_release_serves_them_all() -> None:
     """The better round has the smaller distance to the release with the witness, the larger product without."""
-    rows = unit_rows(4, 8)
+    rows, texts = unit_rows(4, 8), (TEXTS[:8], [text.upper()[::-1] for text in TEXTS[:8]])
     label = np.zeros(8, dtype=np.int64)
     for name in sorted(SINGLE_RELEASE):
         parameters = popri(scoring=name)
         scoring = single_release(parameters)
-        near, far = (scoring.features(x, parameters) for x in (rows, -rows))
+        told = [scoring.seen(t, x, parameters) for t, x in zip(texts, (rows, -rows), strict=True)]
+        near, far = (scoring.features(x, parameters) for x in told)
         mean = near.mean(axis=0)
         scores = [scoring.scores(phi, mean) for phi in (near, far)]
-        values = [
-            scoring.of_round(x, label, s, mean[None], parameters) for x, s in zip((rows, -rows), scores, strict=True)
-        ]
+        values = [scoring.of_round(x, label, s, mean[None], parameters) for x, s in zip(told, scores, strict=True)]
         assert values[0] > values[1], name
 
 

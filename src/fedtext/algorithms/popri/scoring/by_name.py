@@ -15,6 +15,7 @@ SCORINGS: dict[str, Scoring] = {
     "mean_embedding": SingleRelease(random=False, witness=False),
     "witness_linear": SingleRelease(random=False, witness=True),
     "witness_rff": SingleRelease(random=True, witness=True),
+    "witness_words": SingleRelease(random=True, witness=True, words=True),
 }
 
 

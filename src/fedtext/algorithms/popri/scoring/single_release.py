@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from fedtext.embedding.words import GRAMS, bucket_features, word_grams
 from fedtext.params.popri import Popri
 from fedtext.seeding import derived_seed
 from fedtext.voting.witness import random_features, witness_scores
@@ -15,9 +17,10 @@ from fedtext.voting.witness import random_features, witness_scores
 
 @dataclass(frozen=True)
 class SingleRelease:
-    """What `witness_rff`, `witness_linear` and `mean_embedding` share; not in the paper (decision 2).
+    """What the `witness_*` and `mean_embedding` share; not in the paper (decisions 2 and 18).
 
     Attributes:
+        words: Whether hashed words stand beside these features, two parts under one norm.
         random: Whether the features phi are random Fourier features of the unit embeddings, or the embeddings.
         witness: Whether a candidate's score is the witness function's, which takes the mean over the candidates off,
             or the plain inner product with the release.
@@ -28,6 +31,7 @@ class SingleRelease:
 
     random: bool
     witness: bool
+    words: bool = False
     release: ClassVar[str] = "popri.mean_features"
     first_round: ClassVar[int] = 0
     non_negative: ClassVar[bool] = False
@@ -35,14 +39,37 @@ class SingleRelease:
     def width(self, popri: Popri, embedding_dim: int) -> int:
         """Numbers that a client sends: its mean features; with classes a block each, and one for the class's size."""
         features = popri.random_features if self.random else embedding_dim
+        features += popri.word_buckets if self.words else 0
         return (features + bool(popri.labels)) * len(popri.classes)
 
     def told(self, popri: Popri, embedding_dim: int) -> int:
         """Numbers that a client is sent: none, for encoder and feature seed are public and ahead of the run."""
         return 0
 
-    def features(self, embeddings: Float[np.ndarray, "text dim"], popri: Popri) -> Float[np.ndarray, "text feature"]:
-        """Phi of the witness function, of norm at most 1 where the embeddings are unit vectors or zeros."""
+    def seen(
+        self, texts: Sequence[str], embeddings: Float[np.ndarray, "text dim"], popri: Popri
+    ) -> Float[np.ndarray, "text seen"]:
+        """What features are made of: the embeddings, with words the texts' grams beside them."""
+        if not self.words:
+            return embeddings
+        grams = word_grams(texts, buckets=popri.word_buckets, seed=derived_seed(popri.seed, "words"))
+        joined: np.ndarray = np.concatenate([embeddings, grams.astype(embeddings.dtype)], axis=1)
+        return joined
+
+    def features(self, seen: Float[np.ndarray, "text seen"], popri: Popri) -> Float[np.ndarray, "text feature"]:
+        """Phi of the witness function, of norm at most 1 where the embeddings are unit vectors or zeros.
+
+        Meaning and words have the shares `1 - popri.word_share` and `popri.word_share` of its square.
+        """
+        if not self.words:
+            return self._of_meaning(seen, popri)
+        meaning = self._of_meaning(seen[:, :-GRAMS], popri)
+        words = bucket_features(seen[:, -GRAMS:].astype(np.float32), popri.word_buckets).astype(meaning.dtype)
+        share = popri.word_share
+        joined: np.ndarray = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
+        return joined
+
+    def _of_meaning(self, embeddings: Float[np.ndarray, "text dim"], popri: Popri) -> Float[np.ndarray, "text feature"]:
         if not self.random:
             return embeddings
         return random_features(
@@ -63,7 +90,7 @@ class SingleRelease:
 
     def of_round(
         self,
-        embeddings: Float[np.ndarray, "candidate dim"],
+        seen: Float[np.ndarray, "candidate seen"],
         label: Int[np.ndarray, " candidate"],
         scores: Float[np.ndarray, " candidate"],
         released: Float[np.ndarray, "class feature"],
@@ -76,6 +103,6 @@ class SingleRelease:
         """
         if not self.witness:
             return float(scores.mean())
-        phi = self.features(embeddings, popri)
+        phi = self.features(seen, popri)
         gaps = [phi[label == c].mean(axis=0) - mean for c, mean in enumerate(released) if (label == c).any()]
         return -float(np.mean([gap @ gap for gap in gaps]))

@@ -65,7 +65,7 @@ def score_by_release(
 ) -> np.ndarray:
     """Scores by post-processing of the one release: no private data, no price."""
     labels = label_index(candidates["label"].tolist(), popri)
-    return steps.score_by_release(candidate_embeddings, labels, released_mean, popri)
+    return steps.score_by_release(candidates["text"].tolist(), candidate_embeddings, labels, released_mean, popri)
 
 
 def choose_preference_pairs(

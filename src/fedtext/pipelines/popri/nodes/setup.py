@@ -7,6 +7,7 @@ import pandas as pd
 
 from fedtext.algorithms.popri.budget import planned_ledger, planned_query
 from fedtext.algorithms.popri.release import release_private_mean
+from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.algorithms.popri.steps import matched_pool
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
@@ -27,6 +28,7 @@ def open_popri_ledger(population: Population, encoder: Encoder, popri: Popri, pr
 
 
 def release_mean_features(
+    private_train: pd.DataFrame,
     private_embeddings: dict[str, np.ndarray],
     private_enrolment: dict[str, np.ndarray],
     private_noise_key: NoiseKey,
@@ -34,19 +36,23 @@ def release_mean_features(
     popri: Popri,
 ) -> tuple[np.ndarray, Ledger]:
     """The one release of `witness_*` and `mean_embedding` scoring: noised mean features per class."""
-    samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
-    query = planned_query(
-        popri, ledger.declaration, ledger.population, embedding_dim=samples.features.shape[1], round_number=0
-    )
+    embeddings = private_embeddings["features"]
+    seen = single_release(popri).seen(private_train["text"].tolist(), embeddings, popri)
+    described = private_embeddings | {"features": seen}
+    samples = PrivateSamples.of(described, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
+    width = embeddings.shape[1]
+    query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=0)
     return release_private_mean(query, samples, popri, ledger, private_noise_key)
 
 
-def match_public_samples(public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri) -> np.ndarray:
+def match_public_samples(
+    public_samples: pd.DataFrame, public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
+) -> np.ndarray:
     """Rows of the public samples that prompts may show: all as in the paper, or those that match the release."""
     if popri.prompt_pool == "random":
         return np.arange(len(public_embeddings))
     size = max(len(public_embeddings) // 4, popri.pool_minimum)
-    return matched_pool(public_embeddings, released_mean, popri, size)
+    return matched_pool(public_samples["text"].tolist(), public_embeddings, released_mean, popri, size)
 
 
 def match_public_control(
@@ -54,7 +60,8 @@ def match_public_control(
 ) -> pd.DataFrame:
     """A control at the same price: the public samples that match the release best, as many as synthetic texts."""
     size = min(popri.synthetic_texts, len(public_samples))
-    return public_samples.iloc[matched_pool(public_embeddings, released_mean, popri, size)]
+    texts = public_samples["text"].tolist()
+    return public_samples.iloc[matched_pool(texts, public_embeddings, released_mean, popri, size)]
 
 
 def all_public_samples(public_samples: pd.DataFrame) -> np.ndarray:

@@ -1,0 +1,72 @@
+"""A text as the words and pairs of words that stand in it: what an encoder of meaning leaves out.
+
+An encoder tells what a text is about. How it is put (short or long, as a question, in which turns of phrase) shows in
+its words. They are hashed into signed buckets, so no vocabulary has to be known or learned: a public seed makes
+everybody's buckets the same, and two texts' product estimates how many words they share (Weinberger et al., Feature
+Hashing for Large Scale Multitask Learning, ICML 2009).
+
+A text travels as its list of grams, which takes a tenth of the room of its buckets. Both are functions of the text
+alone, bit for bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float
+
+WORD = re.compile(r"\w+|[^\w\s]|\n")
+START = ""  # before the first word, so that how texts begin is a pair too
+GRAMS = 160  # words and pairs kept of a text; a sample of 64 tokens has at most 129
+NONE = -1.0  # fills a short text's list up
+
+
+def word_grams(texts: Sequence[str], *, buckets: int, seed: int) -> Float[np.ndarray, "text gram"]:
+    """The grams of every text, in its own order: twice the bucket, and one more where the sign is minus.
+
+    Floats, so that they may stand beside an embedding in one matrix; all are whole and below 2^24.
+
+    Args:
+        texts: Any; an empty one has no gram.
+        buckets: At most 2^23.
+        seed: Public. Clients and server must hash alike.
+    """
+    known: dict[str, int] = {}
+    rows = np.full((len(texts), GRAMS), NONE, dtype=np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        found = [_bucket(gram, buckets, seed, known) for gram in _grams(text)][:GRAMS]
+        row[: len(found)] = found
+    return rows
+
+
+def bucket_features(grams: Float[np.ndarray, "text gram"], buckets: int) -> Float[np.ndarray, "text bucket"]:
+    """Signed square roots of each bucket's count, rows of norm 1; a row of zeros for a text without grams.
+
+    The root keeps a word that stands in every line from drowning the others.
+    """
+    counts = np.zeros((len(grams), buckets), dtype=np.float32)
+    row, column = np.nonzero(grams != NONE)
+    code = grams[row, column].astype(np.int64)
+    np.add.at(counts, (row, code >> 1), np.where(code & 1, np.float32(-1), np.float32(1)))
+    roots = np.sign(counts) * np.sqrt(np.abs(counts))
+    norms = np.sqrt((roots.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+    unit: np.ndarray = (roots / np.where(norms > 0, norms, 1.0)).astype(np.float32)
+    return unit
+
+
+def _grams(text: str) -> Iterator[str]:
+    words = WORD.findall(text.casefold())
+    yield from words
+    yield from map(" ".join, pairwise([START, *words]))
+
+
+def _bucket(gram: str, buckets: int, seed: int, known: dict[str, int]) -> int:
+    if gram not in known:
+        digest = hashlib.blake2b(gram.encode("utf-8", "surrogatepass"), digest_size=8, salt=seed.to_bytes(8, "big"))
+        number = int.from_bytes(digest.digest(), "big")
+        known[gram] = (number >> 1) % buckets * 2 + (number & 1)
+    return known[gram]

@@ -1,0 +1,73 @@
+"""Hashed words: what is kept of a text, that it is its own, and that products estimate what two texts share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtext.embedding.words import GRAMS, NONE, bucket_features, word_grams
+
+TEXTS = st.lists(st.text(max_size=60), min_size=1, max_size=6)
+BUCKETS = 64
+
+
+def features(texts: list[str], buckets: int = BUCKETS, seed: int = 0) -> np.ndarray:
+    return bucket_features(word_grams(texts, buckets=buckets, seed=seed), buckets)
+
+
+@given(TEXTS, st.integers(0, 2**63 - 1))
+@settings(deadline=None)
+def test_a_row_is_a_unit_vector_or_nothing(texts: list[str], seed: int) -> None:
+    norms = np.linalg.norm(features(texts, seed=seed).astype(np.float64), axis=1)
+    assert np.all((np.abs(norms - 1) < 1e-6) | (norms == 0))
+    empty = np.array([not text.strip(" \t\r\x0b\x0c") for text in texts])
+    assert not norms[empty].any()
+
+
+@given(TEXTS, st.randoms())
+@settings(deadline=None)
+def test_a_text_is_a_function_of_itself(texts: list[str], chance) -> None:
+    order = list(range(len(texts)))
+    chance.shuffle(order)
+    together = features([texts[i] for i in order])
+    for place, i in enumerate(order):
+        assert together[place].tobytes() == features([texts[i]])[0].tobytes(), "bit by bit"
+
+
+def test_grams_are_words_pairs_and_the_beginning() -> None:
+    (row,) = word_grams(["Pay now, pay"], buckets=1 << 20, seed=0)
+    assert (row != NONE).sum() == 4 + 4  # pay now , pay; start-pay pay-now now-, ,-pay
+    (other,) = word_grams(["pay NOW, pay"], buckets=1 << 20, seed=0)
+    assert np.array_equal(row, other), "letter case says nothing"
+    (turned,) = word_grams(["now pay, pay"], buckets=1 << 20, seed=0)
+    assert set(row[:4]) == set(turned[:4])
+    assert set(row) != set(turned), "order does"
+
+
+def test_a_long_text_is_cut_and_codes_are_exact_floats() -> None:
+    rows = word_grams([" ".join(map(str, range(500)))], buckets=1 << 20, seed=3)
+    assert rows.shape == (1, GRAMS)
+    assert (rows != NONE).all()
+    assert rows.max() < 2**24
+    assert np.array_equal(rows, rows.astype(np.int64))
+
+
+def test_products_estimate_what_two_texts_share() -> None:
+    """Over seeds the mean product of two texts is the share of grams that they have in common."""
+    same, half, none = "a b c d e f g h", "a b c d x y z w", "k l m n o p q r"
+    shared = {"same": 1.0, "half": 8 / 16, "none": 0.0}  # words and pairs: a b c d, start-a a-b b-c c-d
+    found = {name: [] for name in shared}
+    for seed in range(400):
+        rows = features([same, half, none], buckets=512, seed=seed)
+        for name, row in zip(shared, rows, strict=True):
+            found[name].append(float(rows[0] @ row))
+    for name, products in found.items():
+        error = 4 * np.std(products) / np.sqrt(len(products)) + 1e-6
+        assert np.mean(products) == pytest.approx(shared[name], abs=error + 0.01), name
+
+
+def test_another_seed_has_other_buckets() -> None:
+    one, other = (word_grams(["the same text"], buckets=BUCKETS, seed=seed) for seed in (1, 2))
+    assert not np.array_equal(one, other)
