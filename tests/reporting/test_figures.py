@@ -124,7 +124,7 @@ def test_panels_fit_a_narrow_place_and_every_axis_says_how_it_looks(sets: int, c
     figure = pca_panels("PCA", {f"round {t}": cloud(30, t) for t in range(sets)}, HELD_OUT, CLIENTS, PCA)
     axes = [figure.layout[name] for name in figure.layout if name.startswith("xaxis")]
     assert len({axis.domain for axis in axes}) == columns
-    assert all(axis.showgrid is False and axis.showticklabels is False for axis in axes)
+    assert all(axis.showgrid is False and axis.tickvals == () for axis in axes)  # Viz would show labels again
 
 
 def test_span_of_the_figure_comes_from_released_points():

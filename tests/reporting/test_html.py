@@ -9,7 +9,7 @@ import pytest
 
 from fedtext.reporting.figures import accuracy_bars, privacy_price
 from fedtext.reporting.figures_pca import pca_panels
-from fedtext.reporting.html import FIGURES, render_report
+from fedtext.reporting.html import FIGURES, Sample, render_report
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, accuracy, card, cloud
 
 NASTY = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)> & "quoted"'
@@ -22,7 +22,7 @@ def page(**changes: object) -> str:
         "privacy": privacy_price({NASTY: 0.9}, 1.0),
         "pca_sets": pca_panels("Sets", {NASTY: cloud(300, 1)}, HELD_OUT, CLIENTS, PCA),
     }
-    return render_report(found, figures, ["Return the list.", "", NASTY])
+    return render_report(found, figures, [Sample("Return the list."), Sample(""), Sample(NASTY, NASTY)])
 
 
 class Elements(HTMLParser):

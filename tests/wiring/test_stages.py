@@ -68,6 +68,21 @@ def test_every_stage_is_said_once() -> None:
     ]
 
 
+def test_an_algorithm_that_goes_on_with_another_one_s_rounds_comes_after_them() -> None:
+    """As `pe_sft` does: it has no rounds of its own, and its nodes are of no round."""
+    job = Pipeline(
+        [
+            made("popri.round_01.written", "file", "popri.round_01"),
+            made("popri.round_02.written", "popri.round_01.written", "popri.round_02"),
+            made("tuned.chosen", ["popri.round_01.written", "popri.round_02.written"], "tuned"),
+            made("tuned.trained", "tuned.chosen", "tuned"),
+        ]
+    )
+    found = clock(job)
+    said = [line for each in found.nodes if (line := found.begin(each)) is not None]
+    assert said == ["[1/4] popri: round 1 of 2", "[2/4] popri: round 2 of 2", "[3/4] tuned: final texts"]
+
+
 def test_a_round_that_ran_tells_how_long_the_next_ones_take() -> None:
     found = clock()
     for each in found.nodes[:4]:

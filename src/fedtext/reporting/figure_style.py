@@ -53,13 +53,23 @@ def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = Fals
     return figure
 
 
-def note(figure: Figure, text: str) -> Figure:
-    """`figure` with a few muted lines under the plot, for what a reader must know without the report."""
+BELOW = 52  # pixels under a plot for its ticks and the title of its axis
+BELOW_SLANTED = 96  # the same where names of categories may be slanted
+
+
+def note(figure: Figure, text: str, *, below: int = BELOW) -> Figure:
+    """`figure` with a few muted lines under the plot, for what a reader must know without the report.
+
+    Args:
+        figure: It is changed in place.
+        text: Lines end at `<br>`.
+        below: Pixels between the plot and the first line.
+    """
     figure.add_annotation(
         text=text,
         x=0,
         y=0,
-        yshift=-52,
+        yshift=-below,
         xref="paper",
         yref="paper",
         xanchor="left",
@@ -68,4 +78,4 @@ def note(figure: Figure, text: str) -> Figure:
         align="left",
         font={"size": 11, "color": ON_ANY},
     )
-    return figure.update_layout(margin={"b": 72 + 16 * (1 + text.count("<br>"))})
+    return figure.update_layout(margin={"b": below + 20 + 16 * (1 + text.count("<br>"))})

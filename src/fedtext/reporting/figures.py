@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,18 @@ from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, in_document
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.params.conditions import CONDITIONS, Role
-from fedtext.reporting.figure_style import CONTROL, INK, MUTED, PRIVATE, PUBLIC, SYNTHETIC, WARNING, note, styled
+from fedtext.reporting.figure_style import (
+    BELOW_SLANTED,
+    CONTROL,
+    INK,
+    MUTED,
+    PRIVATE,
+    PUBLIC,
+    SYNTHETIC,
+    WARNING,
+    note,
+    styled,
+)
 from fedtext.reporting.wording import count, share, spent
 
 if TYPE_CHECKING:
@@ -28,6 +40,7 @@ if TYPE_CHECKING:
 MIN_CLIENTS = 20  # an aggregate of fewer clients is not shown
 ROUND_TO = 10  # and larger ones only to this many clients
 TOKEN_EDGES = (0, 64, 128, 256, 512, 1024, 2048, 4096)
+NARROW = 20  # letters of a panel's title that fit on a narrow page
 MOST_LABELS = 12  # bars that still have room for their number
 COLOURS = {Role.START: PUBLIC, Role.CONTROL: CONTROL, Role.JUDGED: SYNTHETIC, Role.CEILING: PRIVATE}
 CURVES = {
@@ -55,8 +68,9 @@ def round_curves(
     from plotly.subplots import make_subplots
 
     known = [key for key in CURVES if any(row.get(key) is not None for row in rows)] or list(CURVES)
-    titles = [CURVES[key] for key in known]
-    figure = make_subplots(rows=-(-len(known) // 2), cols=2, subplot_titles=titles, vertical_spacing=0.2)
+    titles = ["<br>".join(wrap(CURVES[key], NARROW)) for key in known]
+    lines, gaps = -(-len(known) // 2), {"horizontal_spacing": 0.17, "vertical_spacing": 0.3}
+    figure = make_subplots(rows=lines, cols=2, subplot_titles=titles, **gaps)
     floors = {FID.name: bias.mean if bias else None, MEDIAN_DISTANCE.name: held_out_distance}
     adapters = [row["adapter"] for row in rows]
     for panel, key in enumerate(known):
@@ -74,9 +88,11 @@ def round_curves(
         if (floor := floors.get(key)) is not None:
             figure.add_hline(y=floor, line={"color": MUTED, "dash": "dot", "width": 1}, **place)
     figure.update_xaxes(title_text="round", tick0=0, dtick=whole_step(len(rows)))
-    styled(figure, "What each round changed", height=580 if len(known) > 2 else 330)
+    styled(figure, "What each round changed", height=660 if len(known) > 2 else 370)
+    figure.update_layout(margin={"t": 92})  # titles of panels may take two lines
     return note(
-        figure, "Large dot: where the final set comes from. Dotted: held-out text against itself. Evaluation only."
+        figure,
+        "Large dot: where the final set comes from.<br>Dotted: held-out text against itself. Evaluation only.",
     )
 
 
@@ -137,7 +153,7 @@ def tokens_per_client(tokens: Int[np.ndarray, " client"]) -> Figure:
     figure.update_xaxes(title_text="tokens", showgrid=False, type="category")
     figure.update_yaxes(title_text="clients")
     styled(figure, "Tokens per held-out client")
-    return note(figure, "Evaluation only. Clients rounded to 10; bins under 20 are not shown.")
+    return note(figure, "Evaluation only. Clients rounded to 10; bins under 20 are not shown.", below=BELOW_SLANTED)
 
 
 def coarse_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:

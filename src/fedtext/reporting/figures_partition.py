@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.reporting.figure_style import PRIVATE, note, styled
+from fedtext.reporting.figure_style import BELOW_SLANTED, PRIVATE, note, styled
 from fedtext.reporting.figures import MIN_CLIENTS, coarse_bars
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ SIZE_EDGES = (1, 2, 3, 5, 9, 17, 33, 65, 129)  # least samples of a bin
 SHARE_EDGES = (0, 20, 40, 60, 80, 100)  # percent; a client of one label alone has a bin of its own
 OTHER, UNLABELLED = "all others", "no label"
 MOST_LABELS = 10
-BELOW_LABELS = 96  # pixels that slanted names of labels take
 
 
 def partition_figure(clients: Int[np.ndarray, " sample"], labels: Sequence[str | None], *, described: str) -> Figure:
@@ -49,9 +48,8 @@ def partition_figure(clients: Int[np.ndarray, " sample"], labels: Sequence[str |
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_yaxes(tickformat=".0%", row=1, col=2)
     styled(figure, "Clients of the partition", height=440)
-    note(figure, f"{described}. Held-out clients only, rounded to 10; under {MIN_CLIENTS} are not shown.")
-    figure.layout.annotations[-1].yshift = -BELOW_LABELS
-    return figure.update_layout(margin={"b": BELOW_LABELS + 36})
+    limits = f"Held-out clients only, rounded to 10; under {MIN_CLIENTS} are not shown."
+    return note(figure, f"{described}. {limits}", below=BELOW_SLANTED)
 
 
 def _sizes(held: Int[np.ndarray, "client label"]) -> Bar:

@@ -29,6 +29,7 @@ POINTS = 600  # of each set
 COLUMNS = 3  # more would overlap in Kedro-Viz's side panel
 HELD_OUT = "held-out text"
 PANELS = 6
+BELOW_PANELS = 16  # pixels from panels, which have no ticks, to the note
 
 
 class Density(NamedTuple):
@@ -129,14 +130,15 @@ def pca_panels(
     for panel, name in enumerate(panels):
         place = {"row": panel // columns + 1, "col": panel % columns + 1}
         _draw_panel(figure, projected.get(name, np.zeros((0, 2))), density, place)
-    # Said of each panel's axes: Kedro-Viz's themes replace the template, and know the first panel alone
-    plain = {"showticklabels": False, "showgrid": False, "showline": True, "mirror": True, "linecolor": ON_ANY}
+    # Said of each panel's axes: Kedro-Viz's themes replace the template, and know the first panel alone. They show
+    # labels of ticks whatever a figure says, so there are no ticks.
+    plain = {"tickvals": [], "showgrid": False, "showline": True, "mirror": True, "linecolor": ON_ANY}
     frame = np.zeros(2) if density is None else np.array([density.x[1] - density.x[0], density.y[1] - density.y[0]])
     figure.update_xaxes(range=[low[0] - frame[0], high[0] + frame[0]], **plain)
     figure.update_yaxes(range=[low[1] - frame[1], high[1] + frame[1]], **plain)
-    styled(figure, title, height=190 + 270 * rows)
+    styled(figure, title, height=154 + 270 * rows)
     axes = f"Axes: the two largest variances ({pca.explained[0]:.0%}, {pca.explained[1]:.0%})."
-    return note(figure, f"Points: released or public texts.<br>{axes}<br>{_held_out_note(density)}")
+    return note(figure, f"Points: released or public texts.<br>{axes}<br>{_held_out_note(density)}", below=BELOW_PANELS)
 
 
 def _held_out_note(density: Density | None) -> str:

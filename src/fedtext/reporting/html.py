@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedtext.params.conditions import CONDITIONS
 from fedtext.reporting.glossary import glossary
@@ -40,10 +40,17 @@ FIGURES = {
 }
 
 
+class Sample(NamedTuple):
+    """A released text to show, and the class that it was asked for as, if any."""
+
+    text: str
+    label: str | None = None
+
+
 def render_report(
     card: Mapping[str, Any],
     figures: Mapping[str, Figure],
-    samples: Sequence[str],
+    samples: Sequence[Sample],
     facts: Mapping[str, Any] | None = None,
 ) -> str:
     """The report of a `scorecard`: three sentences, the terms, a figure; then tables, figures, samples, limits.
@@ -65,7 +72,9 @@ def render_report(
     return page(heading, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
 
 
-def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[str]) -> dict[str, tuple[str, str]]:
+def _sections(
+    card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[Sample]
+) -> dict[str, tuple[str, str]]:
     tables = {
         "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]),
         "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
@@ -94,13 +103,18 @@ def _sections(card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequen
     return {name: (titles[name], body) for name, body in bodies.items()}
 
 
-def _samples(samples: Sequence[str], total: int) -> str:
-    shown = [text for text in samples if text.strip()][:SAMPLES]
+def _samples(samples: Sequence[Sample], total: int) -> str:
+    shown = [sample for sample in samples if sample.text.strip()][:SAMPLES]
     if not shown:
         return ""
-    quotes = "".join(f"<li><blockquote>{escape(text)}</blockquote></li>" for text in shown)
+    quotes = "".join(f"<li>{_class(each)}<blockquote>{escape(each.text)}</blockquote></li>" for each in shown)
     intro = f"{len(shown)} of the {count(total)} synthetic texts. They are written by the generator and released."
+    intro += " Over each stands its class." if any(each.label for each in shown) else ""
     return f'<p>{escape(intro)}</p><ol class="samples">{quotes}</ol>'
+
+
+def _class(sample: Sample) -> str:
+    return f'<span class="class">{escape(sample.label)}</span>' if sample.label else ""
 
 
 def _assumptions(assumptions: Sequence[str]) -> str:

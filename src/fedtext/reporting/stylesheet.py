@@ -39,7 +39,6 @@ figure {{ margin: 0; }}
 figure + figure, figure + .scroll, .scroll + figure {{ margin-top: 1.5rem; }}
 figure > .scroll {{ background: none; }}
 figure > .scroll > div {{ min-width: 26rem; }}
-#figure-rounds {{ min-width: 36rem; }}
 figcaption {{ color: var(--muted); font-size: 0.875rem; }}
 table {{ border-collapse: collapse; width: 100%; font-size: 0.875rem; line-height: 1.4; }}
 caption {{ text-align: left; color: var(--muted); padding: 0 0 0.5rem; }}
@@ -55,6 +54,7 @@ tr.strong > * {{ font-weight: 650; background: var(--strong); }}
 .scroll + .scroll, .scroll + p {{ margin-top: 1.5rem; }}
 .samples {{ padding-left: 1.5rem; margin: 0; }}
 .samples li {{ margin: 0 0 0.75rem; }}
+.class {{ color: var(--muted); font-size: 0.875rem; }}
 blockquote {{ margin: 0; padding: 0.6rem 0.9rem; background: var(--ground); border-radius: 6px; white-space: pre-wrap;
   overflow-wrap: anywhere; font: 0.8125rem/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }}
 @media (max-width: 40rem) {{
@@ -64,6 +64,7 @@ blockquote {{ margin: 0; padding: 0.6rem 0.9rem; background: var(--ground); bord
   th, td {{ padding: 0.4rem 0.35rem; }}
   td {{ white-space: normal; min-width: 3.5rem; }}
   th:first-child {{ white-space: normal; min-width: 7.5rem; }}
+  .words td {{ min-width: 5.5rem; }}
 }}
 @media print {{ body {{ background: white; }} section {{ break-inside: avoid; border: 0; padding: 0; }} }}
 """

@@ -41,7 +41,7 @@ def _wanted() -> bool:
 
 @contextmanager
 def without_library_bars() -> Iterator[None]:
-    """Keeps transformers from drawing its own bars, such as one for every model it loads."""
+    """Keeps transformers from drawing its own bars, such as one for every model it loads or saves."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()

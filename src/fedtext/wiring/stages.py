@@ -31,6 +31,9 @@ class Stage(NamedTuple):
     round: float = 0
 
 
+AFTERWARDS = Stage(ALGORITHM, math.inf)
+
+
 def stages(pipeline: Pipeline) -> dict[str, Stage]:
     """The stage of every node, by its name. What refuses a run, and all that this needs, belongs to the first."""
     refusing = {node.name for tag in (Tag.BUDGET, Tag.CHECK) for node in needed(pipeline, tag)}
@@ -38,8 +41,16 @@ def stages(pipeline: Pipeline) -> dict[str, Stage]:
     found: dict[str, Stage] = {}
     for node in pipeline.nodes:
         own = Stage(FIRST) if node.name in refusing else _own(node)
-        found[node.name] = max([own, *(found[makers[name]] for name in node.inputs if name in makers)])
+        needs = [makers[name] for name in node.inputs if name in makers]
+        if own.part == ALGORITHM and any(_follows(node, found[name], name) for name in needs):
+            own = AFTERWARDS
+        found[node.name] = max([own, *(found[name] for name in needs)])
     return found
+
+
+def _follows(node: Node, stage: Stage, need: str) -> bool:
+    """Whether the node goes on with what another algorithm's rounds have made."""
+    return stage.part == ALGORITHM and stage.round > 0 and need.partition(".")[0] != _algorithm(node)
 
 
 def needed(pipeline: Pipeline, tag: Tag) -> set[Node]:
@@ -101,7 +112,7 @@ class Clock:
             return TITLES[stage.part]
         own = [node for node in self.nodes if self.stage[node.name].part == ALGORITHM]
         here = [node for node in own if self.stage[node.name] == stage and node.namespace]
-        names = ", ".join(dict.fromkeys(str(node.namespace).partition(".")[0] for node in here))
+        names = ", ".join(dict.fromkeys(_algorithm(node) for node in here))
         last = max((each.round for each in self.stage.values() if each.round < math.inf), default=0)
         if not last:
             return names
@@ -131,6 +142,10 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
+
+
+def _algorithm(node: Node) -> str:
+    return (node.namespace or "").partition(".")[0]
 
 
 def _kind(name: str) -> str:

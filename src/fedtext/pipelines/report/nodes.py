@@ -11,7 +11,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.reporting.figures import accuracy_bars, privacy_price, round_curves
-from fedtext.reporting.html import render_report
+from fedtext.reporting.html import Sample, render_report
 from fedtext.reporting.scorecard import Distribution, Protection, epsilon_after, scorecard
 from fedtext.reporting.terms import Terms
 
@@ -114,4 +114,11 @@ def write_text_report(
     **figures: Figure,
 ) -> str:
     """`report.html` of a synthetic data set, with the figures that its run has drawn, by name."""
-    return render_report(card, figures, synthetic["text"].head(12).tolist(), facts)
+    return render_report(card, figures, _samples(synthetic), facts)
+
+
+def _samples(synthetic: pd.DataFrame) -> list[Sample]:
+    """The texts in their order, the first of every class before the second of any."""
+    turn = synthetic.groupby("label", dropna=False).cumcount().argsort(kind="stable")
+    turns = synthetic.iloc[turn.to_numpy()]
+    return [Sample(text, None if pd.isna(label) else label) for text, label in turns[["text", "label"]].to_numpy()]

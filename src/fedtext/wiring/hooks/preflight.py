@@ -222,6 +222,12 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
 
 
 def _made_by(name: str) -> str:
-    """The command that makes a data set: with the smallest registered pipeline that does. Empty if none makes it."""
+    """The command that makes a data set: with the smallest registered pipeline that does. Empty if none makes it.
+
+    `__default__` is named where no other does: a name tells more.
+    """
     makers = {one: len(made.nodes) for one, made in pipelines.items() if name in made.all_outputs()}
-    return f"kedro run --pipelines {min(makers, key=makers.__getitem__)} --to-outputs {name}" if makers else ""
+    if not makers:
+        return ""
+    smallest = min(makers, key=lambda one: (one == "__default__", makers[one]))
+    return f"kedro run --pipelines {smallest} --to-outputs {name}"
