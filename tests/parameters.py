@@ -79,10 +79,11 @@ def conf_base(kind: type[Kind], given: Mapping[str, Any] | None = None, /, **cha
 
 @cache
 def parameters() -> dict[str, Any]:
-    """All groups of conf/base as a run without options reads them; `${data_root:}` and the like stay as written."""
+    """All groups of conf/base as a run reads them that says nothing of its texts; `${data_root:}` and the like stay."""
     groups: dict[str, Any] = {}
     for path in sorted(BASE.glob("parameters*.yml")):
-        groups |= yaml.safe_load(GIVEN_ELSE_GLOBAL.sub(_global, path.read_text(encoding="utf-8")))
+        written = GIVEN_ELSE_GLOBAL.sub(_global, path.read_text(encoding="utf-8"))
+        groups |= yaml.safe_load(written.replace('"${description:}"', "null"))
     return groups
 
 

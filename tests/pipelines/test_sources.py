@@ -28,8 +28,10 @@ def job(**corpus: str) -> Pipeline:
 @pytest.mark.parametrize(
     ("corpus", "nodes"),
     [
-        ({}, {"read_public_records"}),
+        ({}, {"propose_topics", "write_described_texts"}),  # conf/base says what the docstrings are
         ({"description": KIND}, {"propose_topics", "write_described_texts"}),
+        ({"description": None}, {"read_public_records"}),  # installed packages' docstrings
+        ({"source": "table", "path": "mine.csv"}, {"read_public_records"}),  # of a table it says nothing
         # The user's own text comes first, and the generator may know nothing of it.
         ({"description": KIND, "public_path": "mine.csv"}, {"read_public_records", "judge_generator"}),
     ],

@@ -118,3 +118,35 @@ def test_the_command_line_says_nothing_idle(toy: ToyProject, command: list[str])
     done = subprocess.run([kedro, *command], cwd=toy.path, env=env, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert "__default__" in done.stdout or "toy.round_04.close" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("env", "corpus", "described"),
+    [
+        (None, {}, "docstrings of Python functions and classes"),
+        (None, {"description": "letters"}, "letters"),
+        (None, {"source": "table"}, None),
+        (None, {"source": "table", "description": "letters"}, "letters"),
+        (None, {"description": None}, None),
+        ("tiny", {}, None),
+        ("paper", {}, None),  # its source is a table, which it says in a file of parameters
+    ],
+)
+def test_the_description_follows_the_source(
+    env: str | None, corpus: dict[str, str | None], described: str | None
+) -> None:
+    """The docstrings' description is never said of a user's own text; every sampler says the same."""
+    read = loader(Path(__file__).parents[2], env, corpus=corpus)["parameters"]
+    assert read["corpus"]["description"] == described
+    assert read["popri"]["sampler"]["description"] == described
+    assert read["described"]["texts"]["sampler"]["description"] == described
+
+
+def test_an_environment_that_names_another_source_loses_the_docstrings_description(tmp_path: Path) -> None:
+    project = Path(__file__).parents[2]
+    shutil.copytree(project / "conf", tmp_path / "conf")
+    (tmp_path / "conf" / "mine").mkdir()
+    (tmp_path / "conf" / "mine" / "parameters.yml").write_text("corpus: {source: table, path: mine.csv}\n")
+    assert loader(tmp_path, "mine")["parameters"]["corpus"]["description"] is None
+    (tmp_path / "conf" / "mine" / "globals.yml").write_text("generation: {description: letters}\n")
+    assert loader(tmp_path, "mine")["parameters"]["corpus"]["description"] == "letters"

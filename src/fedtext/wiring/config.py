@@ -30,7 +30,7 @@ SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
 
 
 class ProjectConfigLoader(OmegaConfigLoader):
-    """Kedro's loader with five additions.
+    """Kedro's loader with six additions.
 
     - The newest loader is `active`, for `active_parameters()`.
     - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file.
@@ -38,6 +38,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
       global `data_root`; a relative path starts at the project.
     - `${tracking_root:}` is where MLflow's records lie: the data root, or that which the environment variable
       FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI.
+    - `${description:}` says what the texts are: `corpus.description` of the command line, else the global
+      `generation.description`; for the docstrings, the global `generation.docstrings` where neither is given.
     - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
     """
 
@@ -51,12 +53,14 @@ class ProjectConfigLoader(OmegaConfigLoader):
         register("data_root", lambda: str(self.data_root), replace=True)
         register("tracking_root", lambda: str(self.tracking_root), replace=True)
         register("tracking_uri", lambda: self.tracking_root.as_uri(), replace=True)  # noqa: PLW0108 - not known yet
+        register("description", lambda: self.description, replace=True)
         ProjectConfigLoader.active = self
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """As Kedro's, with the previews of private catalog entries switched off."""
         if key != "globals":
-            _ = self.data_root  # what is read may ask for it, and Kedro cannot resolve the globals in the midst of that
+            # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
+            _ = self.data_root, self.description
         config = super().__getitem__(key)
         return _without_private_previews(config) if key == "catalog" else config
 
@@ -92,6 +96,28 @@ class ProjectConfigLoader(OmegaConfigLoader):
         if not chosen:
             raise RunRefusedError("data_root is empty, perhaps an unset variable: name a directory, or leave it out")
         return self.project_path / Path(str(chosen)).expanduser()
+
+    @cached_property
+    def description(self) -> str | None:
+        """What the texts are, in the plural; None where nobody says so."""
+        given, stated = (self.runtime_params or {}).get("corpus"), self["globals"].get("generation") or {}
+        if isinstance(given, Mapping) and "description" in given:
+            told: str | None = given["description"]
+            return told
+        of_source = stated.get("docstrings") if self._source() == "docstrings" else None
+        return stated.get("description") or of_source
+
+    def _source(self) -> str | None:
+        """`corpus.source` as the command line, the environment or the base says it: parameters are not resolved yet."""
+        given = (self.runtime_params or {}).get("corpus")
+        if isinstance(given, Mapping) and "source" in given:
+            return str(given["source"])
+        for folder in filter(None, (self.env or self.default_run_env, self.base_env)):
+            for file in sorted(Path(self.conf_source, folder).rglob("parameters*.y*ml")):
+                stated = OmegaConf.select(OmegaConf.load(file), "corpus.source")
+                if stated is not None:
+                    return str(stated)
+        return None
 
     @property
     def tracking_root(self) -> Path:

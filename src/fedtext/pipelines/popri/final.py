@@ -5,7 +5,7 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.pipelines.handover import pipeline as handover
 from fedtext.pipelines.popri.nodes import final as nodes
 from fedtext.pipelines.popri.nodes.sampling import embed_candidates
-from fedtext.pipelines.popri.rounds import candidate_embeddings, last_ledger, last_state
+from fedtext.pipelines.popri.rounds import candidate_embeddings, candidates, last_ledger, last_state
 from fedtext.pipelines.popri.setup import PARAMS, POOL, POPRI, RELEASED
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.outputs import Outputs
@@ -70,8 +70,10 @@ def _synthetic(rounds: int, single: bool) -> list[Node]:
             embed_candidates, [POPRI("final_texts"), "encoder"], POPRI("final_embeddings"), name="embed_final_texts"
         ),
         POPRI.node(
-            nodes.select_synthetic,
-            [*selected, RELEASED] if single else selected,
+            nodes.select_synthetic_by_release if single else nodes.select_synthetic,
+            [*selected, RELEASED, *candidates(rounds), *candidate_embeddings(rounds, True, False)]
+            if single
+            else selected,
             [MADE.synthetic, MADE.synthetic_embeddings],
             name="select_synthetic",
         ),

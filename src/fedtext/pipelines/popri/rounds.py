@@ -35,6 +35,11 @@ def last_ledger(rounds: int, single: bool) -> str:
     return POPRI("ledger") if single else POPRI.round(rounds, "ledger")
 
 
+def candidates(rounds: int) -> list[str]:
+    """Candidates of adapter 0, 1, ... with a single release, those that no round trained on last."""
+    return [*POPRI.rounds(rounds, "candidates"), POPRI("closing.candidates")]
+
+
 def candidate_embeddings(rounds: int, single: bool, unaccounted: bool) -> list[str]:
     """Embeddings of the candidates of adapter 0, 1, ...: adapter t makes those of round t + 1."""
     closing = [POPRI("closing.candidate_embeddings")] if single or unaccounted else []

@@ -1,5 +1,6 @@
 """After the rounds: the checkpoint, the final set and its controls, and the privacy report."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,16 +74,48 @@ def generate_final_texts(
 
 
 def select_synthetic(
+    final_texts: pd.DataFrame, final_embeddings: np.ndarray, checkpoint: dict[str, int], popri: Popri
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """The synthetic data set and its embeddings as the last texts come, as in the paper; never an empty one."""
+    return _selected(final_texts.assign(round=checkpoint["adapter"]), final_embeddings, None, popri)
+
+
+def select_synthetic_by_release(
     final_texts: pd.DataFrame,
     final_embeddings: np.ndarray,
     checkpoint: dict[str, int],
     popri: Popri,
-    released_mean: np.ndarray | None = None,
+    released_mean: np.ndarray,
+    *rounds: Any,
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set and its embeddings: what matches the release best, or all, never an empty text."""
-    kept = final_selection(final_texts, final_embeddings, released_mean, popri)
-    table = final_texts.iloc[kept].assign(round=checkpoint["adapter"])
-    return table[list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
+    """The same of all texts that were written, those of the rounds too: what together matches the release best.
+
+    `rounds` are the candidates of adapter 0, 1, ... and then their embeddings. Choosing among more texts costs nothing.
+    """
+    tables, embeddings = rounds[: len(rounds) // 2], rounds[len(rounds) // 2 :]
+    gathered = _gathered(final_texts, final_embeddings, checkpoint, tables, embeddings)
+    return _selected(*gathered, released_mean, popri)
+
+
+def _gathered(
+    final_texts: pd.DataFrame,
+    final_embeddings: np.ndarray,
+    checkpoint: dict[str, int],
+    candidates: Sequence[pd.DataFrame],
+    candidate_embeddings: Sequence[np.ndarray],
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """All that was written, the final texts first, each text once; `round` says how often its adapter was trained."""
+    rounds = [table.assign(round=adapter) for adapter, table in enumerate(candidates)]
+    table = pd.concat([final_texts.assign(round=checkpoint["adapter"]), *rounds], ignore_index=True)
+    first = (~table["text"].duplicated()).to_numpy()
+    return table[first].reset_index(drop=True), np.concatenate([final_embeddings, *candidate_embeddings])[first]
+
+
+def _selected(
+    table: pd.DataFrame, embeddings: np.ndarray, released_mean: np.ndarray | None, popri: Popri
+) -> tuple[pd.DataFrame, np.ndarray]:
+    kept = final_selection(table, embeddings, released_mean, popri)
+    return table.iloc[kept][list(SYNTHETIC_COLUMNS)].reset_index(drop=True), embeddings[kept]
 
 
 def collect_training_logs(*training_logs: pd.DataFrame) -> pd.DataFrame:
