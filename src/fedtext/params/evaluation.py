@@ -13,9 +13,13 @@ from fedtext.system.errors import InputError
 
 
 class UntunedControl(Parameters):
-    """How the untuned generator writes its control: `responses` texts a prompt."""
+    """How the untuned generator writes its control: `responses` texts a prompt.
+
+    `oversample` times as many as are wanted, for some are empty or dropped; the first that are not are the control.
+    """
 
     responses: int = Field(ge=1)
+    oversample: float = Field(ge=1)
     sampler: Sampler
 
 

@@ -44,7 +44,7 @@ def generate_untuned_texts(
     prompts = draw_prompts(
         public_samples,
         np.arange(len(public_samples)),
-        count=prompts_for(evaluation.texts, evaluation.untuned.responses),
+        count=prompts_for(evaluation.texts, evaluation.untuned.responses, evaluation.untuned.oversample),
         classes=(None,),
         form=prompt_form(evaluation.untuned.sampler),
         rng=stream(evaluation.seed, "prompts", "untuned"),
