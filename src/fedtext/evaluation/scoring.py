@@ -47,8 +47,8 @@ def score_condition(
 
     Returns:
         Arrays of `NextTokenCounts`, `texts` (given to train on), what was chosen on them (`learning_rate`, `epochs`
-        and, if texts were held out, `held_out_loss`), and with `evaluation.published_metric` the released code's figures,
-        each under its own name.
+        and, if texts were held out, `held_out_loss`), and with `evaluation.published_metric` the released code's
+        figures, each under its own name.
     """
     recipe: dict[str, Any] = {"length": length, "seed": evaluation.seed, "label": label}
     counts, facts = fine_tune_and_count(on_device, texts, held_out, evaluation, **recipe)

@@ -49,7 +49,8 @@ def train_causal_lm(
     norm 1. Every epoch is a fresh shuffle; its last, incomplete batch is left out unless it is the only one. The
     model ends on the training device, in evaluation mode.
 
-    `after_epoch` is called after every epoch with the number of epochs done, a partial last one counted. It may look at the model, and leaves its weights and its mode as they are.
+    `after_epoch` is called after every epoch with the number of epochs done, a partial last one counted. It
+    may look at the model, and leaves its weights and its mode as they are.
 
     Returns the training history: one `{"step", "loss"}` per 25 steps and one for the last (loss in nats per token,
     mean over the steps since the entry before). Raises `ValueError` when there are no rows, padded rows are to be
