@@ -144,7 +144,8 @@ def _best(
             after_epoch=best,
         )
         best.restore()
-        return best.loss, Trained(model, rate, min(best.epoch, recipe.epochs), best.loss, history[-1]["loss"])
+        epochs = min(float(best.epoch), recipe.epochs)
+        return best.loss, Trained(model, rate, epochs, best.loss, history[-1]["loss"])
 
     models = [on_device.load()[0] for _ in recipe.learning_rates]  # here: to load is not for threads
     at_most = 1 if _has_dropout(models[0]) else len(models)
