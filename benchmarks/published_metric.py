@@ -18,17 +18,17 @@ import numpy as np
 from parameters import conf_base
 
 from fedtext.corpora.public import public_records
-from fedtext.evaluation.next_token import fine_tune_and_count
+from fedtext.evaluation.fine_tuning import fine_tune_and_count
 from fedtext.evaluation.published_metric import doubly_tokenised, fine_tune_and_score_as_published
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
-from fedtext.params.training import CausalTraining
+from fedtext.params.training import TunedTraining
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("FEDTEXT_SHARED", ROOT.parent / "shared"))
 LENGTH = 64
-TRAINING = conf_base(CausalTraining, epochs=2, batch_size=32, learning_rate=1e-3)
+TRAINING = conf_base(TunedTraining, learning_rates=[1e-3], epochs=2, held_out_share=0.0, batch_size=32)
 
 
 def corpora(count: int) -> dict[str, list[str]]:

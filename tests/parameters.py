@@ -26,7 +26,7 @@ from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
-from fedtext.params.training import CausalTraining, Lora, PreferenceTraining, Pretraining, Recipe
+from fedtext.params.training import CausalTraining, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
 
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
 BASE = Path(__file__).parents[1] / "conf" / "base"
@@ -48,7 +48,7 @@ HOMES: dict[type[Parameters], str] = {
     Pretraining: "pretrain",
     Privacy: "privacy",
     # parts of groups; where there are several of a kind, one of them
-    CausalTraining: "evaluation.training",
+    CausalTraining: "pe_sft.training",
     LocalTraining: "dp_fedavg.local",
     Lora: "popri.preference.lora",
     MaskFilling: "pe.masks",
@@ -60,6 +60,7 @@ HOMES: dict[type[Parameters], str] = {
     Splitting: "largefedbench.split",
     Texts: "described.texts",
     Topics: "described.topics",
+    TunedTraining: "evaluation.training",
     UntunedControl: "evaluation.untuned",
 }
 Kind = TypeVar("Kind", bound=Parameters)

@@ -10,13 +10,11 @@ from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.next_token import (
     PADDING,
     count_next_tokens,
-    fine_tune_and_count,
     next_token_accuracy,
     padded,
     token_rows,
 )
 from fedtext.models.language_model import LanguageModel
-from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import CausalTraining
 from fedtext.training.causal_lm import train_causal_lm
 from tests.evaluation.conftest import Successor, sentence
@@ -129,28 +127,6 @@ def test_logits_that_are_no_numbers_are_not_called_right(llama):
         model.lm_head.weight.fill_(float("nan"))
     with pytest.raises(ValueError, match="logits are not finite"):
         count_next_tokens(model, [[0, 1, 2]])
-
-
-def test_fine_tuning_learns_and_no_texts_leave_the_model_untouched(llama):
-    params = conf_base(Evaluation, training=conf_base(CausalTraining, epochs=6, batch_size=16, learning_rate=1e-2))
-    rng = np.random.default_rng(3)
-    train, held_out = ([sentence(rng, 10) for _ in range(n)] for n in (120, 40))
-    trained, again, untouched = (
-        counts.summary() | facts
-        for counts, facts in (
-            fine_tune_and_count(llama, texts, held_out, params, length=LENGTH, seed=5, label="test")
-            for texts in (train, train, [])
-        )
-    )
-    assert trained["top_1"] > untouched["top_1"] + 0.05
-    assert trained["cross_entropy"] < untouched["cross_entropy"]
-    assert trained["texts"] == 120
-    assert trained["seconds"] > 0
-    assert untouched["texts"] == 0
-    model, tokenizer = llama.load()
-    expected = next_token_accuracy(model, tokenizer, held_out, length=LENGTH)
-    assert {key: untouched[key] for key in expected} == pytest.approx(expected)
-    assert again["top_1"] == trained["top_1"]
 
 
 def test_padding_teaches_nothing(llama):

@@ -3,14 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedtext.evaluation.next_token import fine_tune_and_count, next_token_accuracy, token_rows
+from fedtext.evaluation.fine_tuning import fine_tune_and_count
+from fedtext.evaluation.next_token import next_token_accuracy, token_rows
 from fedtext.evaluation.published_metric import (
     doubly_tokenised,
     fine_tune_and_score_as_published,
     published_accuracy,
 )
 from fedtext.params.evaluation import Evaluation
-from fedtext.params.training import CausalTraining
+from fedtext.params.training import TunedTraining
 from tests.evaluation.conftest import sentence
 from tests.parameters import conf_base
 
@@ -45,7 +46,7 @@ def test_keys_cannot_be_mistaken_for_the_correct_metric(llama):
 
 def test_filler_inflates_accuracy(llama):
     """Same model, recipe and texts, barely trained: the published figure is already far above the correct one."""
-    params = conf_base(Evaluation, training=conf_base(CausalTraining, epochs=4, batch_size=16, learning_rate=1e-2))
+    params = conf_base(Evaluation, training=conf_base(TunedTraining, learning_rates=[1e-2], epochs=4, batch_size=16))
     recipe = {"length": LENGTH - 1, "seed": 0, "label": "test"}
     train, held_out = _texts(100, seed=1), _texts(20, seed=2)
     counts, _ = fine_tune_and_count(llama, train, held_out, params, **recipe)

@@ -13,7 +13,7 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.generation import Sampler
-from fedtext.params.training import CausalTraining
+from fedtext.params.training import TunedTraining
 from fedtext.pipelines.evaluation.nodes import conditions as nodes
 from fedtext.pipelines.evaluation.nodes.comparison import compare_accuracies
 from tests.parameters import conf_base
@@ -23,7 +23,7 @@ SETTINGS = (
     Chunking(length=24, min_tokens=4),
     conf_base(
         Evaluation,
-        training=conf_base(CausalTraining, epochs=3, batch_size=8, learning_rate=3e-3),
+        training=conf_base(TunedTraining, learning_rates=[3e-3], epochs=3, batch_size=8),
         texts=80,
         max_eval_samples=60,
     ),
@@ -72,7 +72,7 @@ def test_the_upper_bound_trains_on_as_many_private_samples_as_asked(most: int | 
     brief = SETTINGS[1].model_copy(
         update={
             "private_texts": most,
-            "training": conf_base(CausalTraining, epochs=0.1, batch_size=8, learning_rate=1e-3),
+            "training": conf_base(TunedTraining, learning_rates=[1e-3], epochs=0.1, batch_size=8),
         }
     )
     counts = nodes.score_private_text(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)

@@ -18,7 +18,7 @@ from fedtext.federation.population import Population
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
-from fedtext.params.training import CausalTraining
+from fedtext.params.training import TunedTraining
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError
@@ -112,7 +112,7 @@ def priced() -> dict[str, Any]:
         "params:corpus": conf_base(Corpus, TABLE),
         "params:privacy": conf_base(Privacy, epsilon=4.0, delta=1e-4, noise_seed=5),
         "params:evaluation": conf_base(Evaluation, 
-            training=conf_base(CausalTraining, epochs=0.5, batch_size=8, learning_rate=1e-3), texts=30, max_eval_samples=128, epsilon=2.0,
+            training=conf_base(TunedTraining, learning_rates=[1e-3], epochs=0.5, batch_size=8), texts=30, max_eval_samples=128, epsilon=2.0,
             random_features=16, main_axes=2, untuned={"responses": 4},
         ),
     }  # fmt: skip

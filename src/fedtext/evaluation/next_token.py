@@ -7,23 +7,18 @@ Padding is neither attended to nor scored, and the end of a text is never scored
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from fedtext.params.evaluation import Evaluation
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
-from fedtext.training.causal_lm import refuse_long, train_causal_lm
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-    from fedtext.models.language_model import LanguageModel
 
 PADDING = -1  # no token of any tokenizer: GPT-2's usual padding is its start token too
 WIDTH_STEP = 16  # tokens: rows are filled up to a multiple
@@ -165,37 +160,3 @@ def _predict(
     if not torch.isfinite(nats).all():  # NaN is above nothing: every label would rank first
         raise InputError("next-token accuracy: the model's logits are not finite; lower the learning rate it had")
     return rank.cpu().numpy(), nats.double().cpu().numpy()
-
-
-def fine_tune(
-    on_device: LanguageModel, rows: Sequence[Sequence[int]], params: Evaluation, *, seed: int, label: str
-) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """A fresh copy of the on-device model trained on `rows`, and the facts: texts, loss, seconds."""
-    started = time.perf_counter()
-    model, _ = on_device.load()
-    usable = [row for row in rows if len(row) > 1]
-    history = train_causal_lm(model, padded(usable), params.training, seed=seed, pad_token_id=PADDING, label=label)
-    loss = history[-1]["loss"] if history else None
-    return model, {"texts": len(usable), "training_loss": loss, "seconds": time.perf_counter() - started}
-
-
-def fine_tune_and_count(
-    on_device: LanguageModel,
-    train_texts: Sequence[str],
-    eval_texts: Sequence[str],
-    params: Evaluation,
-    *,
-    length: int,
-    seed: int,
-    label: str,
-) -> tuple[NextTokenCounts, dict[str, Any]]:
-    """Counts of every evaluated text after training on `train_texts`, if any; `texts`, `training_loss`, `seconds`."""
-    tokenizer = on_device.tokenizer()
-    rows = token_rows(tokenizer, train_texts, length)
-    if rows:
-        model, facts = fine_tune(on_device, rows, params, seed=seed, label=f"on-device model, {label}")
-    else:
-        model, facts = on_device.load()[0].float(), {"texts": 0, "training_loss": None, "seconds": 0.0}
-    evaluated = token_rows(tokenizer, eval_texts, length)
-    refuse_long(evaluated, model, label)
-    return count_next_tokens(model, evaluated, top=params.top, label=f"accuracy, {label}"), facts

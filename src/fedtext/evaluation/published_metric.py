@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fedtext.evaluation.next_token import count_next_tokens, fine_tune
+from fedtext.evaluation.fine_tuning import fine_tune
+from fedtext.evaluation.next_token import count_next_tokens
 from fedtext.params.evaluation import Evaluation
 
 if TYPE_CHECKING:

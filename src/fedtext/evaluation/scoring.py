@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.evaluation.next_token import fine_tune_and_count
+from fedtext.evaluation.fine_tuning import CHOSEN, fine_tune_and_count
 from fedtext.evaluation.published_metric import fine_tune_and_score_as_published
 from fedtext.params.evaluation import Evaluation
 from fedtext.seeding import stream
@@ -46,7 +46,8 @@ def score_condition(
     """Train the on-device model on `texts` (none: leave it) and count what it gets right in each held-out text.
 
     Returns:
-        Arrays of `NextTokenCounts`, `texts` (trained on), and with `evaluation.published_metric` the released code's
+        Arrays of `NextTokenCounts`, `texts` (given to train on), what was chosen on them (`learning_rate`, `epochs`
+        and, if texts were held out, `held_out_loss`), and with `evaluation.published_metric` the released code's
         figures, each under its own name.
     """
     recipe: dict[str, Any] = {"length": length, "seed": evaluation.seed, "label": label}
@@ -54,5 +55,6 @@ def score_condition(
     published = {}
     if evaluation.published_metric:
         published = fine_tune_and_score_as_published(on_device, texts, held_out, evaluation, **recipe)
-    scalars = {"texts": facts["texts"], **published}
+    chosen = {name: facts[name] for name in CHOSEN if facts.get(name) is not None}
+    scalars = {"texts": facts["texts"], **chosen, **published}
     return counts.arrays() | {name: np.asarray(value) for name, value in scalars.items()}

@@ -5,7 +5,7 @@ A model says what a field means and which values it may have, and gives it none:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -29,10 +29,11 @@ class Parameters(BaseModel):
 
 
 Seed = Annotated[int, Field(ge=0)]
+Value = TypeVar("Value")
 LearningRate = Annotated[float, Field(gt=0, le=10)]  # beyond it any training here diverges
 
 
-def each_once(values: tuple[str, ...], name: str) -> tuple[str, ...]:
+def each_once(values: tuple[Value, ...], name: str) -> tuple[Value, ...]:
     """The values; ValueError if the parameter `name` has one twice."""
     if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
         raise InputError(f"{name} has {' and '.join(map(repr, twice))} twice: name each once")
@@ -42,6 +43,6 @@ def each_once(values: tuple[str, ...], name: str) -> tuple[str, ...]:
 def words(value: object) -> object:
     """A list as the command line gives it: words with spaces or commas between them.
 
-    A single word of digits arrives as a number.
+    A single word that is a number arrives as one.
     """
-    return tuple(str(value).replace(",", " ").split()) if isinstance(value, str | int) else value
+    return tuple(str(value).replace(",", " ").split()) if isinstance(value, str | int | float) else value

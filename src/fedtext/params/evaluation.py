@@ -8,7 +8,7 @@ from fedtext.params import Parameters, Seed, words
 from fedtext.params.corpus import Corpus
 from fedtext.params.generation import Sampler
 from fedtext.params.privacy import Privacy
-from fedtext.params.training import CausalTraining
+from fedtext.params.training import TunedTraining
 from fedtext.system.errors import InputError
 
 
@@ -26,7 +26,8 @@ class UntunedControl(Parameters):
 class Evaluation(Parameters):
     """Downstream training and the size of every comparison set.
 
-    `texts` is the number of training texts of each condition (synthetic and controls alike). Epsilon = infinity uses
+    `training` is one rule for every condition; what it chooses, it chooses on the condition's own training texts.
+    `texts` is the number of these (synthetic and controls alike). Epsilon = infinity uses
     the private training samples themselves, at most `private_texts` of them, one of every client before a second of
     any; None: all. `max_eval_samples` bounds the held-out samples; `top` are the ranks of top-k accuracy, 1 first:
     reports lead with it. `measures` names what is taken of sets of texts: distances to held-out text, and properties of
@@ -38,7 +39,7 @@ class Evaluation(Parameters):
     say about accuracy, in tokens; `random_features` and `main_axes` are the sizes of what it says about distances.
     """
 
-    training: CausalTraining
+    training: TunedTraining
     untuned: UntunedControl
     texts: int = Field(ge=1)
     private_texts: int | None = Field(ge=1)

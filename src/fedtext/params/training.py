@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import LearningRate, Parameters, Seed
+from fedtext.params import LearningRate, Parameters, Seed, each_once, words
 from fedtext.params.described import Described
 from fedtext.system.errors import InputError
 
@@ -29,6 +29,47 @@ class CausalTraining(Parameters):
     learning_rate: LearningRate
     warmup_share: float = Field(ge=0, lt=1)
     weight_decay: float = Field(ge=0)
+
+
+class TunedTraining(Parameters):
+    """Next-token training at one of `learning_rates` for at most `epochs`, chosen on a part of the training texts.
+
+    `held_out_share` of the texts is not trained on: the rate and the epoch that predict it best are kept. 0: nothing is
+    chosen, there is one rate, and all texts are trained on for all epochs. The rest is `CausalTraining`'s.
+    """
+
+    learning_rates: tuple[LearningRate, ...] = Field(min_length=1)
+    epochs: float = Field(gt=0)
+    held_out_share: float = Field(ge=0, lt=0.5)
+    batch_size: int = Field(ge=1)
+    warmup_share: float = Field(ge=0, lt=1)
+    weight_decay: float = Field(ge=0)
+
+    _words = field_validator("learning_rates", mode="before")(words)
+
+    @field_validator("learning_rates")
+    @classmethod
+    def _each_rate_once(cls, rates: tuple[float, ...]) -> tuple[float, ...]:
+        return each_once(rates, "evaluation.training.learning_rates")
+
+    @model_validator(mode="after")
+    def _has_what_to_choose_by(self) -> Self:
+        if len(self.learning_rates) > 1 and self.held_out_share == 0:
+            raise InputError(
+                f"evaluation.training.learning_rates are {' '.join(map(str, self.learning_rates))} and held_out_share "
+                "is 0, so no text is held out to choose by: name one rate, or set held_out_share to 0.1"
+            )
+        return self
+
+    def at(self, learning_rate: float) -> CausalTraining:
+        """All epochs at one learning rate."""
+        return CausalTraining(
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=learning_rate,
+            warmup_share=self.warmup_share,
+            weight_decay=self.weight_decay,
+        )
 
 
 class Lora(Parameters):

@@ -6,7 +6,7 @@ The models trained here are mostly so small that a general trainer's bookkeeping
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,7 @@ def train_causal_lm(
     pad_token_id: int | None = None,
     compiled: bool = False,
     label: str = "training",
+    after_epoch: Callable[[int], None] | None = None,
 ) -> list[dict[str, float]]:
     """Train `model` in place on `rows`; positions that hold `pad_token_id` are neither attended to nor scored.
 
@@ -47,6 +48,9 @@ def train_causal_lm(
     AdamW on float32 weights (matrices decay, vectors do not), learning rate by `peak_share`, gradients clipped to
     norm 1. Every epoch is a fresh shuffle; its last, incomplete batch is left out unless it is the only one. The
     model ends on the training device, in evaluation mode.
+
+    `after_epoch` is called after every epoch with the number of epochs done, a partial last one counted. It
+    may look at the model, and leaves its weights and its mode as they are.
 
     Returns the training history: one `{"step", "loss"}` per 25 steps and one for the last (loss in nats per token,
     mean over the steps since the entry before). Raises `ValueError` when there are no rows, padded rows are to be
@@ -64,6 +68,7 @@ def train_causal_lm(
     model.to(device).float().train()
     forward = torch.compile(model) if compiled else model
     batches = list(_batches(len(rows), params, seed))
+    per_epoch = _steps_per_epoch(len(rows), params)
     optimizer = _optimizer(model, params)
     schedule = LambdaLR(optimizer, lambda done: peak_share(done + 1, len(batches), params.warmup_share))
     torch.manual_seed(seed)  # dropout
@@ -82,6 +87,8 @@ def train_causal_lm(
         if step % LOG_EVERY == 0 or step == len(batches):
             history.append({"step": step, "loss": _finite(float(torch.stack(recent).mean()), step, label)})
             recent.clear()
+        if after_epoch is not None and (step % per_epoch == 0 or step == len(batches)):
+            after_epoch(math.ceil(step / per_epoch))
     model.eval()
     return history
 
@@ -109,12 +116,16 @@ def refuse_long(rows: Sequence[Sequence[int]] | np.ndarray, model: PreTrainedMod
 
 def _batches(rows: int, params: CausalTraining, seed: int) -> Iterator[Int[np.ndarray, " batch"]]:
     """Row numbers of every step of `params.epochs` shuffled passes, the last of which may be partial."""
-    per_epoch = max(rows // params.batch_size, 1)
+    per_epoch = _steps_per_epoch(rows, params)
     steps = math.ceil(params.epochs * per_epoch)
     for epoch in range(math.ceil(steps / per_epoch)):
         order = stream(seed, "causal_lm", epoch).permutation(rows)
         for i in range(min(per_epoch, steps - epoch * per_epoch)):
             yield order[i * params.batch_size : (i + 1) * params.batch_size]
+
+
+def _steps_per_epoch(rows: int, params: CausalTraining) -> int:
+    return max(rows // params.batch_size, 1)
 
 
 def _optimizer(model: PreTrainedModel, params: CausalTraining) -> Optimizer:

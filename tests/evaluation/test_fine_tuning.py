@@ -1,0 +1,244 @@
+"""The recipe that is chosen on the training texts: what is held out, which rate and epoch are kept, and of what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel
+
+from fedtext.evaluation import fine_tuning
+from fedtext.evaluation.fine_tuning import fine_tune, fine_tune_and_count, held_out_rows
+from fedtext.evaluation.next_token import PADDING, count_next_tokens, next_token_accuracy, padded, token_rows
+from fedtext.evaluation.scoring import score_condition
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.training import TunedTraining
+from fedtext.training.causal_lm import train_causal_lm
+from tests.evaluation.conftest import InMemory, sentence
+from tests.parameters import conf_base
+
+LENGTH = 12
+FEW = {"learning_rates": [1e-2], "epochs": 3.0, "held_out_share": 0.2, "batch_size": 4}
+
+
+def tuned(**changes: Any) -> Evaluation:
+    return conf_base(Evaluation, training={**FEW, **changes})
+
+
+def weights(model: PreTrainedModel) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def loss_on(model: PreTrainedModel, rows: Sequence[Sequence[int]]) -> float:
+    return count_next_tokens(model, rows, top=(1,)).summary()["cross_entropy"]
+
+
+def split(rows: Sequence[list[int]], share: float) -> tuple[list[list[int]], list[list[int]]]:
+    """Trained on, held out."""
+    held = set(held_out_rows(len(rows), share).tolist())
+    return [row for i, row in enumerate(rows) if i not in held], [row for i, row in enumerate(rows) if i in held]
+
+
+@pytest.fixture
+def rows(tokenizer) -> list[list[int]]:
+    rng = np.random.default_rng(4)
+    return token_rows(tokenizer, [sentence(rng, 10) for _ in range(40)], LENGTH)
+
+
+@pytest.fixture
+def contrary(tokenizer) -> list[list[int]]:
+    """Held-out rows that say the opposite of the others: the longer the training, the worse they are predicted."""
+    rows = [[1, *[5, 6] * 5] for _ in range(40)]
+    for i in held_out_rows(40, 0.2):
+        rows[i] = [1, *[6, 7] * 5]
+    return rows
+
+
+@given(st.integers(0, 400), st.floats(0, 0.499))
+def test_so_many_rows_are_held_out_and_evenly_spaced(count: int, share: float) -> None:
+    held = held_out_rows(count, share)
+    if share == 0 or count < 10:
+        assert len(held) == 0
+        return
+    assert len(held) == max(round(share * count), 1)
+    assert 0 <= held[0] <= held[-1] < count
+    gaps = np.diff(held)
+    assert len(gaps) == 0 or gaps.min() >= max(gaps.max() - 1, 1)
+
+
+def test_the_best_epoch_is_kept_and_not_the_last(llama, contrary) -> None:
+    trained_on, held_out = split(contrary, 0.2)
+    model, facts = fine_tune(llama, contrary, tuned(epochs=8.0), seed=0, label="test")
+    after: list[float] = []
+    last, _ = llama.load()
+    recipe = tuned(epochs=8.0).training.at(1e-2)
+    train_causal_lm(
+        last, padded(trained_on), recipe, seed=0, pad_token_id=PADDING,
+        after_epoch=lambda _: after.append(loss_on(last, held_out)),
+    )  # fmt: skip
+    assert len(after) == 8
+    assert after[-1] > min(after) + 0.1
+    assert facts["epochs"] == 1 + int(np.argmin(after)) < 8
+    assert facts["held_out_loss"] == pytest.approx(min(after), rel=1e-5)
+    assert loss_on(model, held_out) == pytest.approx(facts["held_out_loss"], rel=1e-6)
+    assert facts["texts"] == 40
+    assert not model.training
+
+
+@pytest.mark.parametrize("rates", [(1e-5, 1e-2), (1e-2, 1e-5)])
+def test_the_better_rate_is_kept(llama, rows, rates: tuple[float, float]) -> None:
+    model, facts = fine_tune(llama, rows, tuned(learning_rates=rates), seed=0, label="test")
+    alone, expected = fine_tune(llama, rows, tuned(learning_rates=[1e-2]), seed=0, label="test")
+    poor = fine_tune(llama, rows, tuned(learning_rates=[1e-5]), seed=0, label="test")[1]
+    assert facts["learning_rate"] == 1e-2
+    assert facts["held_out_loss"] == expected["held_out_loss"] < poor["held_out_loss"]
+    assert torch.equal(weights(model), weights(alone))
+
+
+def test_the_first_of_equal_rates_is_kept(llama, rows, monkeypatch) -> None:
+    monkeypatch.setattr(fine_tuning._BestEpoch, "__call__", lambda self, epoch: _keep(self, epoch, 1.0))
+    assert fine_tune(llama, rows, tuned(learning_rates=[3e-3, 1e-3]), seed=0, label="t")[1]["learning_rate"] == 3e-3
+
+
+def _keep(best: fine_tuning._BestEpoch, epoch: int, loss: float) -> None:
+    best.epoch, best.loss, best.weights = epoch, loss, best.model.state_dict()
+
+
+@dataclass(frozen=True)
+class Dropping(InMemory):
+    """A GPT-2, which draws random numbers as it is trained."""
+
+    def load(self) -> tuple[PreTrainedModel, Any]:
+        torch.manual_seed(1)
+        shape = GPT2Config(vocab_size=len(self.vocabulary), n_positions=64, n_embd=32, n_layer=1, n_head=2)
+        return GPT2LMHeadModel(shape).eval(), self.vocabulary
+
+
+@pytest.mark.parametrize("base", [InMemory, Dropping])
+def test_the_result_is_the_same_on_any_number_of_cores(tokenizer, rows, base: type[InMemory]) -> None:
+    rates = [3e-3, 1e-2, 2e-2]
+    found = []
+    cores = torch.get_num_threads()
+    try:
+        for threads in (1, 3, 3):
+            torch.set_num_threads(threads)
+            model, facts = fine_tune(base(tokenizer), rows, tuned(learning_rates=rates), seed=0, label="test")
+            assert torch.get_num_threads() == threads
+            found.append((weights(model), {name: value for name, value in facts.items() if name != "seconds"}))
+    finally:
+        torch.set_num_threads(cores)
+    for trained, facts in found[1:]:
+        assert torch.equal(trained, found[0][0])
+        assert facts == found[0][1]
+
+
+def test_what_is_held_out_is_never_trained_on(llama, rows, monkeypatch) -> None:
+    shown: list[list[int]] = []
+
+    def noting(model: PreTrainedModel, matrix: np.ndarray, *given: Any, **options: Any) -> list[dict[str, float]]:
+        shown.extend([token for token in row if token != PADDING] for row in matrix.tolist())
+        return train_causal_lm(model, matrix, *given, **options)
+
+    monkeypatch.setattr(fine_tuning, "train_causal_lm", noting)
+    trained_on, held_out = split(rows, 0.2)
+    fine_tune(llama, [*rows, [0]], tuned(), seed=0, label="test")  # a text without a token is no text
+    assert shown == trained_on
+    assert len(held_out) == 8
+    assert not any(row in shown for row in held_out)
+
+
+@pytest.mark.parametrize(("share", "texts"), [(0.0, 40), (0.4, 9)])
+def test_with_nothing_held_out_it_is_the_plain_training_of_all_epochs(llama, rows, share: float, texts: int) -> None:
+    params = tuned(held_out_share=share)
+    model, facts = fine_tune(llama, rows[:texts], params, seed=3, label="test")
+    plain, _ = llama.load()
+    history = train_causal_lm(plain, padded(rows[:texts]), params.training.at(1e-2), seed=3, pad_token_id=PADDING)
+    assert torch.equal(weights(model), weights(plain))
+    assert {name: facts[name] for name in facts if name != "seconds"} == {
+        "texts": texts, "learning_rate": 1e-2, "epochs": 3.0, "held_out_loss": None,
+        "training_loss": history[-1]["loss"],
+    }  # fmt: skip
+
+
+def test_a_part_of_an_epoch_is_told_as_such(llama, rows) -> None:
+    assert fine_tune(llama, rows, tuned(epochs=0.5), seed=0, label="test")[1]["epochs"] == 0.5
+
+
+def test_a_condition_says_what_was_chosen(llama) -> None:
+    rng = np.random.default_rng(5)
+    texts = [sentence(rng, 8) for _ in range(30)]
+    options: dict[str, Any] = {"length": LENGTH, "label": "test"}
+    chosen = score_condition(llama, texts, texts[:5], tuned(learning_rates=[1e-5, 1e-2]), **options)
+    assert {name: chosen[name].shape for name in fine_tuning.CHOSEN} == dict.fromkeys(fine_tuning.CHOSEN, ())
+    assert float(chosen["learning_rate"]) == 1e-2
+    assert 1 <= chosen["epochs"] <= 3
+    assert 0 < chosen["held_out_loss"] < 10
+    whole = score_condition(llama, texts, texts[:5], tuned(held_out_share=0.0), **options)
+    assert [name for name in fine_tuning.CHOSEN if name in whole] == ["learning_rate", "epochs"]
+    untrained = score_condition(llama, [], texts[:5], tuned(), **options)
+    assert not set(fine_tuning.CHOSEN) & set(untrained)
+    assert all(value.dtype != object for one in (chosen, whole, untrained) for value in one.values())
+
+
+def test_the_evaluated_texts_play_no_part_in_the_choice(llama) -> None:
+    rng = np.random.default_rng(6)
+    texts = [sentence(rng, 8) for _ in range(30)]
+    facts = [
+        fine_tune_and_count(llama, texts, judged_by, tuned(), length=LENGTH, seed=0, label="t")[1]
+        for judged_by in (texts[:3], ["pattern given a match that"])
+    ]
+    assert [{name: one[name] for name in fine_tuning.CHOSEN} for one in facts] == [
+        {name: facts[0][name] for name in fine_tuning.CHOSEN}
+    ] * 2
+
+
+def test_fine_tuning_learns_and_no_texts_leave_the_model_untouched(llama):
+    params = conf_base(Evaluation, training={"learning_rates": [1e-2], "epochs": 6, "batch_size": 16})
+    rng = np.random.default_rng(3)
+    train, held_out = ([sentence(rng, 10) for _ in range(n)] for n in (120, 40))
+    trained, again, untouched = (
+        counts.summary() | facts
+        for counts, facts in (
+            fine_tune_and_count(llama, texts, held_out, params, length=LENGTH, seed=5, label="test")
+            for texts in (train, train, [])
+        )
+    )
+    assert trained["top_1"] > untouched["top_1"] + 0.05
+    assert trained["cross_entropy"] < untouched["cross_entropy"]
+    assert trained["texts"] == 120
+    assert trained["seconds"] > 0
+    assert untouched["texts"] == 0
+    model, tokenizer = llama.load()
+    expected = next_token_accuracy(model, tokenizer, held_out, length=LENGTH)
+    assert {key: untouched[key] for key in expected} == pytest.approx(expected)
+    assert again["top_1"] == trained["top_1"]
+
+
+@pytest.mark.parametrize(("said", "rates"), [("2e-3, 4e-3", (2e-3, 4e-3)), (0.004, (0.004,)), ([1, "0.5"], (1.0, 0.5))])
+def test_rates_are_words_or_a_list(said: object, rates: tuple[float, ...]) -> None:
+    assert conf_base(TunedTraining, learning_rates=said).learning_rates == rates
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"learning_rates": []}, "learning_rates"),
+        ({"learning_rates": "1e-3 2e-3 0.001"}, "has 0.001 twice: name each once"),
+        ({"learning_rates": [0.0]}, "greater than 0"),
+        ({"learning_rates": [11.0]}, "less than or equal to 10"),
+        ({"learning_rates": [1e-3, 2e-3], "held_out_share": 0.0}, "no text is held out to choose by: name one rate"),
+        ({"held_out_share": 0.5}, "less than 0.5"),
+        ({"held_out_share": -0.1}, "greater than or equal to 0"),
+        ({"epochs": 0}, "greater than 0"),
+        ({"learning_rate": 1e-3}, "learning_rate"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        conf_base(TunedTraining, **changes)
