@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.embedding.similarity import nearest
-from fedtext.embedding.tiled import TILE
+from fedtext.embedding.exact_product import TILE
 
 
 def units(rows: int, dim: int, seed: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch
 from tests.openai_server import Served, serving, written
 from tests.parameters import conf_base
 
-SAMPLER = conf_base(Sampler, temperature=0.7, top_p=0.9, max_new_tokens=12)
+SAMPLER = conf_base(Sampler, temperature=0.7, top_p=0.9, min_p=0.0, max_new_tokens=12)
 PROMPTS = ["a list", "a value", "an error"]
 
 

@@ -47,7 +47,7 @@ def test_what_leaves_are_updates_weights_and_two_norms_a_round(made: dict[str, A
     assert [len(norms) for norms in made["dp_fedavg_rounds"].values()] == [2, 2]
     before, after = (made[f"dp_fedavg.{place}server"]["weights"] for place in ("round_01.", "round_02."))
     np.testing.assert_allclose(after - before, made["dp_fedavg.round_02.update"], atol=1e-6)
-    assert made["dp_fedavg_cost"].up_floats == before.size == 725_664
+    assert made["dp_fedavg_cost"].up_floats == before.size == 1_328_256
 
 
 def test_the_model_holds_the_last_weights_and_is_saved_whole(made: dict[str, Any], tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ VALUES = [
     ("popri.seed=-1", "popri.seed is -1", "greater than or equal to 0"),
     ("partition.seed=-1", "partition.seed is -1", "greater than or equal to 0"),
     ("popri.scoring=witnes_rff", "popri.scoring is 'witnes_rff'", "did you mean 'witness_rff'"),
-    ("popri.scoring=mean_cosine", "popri.scoring mean_cosine", "need mean_embedding"),
+    ("popri.scoring=mean_cosine", "popri.scoring mean_cosine", "need one of mean_embedding"),
     ("popri.responses=3,popri.rejected_rank=4", "popri.rejected_rank is 4", "a smaller rank"),
     ("popri.prompts=0", "popri.prompts is 0", "greater than or equal to 1"),
     (
@@ -281,7 +281,7 @@ TABLES = [
     ("mine.csv", "text;id\na;b\nc;d\n", "", "seem to be separated by semicolons", "with commas"),
     ("mine.csv", "text\tid\na, b\tb\n", "", "separated by tabs", "with commas"),
     ("mine.csv", "text\n,\n", "", "is not valid CSV", "quote texts"),
-    ("mine.csv", "text\n" + f'"{SECRET}"\n' * 60, "", "1 different texts in 60 rows", "at least 10"),
+    ("mine.csv", "text\n" + f'"{SECRET}"\n' * 60, "", "1 text in 60 rows", "at least 10"),
     ("mine.csv", "text\n" + "".join(f"{n}\n" for n in range(60)), "", "no text holds a letter", "text_column"),
     ("mine.csv", "text,client_id\na,x\nb,x\n", "", "names one client only", "corpus.client_column"),
     ("mine.csv", texts(60), "corpus.client_column=owner", "no column 'owner'", "corpus.client_column"),

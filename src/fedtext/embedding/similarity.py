@@ -1,6 +1,6 @@
 """Nearest neighbours of unit vectors by cosine, a tile of queries at a time, so that memory stays bounded.
 
-Each query's answer is a function of that query and of the targets (fedtext.embedding.tiled).
+Each query's answer is a function of that query and of the targets (fedtext.embedding.exact_product).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from fedtext.embedding.tiled import TILE, tiled_product
+from fedtext.embedding.exact_product import TILE, exact_product
 from fedtext.system.errors import InputError
 
 
@@ -32,7 +32,7 @@ def nearest(
     index, cosine = np.empty(len(queries), dtype=np.int64), np.empty(len(queries), dtype=np.float32)
     for first in range(0, len(queries), TILE):
         rows = slice(first, first + TILE)
-        products = tiled_product(queries[rows].astype(np.float32, copy=False), columns)
+        products = exact_product(queries[rows].astype(np.float32, copy=False), columns)
         index[rows] = products.argmax(axis=1)
         cosine[rows] = np.take_along_axis(products, index[rows][:, None], axis=1)[:, 0]
     return index, cosine

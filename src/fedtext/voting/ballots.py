@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.embedding.similarity import nearest
-from fedtext.embedding.tiled import tiled_product
+from fedtext.embedding.exact_product import exact_product
 from fedtext.privacy.clipping import clip_factors, clip_rows
 from fedtext.system.errors import InputError
 from fedtext.voting.centring import Centre, centred, require_finite
@@ -128,7 +128,7 @@ def score_blocks(
     rows = _comparable(client_means, centred(candidates, centre, responses_per_prompt))
     for first in range(0, len(client_means), block):
         means = client_means[first : first + block].astype(np.float64)
-        yield clip_rows(tiled_product(means, rows.T), clip_norm)
+        yield clip_rows(exact_product(means, rows.T), clip_norm)
 
 
 def _comparable(client_means: np.ndarray, candidates: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float
 
-from fedtext.embedding.tiled import tiled_product
+from fedtext.embedding.exact_product import exact_product
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 from fedtext.voting.centring import require_finite
@@ -46,7 +46,7 @@ def random_features(
     require_finite("embeddings", embeddings)
     dim = embeddings.shape[1]
     frequencies = stream(seed, "random features", dim, features).standard_normal((dim, features // 2)) / bandwidth
-    angles = tiled_product(embeddings, frequencies.astype(embeddings.dtype))
+    angles = exact_product(embeddings, frequencies.astype(embeddings.dtype))
     pairs: np.ndarray = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
     pairs /= np.sqrt(features / 2)
     return pairs
