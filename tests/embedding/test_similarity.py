@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.embedding.similarity import nearest
 from fedtext.embedding.exact_product import TILE
+from fedtext.embedding.similarity import nearest
 
 
 def units(rows: int, dim: int, seed: int) -> np.ndarray:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Int
 
-from fedtext.embedding.similarity import nearest
 from fedtext.embedding.exact_product import exact_product
+from fedtext.embedding.similarity import nearest
 from fedtext.privacy.clipping import clip_factors, clip_rows
 from fedtext.system.errors import InputError
 from fedtext.voting.centring import Centre, centred, require_finite
