@@ -1,6 +1,6 @@
 """J responses of one prompt: the prompt computed once, against transformers' `generate(num_return_sequences=J)`.
 
-    python benchmarks/prefill.py                              # the shipped generator and a 60M Llama, on the CPU
+    python benchmarks/prefill.py                              # SmolLM2, the shipped generator and a 60M Llama, on a CPU
     python benchmarks/prefill.py --device cuda --shape 8b     # random weights of Llama 3's 8B shape
 
 Prompts are three times as long as completions, as in POPri's few-shot form. Both sides draw at temperature 1 from the
@@ -22,12 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from fedtext.generation.decoding import decode
+from fedtext.generation.grouped_attention import grouped_attention
 from fedtext.models.language_model import LanguageModel
 from fedtext.system.hardware import bfloat16_pays, compute_device
 from fedtext.system.precision import decoding_copy
 
 RESULT = Path("build/benchmarks/prefill.json")
 GOAL = 2.0  # times the tokens a second, where prefill dominates
+AT_HAND = {"smollm2": "smollm2", "generator": "bundled:generator"}
 SHAPES: dict[str, dict[str, Any]] = {
     "60m": {
         "vocab_size": 16_384, "hidden_size": 640, "intermediate_size": 1792, "num_hidden_layers": 10,
@@ -41,12 +43,12 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def build(shape: str, device: Any) -> Any:
-    """The shipped generator, or random weights of a shape, in the precision that decoding uses on `device`."""
+    """A generator at hand, or random weights of a shape, in the precision that decoding uses on `device`."""
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig
 
-    if shape == "generator":
-        return decoding_copy(LanguageModel("bundled:generator").load()[0].to(device))
+    if shape in AT_HAND:
+        return decoding_copy(LanguageModel(AT_HAND[shape]).load()[0].to(device))
     torch.manual_seed(0)
     dtype = torch.bfloat16 if bfloat16_pays(device) else torch.float32
     with torch.device(device):
@@ -67,7 +69,8 @@ def sides(model: Any, ids: Any, responses: int, completion: int) -> dict[str, Ca
     def ours() -> Any:
         uniforms = torch.rand(len(ids) * responses, completion, device=ids.device)
         unfinished = lambda tokens: torch.zeros(len(tokens), dtype=torch.bool, device=ids.device)  # noqa: E731
-        return decode(model, ids, real, uniforms, temperature=1.0, top_p=1.0, min_p=0.0, is_complete=unfinished)
+        with grouped_attention(model):
+            return decode(model, ids, real, uniforms, temperature=1.0, top_p=1.0, min_p=0.0, is_complete=unfinished)
 
     def transformers() -> Any:
         with torch.inference_mode():
@@ -126,14 +129,14 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description="Tokens a second for J responses a prompt.")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--shape", action="append", choices=["generator", *SHAPES])
+    parser.add_argument("--shape", action="append", choices=[*AT_HAND, *SHAPES])
     parser.add_argument("--prompts", type=int, default=8)
     parser.add_argument("--responses", type=int, default=10)
     parser.add_argument("--prompt-tokens", type=int, default=192)
     parser.add_argument("--completion-tokens", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    shapes = options.shape or ["generator", "60m"]
+    shapes = options.shape or [*AT_HAND, "60m"]
     print(
         f"{options.responses} responses a prompt, {options.prompt_tokens}:{options.completion_tokens} tokens, "
         f"{options.prompts} prompts, {options.device}, {torch.get_num_threads()} threads, median of {options.repeats}"
