@@ -1,0 +1,35 @@
+"""The main job as it is, with its real models: private text helped, and the report says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedtext.generation.legible import is_legible
+from fedtext.params.conditions import CONTROLS
+from tests.end_to_end.conftest import kedro, params
+
+ENOUGH = 0.4  # of the gap between the public model and as many private samples
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_it_is_above_every_control_and_closes_much_of_the_gap(tmp_path: Path) -> None:
+    done = kedro("run", "--params", params(data_root=tmp_path, privacy__noise_seed=11), OMP_NUM_THREADS="2")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    accuracy = json.loads((tmp_path / "08_reporting" / "popri" / "accuracy.json").read_text())
+    for control in CONTROLS:
+        gain = accuracy["gains"]["synthetic"][control.name]
+        assert gain["estimate"] > 0, control
+        assert gain["measurable"], control
+    assert accuracy["gap_closed"]["synthetic"]["share"] > ENOUGH
+    assert len({one["texts"] for name, one in accuracy["conditions"].items() if name != "eps0"}) == 1, "as many of each"
+    texts = pd.read_parquet(tmp_path / "07_model_output" / "popri" / "synthetic.parquet")["text"]
+    assert texts.is_unique
+    assert texts.map(is_legible).all()
+    private = set(pd.read_parquet(tmp_path / "03_primary" / "private_samples.parquet")["text"])
+    assert not private & set(texts)
+    assert "that is better than as many public texts" in " ".join(done.stdout.split())
