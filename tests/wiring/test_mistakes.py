@@ -219,7 +219,11 @@ VALUES = [
     ),
     ("evaluation.training.learning_rates=1e9", "evaluation.training.learning_rates", "less than or equal to 10"),
     ("evaluation.training.learning_rates=0.002 0.002", "evaluation.training.learning_rates", "name each once"),
-    ("evaluation.training.held_out_share=0", "evaluation.training.learning_rates are 0.002 0.004", "name one rate"),
+    (
+        "evaluation.training.held_out_share=0,evaluation.training.learning_rates=0.002 0.004",
+        "evaluation.training.learning_rates are 0.002 0.004",
+        "name one rate",
+    ),
     ("evaluation.training.held_out_share=0.5", "evaluation.training.held_out_share is 0.5", "less than 0.5"),
     ("popri.preference.loss=dop", "popri.preference.loss is 'dop'", "did you mean 'dpo'"),
     ("popri.sampler.temperature=0", "popri.sampler.temperature is 0", "greater than 0"),
