@@ -18,13 +18,18 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from fedtext.resuming.records import STORE
+from fedtext.wiring.console import LOG_FILE
 
 ROOT = Path(__file__).parents[1]
 KEDRO = Path(sys.executable).with_name("kedro")
 NODE = re.compile(r"Node \d+ of \d+, (?:[\w.]+\.)?(\w+):")
 PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
+LOOKS = 0.2  # seconds between looks at the log
 RESET_PEAK = "5"  # proc(5), clear_refs
 
 
@@ -46,18 +51,29 @@ def peak_gigabytes(process: int) -> float:
     return int(found.group(1)) / 2**20 if found else 0.0
 
 
+def logged(process: subprocess.Popen[bytes], log: Path) -> Iterator[str]:
+    """Lines that a run writes to its log, soon after it has; a line that is half written waits for its rest."""
+    seen = 0
+    while True:
+        ended = process.poll() is not None
+        whole, _, _ = (log.read_text("utf-8") if log.is_file() else "")[seen:].rpartition("\n")
+        yield from whole.splitlines()
+        seen += len(whole)
+        if ended:
+            return
+        time.sleep(LOOKS)
+
+
 def timed_run(extra: str, data_root: str) -> Stages:
     """One run of the main job by stage."""
     params = ",".join([f"data_root={data_root}", *([extra] if extra else [])])
-    environment = {**os.environ, "FEDTEXT_PROGRESS": "0", "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "FEDTEXT_PROGRESS": "0"}
     process = subprocess.Popen(
-        [str(KEDRO), "run", "--params", params],
-        cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    assert process.stdout is not None
+        [str(KEDRO), "run", "--params", params], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
+    )
     stages = Stages(defaultdict(float), defaultdict(float))
     stage, began = "start", time.perf_counter()
-    for line in process.stdout:
+    for line in logged(process, Path(data_root, STORE, LOG_FILE)):
         if found := NODE.search(line):
             now = time.perf_counter()
             stages.seconds[stage] += now - began
