@@ -11,6 +11,8 @@ largest entry at 384 dimensions, where a float32 has 24 of each entry. float64 f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from jaxtyping import Float
 
@@ -25,8 +27,17 @@ def exact_product(
 
     A row that holds NaN or an infinite value gives NaN, and spoils no other.
     """
+    product = np.empty((len(rows), columns.shape[1]), dtype=np.result_type(rows, columns))
+    for number, tile in enumerate(exact_tiles(rows, columns)):
+        product[number * TILE : (number + 1) * TILE] = tile
+    return product
+
+
+def exact_tiles(
+    rows: Float[np.ndarray, "row dim"], columns: Float[np.ndarray, "dim column"]
+) -> Iterator[Float[np.ndarray, "tile column"]]:
+    """The same, `TILE` rows at a time, where the whole product would not fit; `columns` are put on their grid once."""
     kind = np.result_type(rows, columns)
-    product = np.empty((len(rows), columns.shape[1]), dtype=kind)
     parts = 2 if kind == np.float64 else 1
     bits = (MANTISSA - int(max(rows.shape[1], 1)).bit_length()) // 2
     right, right_scale = _on_grid(columns.T, bits, parts)
@@ -35,8 +46,7 @@ def exact_product(
         whole = left[0] @ right[0].T
         if parts == 2:  # the product of the two fine parts is below what is left of the others
             whole += (left[0] @ right[1].T + left[1] @ right[0].T) * 0.5**bits
-        product[first : first + TILE] = whole * left_scale * right_scale.T
-    return product
+        yield (whole * left_scale * right_scale.T).astype(kind)
 
 
 def _on_grid(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from fedtext.embedding.exact_product import TILE, exact_product
+from fedtext.embedding.exact_product import TILE, exact_tiles
 from fedtext.system.errors import InputError
 
 
@@ -30,9 +30,8 @@ def nearest(
         )
     columns = np.ascontiguousarray(targets, dtype=np.float32).T
     index, cosine = np.empty(len(queries), dtype=np.int64), np.empty(len(queries), dtype=np.float32)
-    for first in range(0, len(queries), TILE):
-        rows = slice(first, first + TILE)
-        products = exact_product(queries[rows].astype(np.float32, copy=False), columns)
+    for number, products in enumerate(exact_tiles(queries.astype(np.float32, copy=False), columns)):
+        rows = slice(number * TILE, (number + 1) * TILE)
         index[rows] = products.argmax(axis=1)
         cosine[rows] = np.take_along_axis(products, index[rows][:, None], axis=1)[:, 0]
     return index, cosine
