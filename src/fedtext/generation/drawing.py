@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FIRST = 512  # tokens that are sorted for a nucleus; where it does not fit in them, all are
+IN_CACHE = 1 << 19  # probabilities at once on a CPU: 2 MB, which a core keeps near and need not ask the system for
 
 
 def draw_tokens(
@@ -24,7 +25,27 @@ def draw_tokens(
 
     `top_p` < 1 keeps the smallest set of most probable tokens that holds that mass (nucleus sampling). `min_p` > 0
     keeps the tokens with at least that share of the highest probability. Both look at the whole distribution.
+
+    On a CPU a few distributions are drawn from at a time: buffers for all of them would be fetched anew from the system
+    at every step, which takes longer than the arithmetic.
     """
+    import torch
+
+    rows, wanted = logits.flatten(0, -2), uniforms.flatten()
+    at_once = max(IN_CACHE // rows.shape[-1], 1) if rows.device.type == "cpu" else max(len(rows), 1)
+    parts = zip(rows.split(at_once), wanted.split(at_once), strict=True)
+    drawn = [_draw(part, draws, temperature=temperature, top_p=top_p, min_p=min_p) for part, draws in parts]
+    return torch.cat(drawn).view(uniforms.shape)
+
+
+def _draw(
+    logits: Float[Tensor, "row token"],
+    uniforms: Float[Tensor, " row"],
+    *,
+    temperature: float,
+    top_p: float,
+    min_p: float,
+) -> Int[Tensor, " row"]:
     import torch
 
     probabilities = torch.softmax(logits.float() / temperature, dim=-1)
@@ -33,11 +54,11 @@ def draw_tokens(
     least = min_p * probabilities.amax(-1, keepdim=True)
     if top_p == 1:
         return _inverse(probabilities.masked_fill_(probabilities < least, 0.0), uniforms)
-    rows, wanted, floor = probabilities.flatten(0, -2), uniforms.flatten(), least.flatten(0, -2)
-    drawn, fits = _from_nucleus(rows, wanted, floor, top_p, FIRST)
+    drawn, fits = _from_nucleus(probabilities, uniforms, least, top_p, FIRST)
     if not fits.all():
-        drawn[~fits] = _from_nucleus(rows[~fits], wanted[~fits], floor[~fits], top_p, rows.shape[-1])[0]
-    return drawn.view(uniforms.shape)
+        wide = ~fits
+        drawn[wide] = _from_nucleus(probabilities[wide], uniforms[wide], least[wide], top_p, logits.shape[-1])[0]
+    return drawn
 
 
 def _from_nucleus(
@@ -71,7 +92,7 @@ def _most_probable(
     return values, tokens.gather(-1, order)
 
 
-def _inverse(probabilities: Float[Tensor, "*batch token"], uniforms: Float[Tensor, "*batch"]) -> Int[Tensor, "*batch"]:
+def _inverse(probabilities: Float[Tensor, "row token"], uniforms: Float[Tensor, " row"]) -> Int[Tensor, " row"]:
     """The token at which the cumulative probability, which need not end at 1, passes its uniform's share of it."""
     import torch
 

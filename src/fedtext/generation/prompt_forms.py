@@ -20,6 +20,7 @@ from fedtext.system.errors import InputError
 
 ANYTHING = "texts"
 PARAGRAPH = "\n\n"  # ends one
+HEADING = re.compile(r"^.*\btext sample", re.IGNORECASE | re.MULTILINE)
 QUOTED = "Answer with it alone, in quotation marks."
 MARK = re.compile(r'(?P<opens>“|(?<![^\s(\[{])"(?=\S))|["”]')  # a straight mark opens before a word, else it closes
 
@@ -59,8 +60,8 @@ class SampleList:
         return f"{listed}{heading(len(examples) + 1)}"
 
     def cut(self, text: str) -> str:
-        """Up to the full marker, so that 'Original' and 'Origin' may occur in a text."""
-        return text.partition(SAMPLE_MARKER)[0].strip()
+        """Up to the first line that speaks of text samples, as the list does: the next heading, or a model's own."""
+        return HEADING.split(text, maxsplit=1)[0].strip()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 LOG_EVERY = 25  # steps
 MAX_GRADIENT_NORM = 1.0
+SHORT = 128  # tokens: up to here a CPU has the gradients of plain attention sooner than those of fused attention
 
 
 def train_causal_lm(
@@ -74,23 +76,39 @@ def train_causal_lm(
     torch.manual_seed(seed)  # dropout
     history: list[dict[str, float]] = []
     recent: list[Tensor] = []
-    for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
-        ids = torch.from_numpy(rows[picked]).to(device)
-        with bfloat16_where_it_pays(device):
-            loss = forward(input_ids=ids, labels=ids).loss if pad_token_id is None else _loss(model, ids, pad_token_id)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
-        optimizer.step()
-        schedule.step()
-        optimizer.zero_grad()
-        recent.append(loss.detach())
-        if step % LOG_EVERY == 0 or step == len(batches):
-            history.append({"step": step, "loss": _finite(float(torch.stack(recent).mean()), step, label)})
-            recent.clear()
-        if after_epoch is not None and (step % per_epoch == 0 or step == len(batches)):
-            after_epoch(math.ceil(step / per_epoch))
+    with _plain_attention(model, wanted=rows.shape[1] <= SHORT and device.type == "cpu"):
+        for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
+            ids = torch.from_numpy(rows[picked]).to(device)
+            with bfloat16_where_it_pays(device):
+                loss = (
+                    forward(input_ids=ids, labels=ids).loss if pad_token_id is None else _loss(model, ids, pad_token_id)
+                )
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+            recent.append(loss.detach())
+            if step % LOG_EVERY == 0 or step == len(batches):
+                history.append({"step": step, "loss": _finite(float(torch.stack(recent).mean()), step, label)})
+                recent.clear()
+            if after_epoch is not None and (step % per_epoch == 0 or step == len(batches)):
+                after_epoch(math.ceil(step / per_epoch))
     model.eval()
     return history
+
+
+@contextmanager
+def _plain_attention(model: PreTrainedModel, *, wanted: bool) -> Iterator[None]:
+    """`model` computes attention by plain products in this context, if that is wanted."""
+    usual = model.config._attn_implementation
+    if wanted:
+        model.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        if wanted:
+            model.set_attn_implementation(usual)
 
 
 def peak_share(step: int, steps: int, warmup_share: float) -> float:
