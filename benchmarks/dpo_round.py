@@ -1,6 +1,6 @@
 """One round of preference optimisation: our path against TRL as it comes, on the same pairs with the same result.
 
-    python benchmarks/dpo_round.py
+    python benchmarks/dpo_round.py [--models smollm2]
 
 The prompt is about four times as long as a completion (POPri's Figure 5: three samples, then the fourth). TRL's
 defaults compute it in both rows of a pair, twice more for the reference in every step, once more for gradient
@@ -163,14 +163,23 @@ def compare(base: Any, count: int, batch: int, turns: int) -> dict[str, Any]:
     }
 
 
+# A model, pairs and pairs a step
+MODELS: dict[str, tuple[Callable[[], Any], int, int]] = {
+    "generator": (lambda: LanguageModel(bundled("generator")), 128, 24),
+    "wide": (Wide, 8, 4),
+    "smollm2": (lambda: LanguageModel("smollm2"), 24, 6),  # the main job's sizes
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--small-only", action="store_true", help="leave the 70M-parameter model out")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), help="those to train")
     chosen = parser.parse_args()
-    found = {"generator": compare(LanguageModel(bundled("generator")), count=128, batch=24, turns=chosen.turns)}
-    if not chosen.small_only:
-        found["wide"] = compare(Wide(), count=8, batch=4, turns=chosen.turns)
+    found = {}
+    for name in chosen.models:
+        base, count, batch = MODELS[name]
+        found[name] = compare(base(), count=count, batch=batch, turns=chosen.turns)
     for name, result in found.items():
         print(f"{name}: {json.dumps(result, indent=1)}")
         ratios = f"{result['cpu_ratio']:.2f} of TRL's CPU time, {result['wall_ratio']:.2f} of its wall time"
