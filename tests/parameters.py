@@ -13,6 +13,7 @@ import yaml
 
 from fedtext.params import Parameters
 from fedtext.params.compare import Claims, Compare
+from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_fedavg import DpFedavg
@@ -34,6 +35,7 @@ HOMES: dict[type[Parameters], str] = {
     Chunking: "chunking",
     Claims: "claims",
     Compare: "compare",
+    Contamination: "contamination",
     Corpus: "corpus",
     Described: "described",
     DpFedavg: "dp_fedavg",

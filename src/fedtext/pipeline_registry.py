@@ -11,6 +11,7 @@ from fedtext import pipelines
 from fedtext.params.corpus import PUBLISHED_NAMES
 from fedtext.pipelines.clients import pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
+from fedtext.pipelines.contamination.pipeline import create_pipeline as contamination
 from fedtext.pipelines.evaluation import pipeline as evaluation
 from fedtext.pipelines.handover.pipeline import create_pipeline as handover
 from fedtext.pipelines.largefedbench import pipeline as largefedbench
@@ -78,6 +79,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         **steps,
         **jobs,
         "compare": compare(jobs),
+        "contamination": contamination(),
         "ingest": largefedbench.ingest_pipeline(),
         "largefedbench": largefedbench.build_pipeline(),
         "largefedbench_diff": largefedbench.diff_pipeline(),
