@@ -19,6 +19,7 @@ from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.evaluation import Evaluation, UntunedControl
+from fedtext.params.export import Export
 from fedtext.params.federated import LocalTraining, ServerOptimizer
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.params.ingest import Ingest, Requests
@@ -41,6 +42,7 @@ HOMES: dict[type[Parameters], str] = {
     DpFedavg: "dp_fedavg",
     DpFtrl: "dp_ftrl",
     Evaluation: "evaluation",
+    Export: "export",
     Ingest: "ingest",
     LargeFedBench: "largefedbench",
     Partition: "partition",

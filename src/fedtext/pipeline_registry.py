@@ -13,6 +13,7 @@ from fedtext.pipelines.clients import pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
 from fedtext.pipelines.contamination.pipeline import create_pipeline as contamination
 from fedtext.pipelines.evaluation import pipeline as evaluation
+from fedtext.pipelines.export.pipeline import create_pipeline as export
 from fedtext.pipelines.handover.pipeline import create_pipeline as handover
 from fedtext.pipelines.largefedbench import pipeline as largefedbench
 from fedtext.pipelines.partition.pipeline import create_pipeline as partition
@@ -83,6 +84,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "ingest": largefedbench.ingest_pipeline(),
         "largefedbench": largefedbench.build_pipeline(),
         "largefedbench_diff": largefedbench.diff_pipeline(),
+        "largefedbench_export": export(),
         "pretrain": pretrain(),
     }
 

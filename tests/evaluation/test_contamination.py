@@ -91,7 +91,7 @@ def test_a_log_likelihood_is_that_of_the_text_s_tokens() -> None:
     texts = ["The ferry sailed at dusk.", "Gulls."]
     model, tokenizer = ON_DEVICE.load()
     nats = count_next_tokens(model, token_rows(tokenizer, texts, 64), top=(1,)).nats
-    told = log_likelihoods(ON_DEVICE, texts, batch_size=4)
+    told = log_likelihoods(ON_DEVICE, texts)
     assert told == pytest.approx([-nats[0] / len(texts[0]), -nats[1] / len(texts[1])], rel=1e-5)
 
 
@@ -128,9 +128,9 @@ def measures(model: LanguageModel, sides: tuple[list[str], list[str]]) -> dict[s
     values = {
         "longest_run": np.array([longest_run(*pair) for pair in pairs], dtype=np.float64),
         "shared_ngrams": np.array([shared_ngrams(*pair, 4) for pair in pairs]),
-        "log_likelihood": log_likelihoods(model, texts, batch_size=8),
+        "log_likelihood": log_likelihoods(model, texts),
     }
-    values["beyond_reference"] = values["log_likelihood"] - log_likelihoods(ON_DEVICE, texts, batch_size=8)
+    values["beyond_reference"] = values["log_likelihood"] - log_likelihoods(ON_DEVICE, texts)
     return {name: gap(value, is_newer) for name, value in values.items()}
 
 

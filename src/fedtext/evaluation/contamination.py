@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 GREEDY = 1e-4  # a temperature at which the most probable token is drawn; 0 is no temperature
 TOKENS_A_WORD = 2  # at most, of nearly all words
 LONGEST = 1024  # tokens that are scored where a model names no limit
+SCORED_AT_ONCE = 8  # texts: their logits over a large vocabulary take a gigabyte at 64
 FEWEST = 10  # texts of either side: fewer tell nothing
 
 
@@ -111,7 +112,7 @@ def shared_ngrams(written: str, true: str, n: int) -> float:
     return len(wanted & known) / len(wanted) if wanted else 0.0
 
 
-def log_likelihoods(model: LanguageModel, texts: Sequence[str], *, batch_size: int) -> Float[np.ndarray, " text"]:
+def log_likelihoods(model: LanguageModel, texts: Sequence[str]) -> Float[np.ndarray, " text"]:
     """The summed log-likelihood of a text's tokens, in nats a byte, for every model has tokens of its own.
 
     A text is cut to what the model reads at once.
@@ -120,7 +121,7 @@ def log_likelihoods(model: LanguageModel, texts: Sequence[str], *, batch_size: i
     length = min(context_length(loaded) or LONGEST, LONGEST) - 1  # and the start token
     cut = cut_to(texts, tokenizer, [length] * len(texts))
     rows = token_rows(tokenizer, cut, length)
-    counts = count_next_tokens(loaded, rows, top=(1,), batch_size=batch_size, label="likelihoods")
+    counts = count_next_tokens(loaded, rows, top=(1,), batch_size=SCORED_AT_ONCE, label="likelihoods")
     sizes = np.array([max(len(text.encode()), 1) for text in cut])
     return np.asarray(-counts.nats / sizes)
 

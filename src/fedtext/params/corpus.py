@@ -36,7 +36,7 @@ class Corpus(Parameters):
     public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
     """
 
-    source: Literal["docstrings", "table", "snapshot"] | PublishedName
+    source: Literal["docstrings", "table", "snapshot", PublishedName]
     path: str | None
     text_column: str
     client_column: str

@@ -77,13 +77,13 @@ def score_likelihoods(
 ) -> pd.DataFrame:
     """Every text's log-likelihood under the model, and under the reference and beyond it; a server tells none."""
     found = contamination_texts[["client_id", "side"]]
-    texts, size = contamination_texts["text"].tolist(), contamination.batch_size
+    texts = contamination_texts["text"].tolist()
     if not isinstance(model, LanguageModel):
         return found
-    found = found.assign(log_likelihood=log_likelihoods(model, texts, batch_size=size))
+    found = found.assign(log_likelihood=log_likelihoods(model, texts))
     if reference is None:
         return found
-    found = found.assign(reference=log_likelihoods(reference, texts, batch_size=size))
+    found = found.assign(reference=log_likelihoods(reference, texts))
     return found.assign(beyond_reference=found["log_likelihood"] - found["reference"])
 
 

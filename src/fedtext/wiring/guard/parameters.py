@@ -22,6 +22,7 @@ DECLARED = (
     "corpus.path",
     "corpus.public_path",
     "corpus.snapshot",
+    "export.snapshot",
     "contamination.snapshot",
     "privacy.enrolment",
     "ingest.raw_dir",
