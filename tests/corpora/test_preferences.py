@@ -83,9 +83,10 @@ def test_tldr(tmp_path: Path) -> None:
 def test_a_table_in_every_format(tmp_path: Path, suffix: str) -> None:
     rows = pd.DataFrame({"prompt": ["p", "q"], "chosen": ["a", "b"], "rejected": ["c", "d"], "source": ["x", "y"]})
     path = tmp_path / f"pairs.{suffix}"
-    write = {"csv": rows.to_csv, "parquet": rows.to_parquet}.get(suffix)
-    if write is not None:
-        write(path, index=False)
+    if suffix == "csv":
+        rows.to_csv(path, index=False)
+    elif suffix == "parquet":
+        rows.to_parquet(path)
     else:
         rows.to_json(path, orient="records", lines=True)
     pairs = read_pairs("table", path)

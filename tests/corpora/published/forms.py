@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fedtext.params.corpus import PublishedName
+
 COUNT = 12
 THINGS = ["soup", "kettle", "ferry", "lamp", "garden", "bread", "river", "ladder", "window", "violin", "coat", "bridge"]
 
@@ -138,7 +140,7 @@ def pubmed(path: Path) -> Path:
     return path
 
 
-MAKERS: dict[str, Callable[[Path], Path]] = {
+MAKERS: dict[PublishedName, Callable[[Path], Path]] = {
     "alpaca": lambda root: whole(root / "alpaca_data.json", alpaca_rows()),
     "banking77": lambda root: banking(root / "train.csv"),
     "hh": lambda root: lines(root / "train.jsonl.gz", hh_rows()),

@@ -20,7 +20,7 @@ from fedtext.corpora.published.questions import Question, squad_questions
 from fedtext.corpora.published.reviews import yelp
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.largefedbench.pubmed_rows import pubmed_rows
-from fedtext.params.corpus import PUBLISHED_NAMES, Corpus
+from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, PublishedName
 from fedtext.system.errors import InputError
 from tests.corpora.published.forms import (
     COUNT,
@@ -43,12 +43,12 @@ each = pytest.mark.parametrize("name", PUBLISHED_NAMES)
 SECRET = "the patient in room seven"
 
 
-def read(name: str, path: Path, **more: Any) -> pd.DataFrame:
+def read(name: PublishedName, path: Path, **more: Any) -> pd.DataFrame:
     return read_published(conf_base(Corpus, source=name, path=str(path), **more), ALL)
 
 
 @each
-def test_every_form_becomes_records(name: str, tmp_path: Path) -> None:
+def test_every_form_becomes_records(name: PublishedName, tmp_path: Path) -> None:
     records = read(name, MAKERS[name](tmp_path))
     assert tuple(records.columns) == RECORD_COLUMNS
     assert len(records) >= COUNT
@@ -58,7 +58,7 @@ def test_every_form_becomes_records(name: str, tmp_path: Path) -> None:
 
 
 @each
-def test_the_same_file_gives_the_same_records(name: str, tmp_path: Path) -> None:
+def test_the_same_file_gives_the_same_records(name: PublishedName, tmp_path: Path) -> None:
     path = MAKERS[name](tmp_path)
     pd.testing.assert_frame_equal(read(name, path), read(name, path))
 
@@ -68,14 +68,14 @@ def test_facts_are_told_of_every_name() -> None:
 
 
 @each
-def test_the_page_of_data_says_unit_label_and_licence(name: str) -> None:
+def test_the_page_of_data_says_unit_label_and_licence(name: PublishedName) -> None:
     known = PUBLISHED[name]
     row = f"| `{name}` | {known.form} | {known.unit} | {known.label or 'none'} | {known.licence} |"
     assert row in (ROOT / "docs" / "data.md").read_text("utf-8")
 
 
 @each
-def test_a_file_of_one_s_own_is_private_unless_declared(name: str) -> None:
+def test_a_file_of_one_s_own_is_private_unless_declared(name: PublishedName) -> None:
     assert not conf_base(Corpus, source=name, path="x").is_public
     assert conf_base(Corpus, source=name, path="x", declared_public=True).is_public
 
@@ -127,7 +127,7 @@ def test_openassistant_s_trees_and_messages_are_the_same_records(tmp_path: Path,
     pd.testing.assert_frame_equal(of_trees, read("openassistant", path))
     assert len(of_trees) == 5 * COUNT  # and not the deleted one
     assert of_trees["text"].tolist()[:3] == ["What is a soup?", "Answer 0 about the soup.", "And the old soup?"]
-    assert of_trees.loc[0].tolist()[2:] == ["en", "2023-02-05"]
+    assert of_trees.iloc[0].tolist()[2:] == ["en", "2023-02-05"]
     assert of_trees["client_id"].nunique() == COUNT + 3  # who asked, and three who answered
 
 
@@ -159,7 +159,7 @@ def test_alpaca_has_what_people_wrote(tmp_path: Path, suffix: str) -> None:
     assert records["text"].tolist()[:2] == ["Describe the soup.", "Describe the kettle.\nIn one line."]
 
 
-WRONG: list[tuple[str, str, Any, str]] = [
+WRONG: list[tuple[PublishedName, str, Any, str]] = [
     ("yelp", "r.json", [{"text": SECRET, "user_id": "u", "date": "2020-01-01"}], "line 1: no 'stars'"),
     ("yelp", "r.json", [{"stars": 1, "text": 5, "user_id": "u", "date": "d"}], "line 1: 'text' is not text"),
     ("yelp", "r.json", [{"business_id": "b", "name": SECRET}], "line 1: no 'user_id'"),
@@ -184,7 +184,7 @@ WRONG: list[tuple[str, str, Any, str]] = [
 
 @pytest.mark.parametrize(("name", "file", "content", "missing"), WRONG, ids=[f"{one[0]} {one[3]}" for one in WRONG])
 def test_a_wrong_file_is_refused_in_one_sentence(
-    name: str, file: str, content: Any, missing: str, tmp_path: Path
+    name: PublishedName, file: str, content: Any, missing: str, tmp_path: Path
 ) -> None:
     path = tmp_path / file
     if isinstance(content, str):
@@ -204,7 +204,7 @@ def test_a_wrong_file_is_refused_in_one_sentence(
 
 
 @each
-def test_another_form_s_file_is_refused(name: str, tmp_path: Path) -> None:
+def test_another_form_s_file_is_refused(name: PublishedName, tmp_path: Path) -> None:
     """Every data set's file, given as every other: never read as something it is not."""
     for other, make in MAKERS.items():
         folder = tmp_path / other
@@ -217,7 +217,7 @@ def test_another_form_s_file_is_refused(name: str, tmp_path: Path) -> None:
 
 
 @each
-def test_what_is_not_there_or_cannot_be_asked(name: str, tmp_path: Path) -> None:
+def test_what_is_not_there_or_cannot_be_asked(name: PublishedName, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"corpus.path is not set: corpus.source '{name}' needs"):
         existing_published(conf_base(Corpus, source=name))
     with pytest.raises(FileNotFoundError, match="check the path"):
