@@ -58,7 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("snapshot", type=Path)
     parser.add_argument("--cutoff", type=datetime.date.fromisoformat, required=True)
-    parser.add_argument("--epochs", type=int, nargs="+", default=[0, 8, 16])
+    parser.add_argument("--epochs", type=int, nargs="+", default=[0, 8])
     given = parser.parse_args()
     params = conf_base(Contamination, snapshot=str(given.snapshot.resolve()), cutoff=given.cutoff)
     _, _, texts = nodes.date_records(params, "")
