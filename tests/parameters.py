@@ -13,11 +13,13 @@ import yaml
 
 from fedtext.params import Parameters
 from fedtext.params.compare import Claims, Compare
+from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.evaluation import Evaluation, UntunedControl
+from fedtext.params.export import Export
 from fedtext.params.federated import LocalTraining, ServerOptimizer
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.params.ingest import Ingest, Requests
@@ -34,11 +36,13 @@ HOMES: dict[type[Parameters], str] = {
     Chunking: "chunking",
     Claims: "claims",
     Compare: "compare",
+    Contamination: "contamination",
     Corpus: "corpus",
     Described: "described",
     DpFedavg: "dp_fedavg",
     DpFtrl: "dp_ftrl",
     Evaluation: "evaluation",
+    Export: "export",
     Ingest: "ingest",
     LargeFedBench: "largefedbench",
     Partition: "partition",

@@ -8,9 +8,12 @@ from pkgutil import iter_modules
 from kedro.pipeline import Pipeline
 
 from fedtext import pipelines
+from fedtext.params.corpus import PUBLISHED_NAMES
 from fedtext.pipelines.clients import pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
+from fedtext.pipelines.contamination.pipeline import create_pipeline as contamination
 from fedtext.pipelines.evaluation import pipeline as evaluation
+from fedtext.pipelines.export.pipeline import create_pipeline as export
 from fedtext.pipelines.handover.pipeline import create_pipeline as handover
 from fedtext.pipelines.largefedbench import pipeline as largefedbench
 from fedtext.pipelines.partition.pipeline import create_pipeline as partition
@@ -54,9 +57,11 @@ def register_pipelines() -> dict[str, Pipeline]:
         "table": sources.table_pipeline(),
         "snapshot": sources.snapshot_pipeline(),
     }
+    published = sources.published_pipeline()
+    by_source: dict[str, Pipeline] = {**private, **dict.fromkeys(PUBLISHED_NAMES, published)}
     source = active_group("corpus")["source"]
-    if source not in private:
-        raise InputError(f"corpus.source is {source!r}: {meant(source, private)}")
+    if source not in by_source:
+        raise InputError(f"corpus.source is {source!r}: {meant(source, by_source)}")
     declared = active_group("privacy")
     counted = corpus_is_public() and declared["population"] is None and declared["enrolment"] is None
     steps = {
@@ -65,18 +70,21 @@ def register_pipelines() -> dict[str, Pipeline]:
         "clients": clients.create_pipeline(counted=counted),
         "controls": evaluation.controls_pipeline(),
     }
-    common, found = Pipeline([private[source], *steps.values()]), algorithms()
+    common, found = Pipeline([by_source[source], *steps.values()]), algorithms()
     jobs = {name: _job(common, algorithm, found) for name, algorithm in found.items()}
     return {
         "__default__": jobs["popri"],
         **private,
+        "published": published,
         "described_text": sources.described_text_pipeline(),
         **steps,
         **jobs,
         "compare": compare(jobs),
+        "contamination": contamination(),
         "ingest": largefedbench.ingest_pipeline(),
         "largefedbench": largefedbench.build_pipeline(),
         "largefedbench_diff": largefedbench.diff_pipeline(),
+        "largefedbench_export": export(),
         "pretrain": pretrain(),
     }
 

@@ -74,3 +74,9 @@ def test_column_names_come_from_the_head_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text("[]")
     names = [column_names(tmp_path / name) for name in ("a.jsonl", "a.csv", "a.parquet", "b.jsonl", "gone.csv")]
     assert names == [["text", "intent"], ["text", "in,tent"], [], [], []]
+
+
+def test_classes_of_a_published_data_set_without_labels() -> None:
+    with pytest.raises(ValueError, match=r"popri.labels is 'a b', but corpus.source 'squad' has no labels: leave"):
+        check_classes(conf_base(Corpus, source="squad", path="x"), ["a", "b"], "popri.labels")
+    check_classes(conf_base(Corpus, source="yelp", path="x"), ["1", "5"], "popri.labels")

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kedro.io import DatasetError
 
+from fedtext.corpora.records import SPLITS
+from fedtext.datasets.json_list import JSONListDataset
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.diff import compare, render_diff
 from fedtext.largefedbench.exports import export_popri, export_seven_fields
@@ -12,7 +16,10 @@ from fedtext.largefedbench.manifest import SnapshotError
 from fedtext.largefedbench.snapshot import read_table
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Chunking
+from fedtext.params.export import Export
 from fedtext.params.largefedbench import LargeFedBench
+from fedtext.pipelines.export.nodes import export_snapshot
+from fedtext.system.refusal import RunRefusedError
 from tests.parameters import conf_base
 
 from .pages import CANADA, preprint, preprint_page
@@ -40,6 +47,50 @@ def test_seven_field_export(raw: Path, tmp_path: Path, words: ChunkTokenizer) ->
     assert number == len(exported) == 6
     assert all(list(one) == ["url", "date_str", "title", "speaker", "data", "chamber", "country"] for one in exported)
     assert {one["country"] for one in exported} == {"USA", "GBR", "CA"}
+
+
+def test_seven_fields_of_every_split_are_catalog_outputs(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    snapshot = build(raw, tmp_path, words, "a")
+    told = conf_base(Export, snapshot=str(snapshot), config="congress")
+    files = [JSONListDataset(filepath=str(tmp_path / f"{split}.json")) for split in SPLITS]
+    for file, members in zip(files, export_snapshot(told, "unused"), strict=True):
+        file.save(members)
+    found = [one for file in files for one in file.load()]
+    export_seven_fields(snapshot, "congress", None, tmp_path / "seven.json")
+    assert found == json.loads((tmp_path / "seven.json").read_text("utf-8"))
+    assert [len(file.load()) for file in files] == [
+        len(read_table(snapshot, "congress", "clients", split))
+        if (snapshot / f"congress/clients/{split}-00000.parquet").exists()
+        else 0
+        for split in SPLITS
+    ]
+
+
+def test_an_export_without_a_snapshot_or_config_is_refused(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    with pytest.raises(RunRefusedError, match=r"export\.snapshot=2025\.1,export\.config=congress"):
+        export_snapshot(conf_base(Export), "unused")
+    snapshot = build(raw, tmp_path, words, "a")
+    with pytest.raises(SnapshotError, match="has no config 'moon': choose one of"):
+        export_snapshot(conf_base(Export, snapshot="a", config="moon"), str(snapshot.parent))
+    (snapshot / "README.md").write_text("changed", "utf-8")
+    with pytest.raises(SnapshotError, match=r"README\.md"):
+        export_snapshot(conf_base(Export, snapshot="a", config="congress"), str(snapshot.parent))
+
+
+def test_an_export_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None:
+    file = JSONListDataset(filepath=str(tmp_path / "a.json"))
+    file.save([{"a": "é"}, 2])
+    assert file.load() == [{"a": "é"}, 2]
+
+    def failing() -> Iterator[int]:
+        yield 1
+        raise OSError("gone")
+
+    with pytest.raises(DatasetError, match="gone"):
+        file.save(failing())
+    assert file.load() == [{"a": "é"}, 2]
+    file.save([])
+    assert file.load() == []
 
 
 def test_exports_verify_first(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from kedro.pipeline import Pipeline
@@ -9,9 +11,11 @@ from kedro.pipeline import Pipeline
 from fedtext.corpora.public import public_records
 from fedtext.evaluation.fluency import FLUENT
 from fedtext.generation.local_generator import LocalGenerator
-from fedtext.params.corpus import Corpus
-from fedtext.pipelines.sources.nodes import judge_generator
+from fedtext.params.corpus import PUBLISHED_NAMES, Corpus
+from fedtext.params.privacy import Privacy
+from fedtext.pipelines.sources.nodes import judge_generator, read_private_published
 from fedtext.pipelines.sources.pipeline import described_text_pipeline, public_text_pipeline
+from tests.corpora.published.forms import COUNT, MAKERS
 from tests.parameters import conf_base
 from tests.pipelines.conftest import configure
 
@@ -67,3 +71,25 @@ def test_a_generator_is_warned_of_that_hardly_knows_the_public_text(caplog: pyte
     assert not caplog.records
     assert judge_generator(strange, generator)["nats_per_byte"] > FLUENT
     assert "hardly knows texts like those of corpus.public_path" in caplog.text
+
+
+def test_every_published_data_set_has_one_door() -> None:
+    for name in PUBLISHED_NAMES:
+        nodes = {node.name for node in job(source=name, path="mine").nodes}
+        assert {one for one in nodes if one.startswith("read_private_")} == {"read_private_published"}, name
+
+
+def test_a_published_data_set_becomes_private_records(tmp_path: Path) -> None:
+    """PubMed's reader stands floors above the others, and comes in by the same node."""
+    for name in PUBLISHED_NAMES:
+        folder = tmp_path / name
+        folder.mkdir()
+        corpus = conf_base(Corpus, source=name, path=str(MAKERS[name](folder)))
+        assert len(read_private_published(corpus, conf_base(Privacy, population=20))) >= COUNT
+
+
+def test_private_rows_are_not_shown_as_public(tmp_path: Path) -> None:
+    path = str(MAKERS["banking77"](tmp_path))
+    corpus = conf_base(Corpus, source="banking77", path=path, public_path=path)
+    with pytest.raises(ValueError, match=r"corpus\.public_path .* holds the private table's texts"):
+        read_private_published(corpus, conf_base(Privacy, population=20))

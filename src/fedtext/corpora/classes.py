@@ -10,8 +10,9 @@ import sys
 from collections.abc import Collection, Sequence
 
 from fedtext.corpora.columns import column_names
+from fedtext.corpora.published.known import PUBLISHED
 from fedtext.corpora.table import existing_table, read_public_table, read_table
-from fedtext.params.corpus import Corpus
+from fedtext.params.corpus import PUBLISHED_NAMES, Corpus
 from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
 
@@ -31,6 +32,11 @@ def check_classes(corpus: Corpus, labels: Sequence[str], declared_by: str) -> No
                 f"{declared_by} is '{' '.join(labels)}', but {path} has no column '{corpus.label_column}': name the "
                 f"column of the classes by corpus.label_column, or leave {declared_by} out"
             )
+    if corpus.source in PUBLISHED_NAMES and PUBLISHED[corpus.source].label is None:
+        raise InputError(
+            f"{declared_by} is '{' '.join(labels)}', but corpus.source '{corpus.source}' has no labels: leave "
+            f"{declared_by} out"
+        )
     known, all_are_known = _known_classes(corpus)
     for label in labels:
         near = meant(label, known, "")

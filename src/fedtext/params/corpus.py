@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed
 from fedtext.system.errors import InputError
+
+# Data sets of papers, read from local files in the form in which they were published (fedtext.corpora.published).
+PublishedName = Literal["alpaca", "banking77", "hh", "imdb", "openassistant", "pubmed", "squad", "yelp"]
+PUBLISHED_NAMES: tuple[PublishedName, ...] = get_args(PublishedName)
 
 
 def as_phrase(description: str) -> str:
@@ -32,7 +36,7 @@ class Corpus(Parameters):
     public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
     """
 
-    source: Literal["docstrings", "table", "snapshot"]
+    source: Literal["docstrings", "table", "snapshot", PublishedName]
     path: str | None
     text_column: str
     client_column: str
@@ -51,8 +55,16 @@ class Corpus(Parameters):
 
     @property
     def is_public(self) -> bool:
-        """Whether the text to protect is a public stand-in, as docstrings and snapshots are unless said otherwise."""
-        return self.source != "table" if self.declared_public is None else self.declared_public
+        """Whether the text to protect is a public stand-in, as docstrings and snapshots are unless said otherwise.
+
+        A file of the user's own is private, a published data set too: it stands for what such a file would hold.
+        """
+        return self.source in ("docstrings", "snapshot") if self.declared_public is None else self.declared_public
+
+    @property
+    def has_path(self) -> bool:
+        """Whether the private text is read from `path`."""
+        return self.source == "table" or self.source in PUBLISHED_NAMES
 
     @field_validator("snapshot", mode="before")
     @classmethod
@@ -66,7 +78,8 @@ class Corpus(Parameters):
 
     @model_validator(mode="after")
     def _its_source_is_asked_for(self) -> Self:
-        for name, source in (("path", "table"), ("snapshot", "snapshot"), ("config", "snapshot")):
+        reads_path = self.source if self.has_path else "table"
+        for name, source in (("path", reads_path), ("snapshot", "snapshot"), ("config", "snapshot")):
             if getattr(self, name) is not None and self.source != source:
                 raise InputError(
                     f"corpus.{name} is given, but corpus.source is {self.source}: add corpus.source={source}"

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 from plotly.graph_objects import Figure
 
+from fedtext.corpora.published.known import PUBLISHED
 from fedtext.evaluation.distribution import Bias
 from fedtext.federation.communication import Cost
 from fedtext.params.corpus import Corpus
@@ -15,10 +16,11 @@ from fedtext.reporting.html import Sample, render_report
 from fedtext.reporting.scorecard import Distribution, Protection, epsilon_after, scorecard
 from fedtext.reporting.terms import Terms
 
-CORPORA = {
+CORPORA: dict[str, str] = {
     "docstrings": "the docstrings of Python's standard library",
     "table": "a table of texts",
     "snapshot": "a LargeFedBench snapshot",
+    **{name: known.title for name, known in PUBLISHED.items()},
 }
 
 

@@ -1,4 +1,4 @@
-"""Records to begin with: private ones from one of three sources, and public ones, read or written."""
+"""Records to begin with: private ones from one source, and public ones, read or written."""
 
 import logging
 from typing import Any
@@ -7,6 +7,7 @@ import pandas as pd
 
 from fedtext.corpora.enrolment import taken_clients
 from fedtext.corpora.public import public_records, stdlib_records
+from fedtext.corpora.published.door import READERS, read_published
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_table, refuse_private_rows, refuse_unfit_texts
 from fedtext.evaluation.fluency import FLUENT, TEXTS, nats_per_byte
@@ -32,6 +33,17 @@ def read_private_table(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     """Records of the CSV, Parquet or JSONL file `corpus.path`, of about `corpus.max_clients` clients of it."""
     records = read_table(corpus)
     refuse_unfit_texts(records, str(corpus.path), corpus.text_column)
+    if corpus.public_path is not None:
+        refuse_private_rows(records["text"].tolist(), corpus.public_path, corpus.text_column)
+    return taken_clients(records, corpus, privacy)
+
+
+def read_private_published(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
+    """Records of the published data set `corpus.source` in `corpus.path`, of about `corpus.max_clients` clients."""
+    from fedtext.largefedbench.pubmed_rows import pubmed_rows
+
+    records = read_published(corpus, {**READERS, "pubmed": pubmed_rows})
+    refuse_unfit_texts(records, str(corpus.path), "text")
     if corpus.public_path is not None:
         refuse_private_rows(records["text"].tolist(), corpus.public_path, corpus.text_column)
     return taken_clients(records, corpus, privacy)

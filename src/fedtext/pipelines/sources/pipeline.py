@@ -1,4 +1,4 @@
-"""sources: docstrings, table or snapshot -> private records; packages, table or a description -> public records."""
+"""sources: one private corpus -> private records; packages, a table or a description -> public records."""
 
 from kedro.pipeline import Node, Pipeline, node
 
@@ -27,6 +27,13 @@ def docstrings_pipeline() -> Pipeline:
 def table_pipeline() -> Pipeline:
     """A CSV, Parquet or JSONL file -> private records."""
     return Pipeline([node(nodes.read_private_table, [CORPUS, PRIVACY], "private_records", name="read_private_table")])
+
+
+def published_pipeline() -> Pipeline:
+    """A published data set in a local file or directory -> private records."""
+    return Pipeline(
+        [node(nodes.read_private_published, [CORPUS, PRIVACY], "private_records", name="read_private_published")]
+    )
 
 
 def snapshot_pipeline() -> Pipeline:

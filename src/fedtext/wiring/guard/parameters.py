@@ -22,6 +22,8 @@ DECLARED = (
     "corpus.path",
     "corpus.public_path",
     "corpus.snapshot",
+    "export.snapshot",
+    "contamination.snapshot",
     "privacy.enrolment",
     "ingest.raw_dir",
     "largefedbench.raw_dir",

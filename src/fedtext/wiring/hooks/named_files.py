@@ -13,13 +13,14 @@ from kedro.pipeline import Pipeline
 
 from fedtext.corpora.classes import check_classes
 from fedtext.corpora.enrolment import existing_list
+from fedtext.corpora.published.door import existing_published
 from fedtext.corpora.table import existing_table, read_public_table
 from fedtext.params import words
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
 from fedtext.system.errors import InputError
 
-READ_PRIVATE = {"read_private_table", "read_private_snapshot"}
+READ_PRIVATE = {"read_private_table", "read_private_published", "read_private_snapshot"}
 
 
 def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
@@ -52,6 +53,8 @@ def _check_private(corpus: Corpus) -> None:
                 "corpus.path is not set: corpus.source 'table' needs corpus.path=FILE, CSV, Parquet or JSON Lines"
             )
         existing_table(corpus.path, "corpus.path")
+    elif corpus.has_path:
+        existing_published(corpus)
     elif corpus.source == "snapshot" and (corpus.snapshot is None or corpus.config is None):
         raise InputError(
             "corpus.source 'snapshot' needs corpus.snapshot (a name below largefedbench.out_dir, or a directory) and "

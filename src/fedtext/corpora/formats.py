@@ -1,0 +1,159 @@
+"""How a file of rows is read: CSV, Parquet and JSON Lines; damage is said in one sentence that names file and line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fedtext.corpora.columns import Chooser, other_delimiter
+from fedtext.system.errors import InputError
+
+BOM = b"\xef\xbb\xbf"
+
+
+class JsonError(InputError):
+    """A place in a file that holds no JSON, or not what was asked for; `found` says it without file and remedy."""
+
+    def __init__(self, path: Path, where: str, what: str, remedy: str = "") -> None:
+        self.found = f"{where}: {what}"
+        super().__init__(f"{path}, {self.found}" + (f": {remedy}" if remedy else ""))
+
+
+def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
+    """The chosen columns of a CSV file with a header, all of them text.
+
+    Raises:
+        ValueError: it is not UTF-8, or not CSV with commas.
+    """
+    _refuse_other_encoding(path)
+    try:
+        # Read as a header, the first line may be shorter than the others, and a name that comes twice is changed.
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        if mark := other_delimiter(_first_line(path)):
+            raise InputError(f"{path} seems to be separated by {mark}: write the file with commas") from None
+        reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
+        raise InputError(f"{path} is not valid CSV ({reason}): quote texts that hold commas or line breaks") from None
+    names = rows.iloc[0].tolist()
+    return rows.iloc[1:].set_axis(names, axis="columns")[choose(names)]
+
+
+def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
+    """The chosen columns of a Parquet file, values as they are.
+
+    Raises:
+        ValueError: it is no Parquet file, or damaged.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            columns = choose(file.schema_arrow.names)  # a pandas index among them
+            table = file.read(columns=columns)
+    except (pyarrow.ArrowException, OSError):
+        raise InputError(f"{path} is not a readable Parquet file: write it again") from None
+    return pd.DataFrame({name: table[name].to_pylist() for name in columns}, dtype=object)
+
+
+def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
+    """The chosen columns of a JSON Lines file, one object a row.
+
+    Raises:
+        ValueError: a line is no JSON object in UTF-8.
+    """
+    _refuse_other_encoding(path)  # first: what follows a damaged line would be said of the line before it
+    rows = [row for _, row in json_lines(path)]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pd.DataFrame(rows, columns=choose(names) if rows else None, dtype=object)
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSON Lines file, gzipped or not, with the numbers of their lines; blank lines are passed over.
+
+    Raises:
+        ValueError: a line is no JSON object in UTF-8, or the file's gzip is damaged.
+    """
+    with undamaged(path), opened(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            if text := _decoded(line, path, number).strip():
+                yield number, _object(text, path, number)
+
+
+def opened(path: Path) -> Any:
+    """The file's bytes, unpacked where its name ends in `.gz`."""
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+
+
+@contextmanager
+def undamaged(path: Path) -> Iterator[None]:
+    """Raises InputError for gzip that is damaged or none."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(f"{path} is damaged or not gzip: fetch it again") from None
+
+
+def read_json(path: Path) -> Any:
+    """The value of a JSON file, gzipped or not.
+
+    Raises:
+        ValueError: it is no JSON in UTF-8, or its gzip is damaged.
+    """
+    with undamaged(path), opened(path) as file:
+        content = file.read()
+    try:
+        return json.loads(content.removeprefix(BOM).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}, byte {error.start + 1}: not UTF-8. Save the file with that encoding") from None
+    except json.JSONDecodeError as error:
+        raise JsonError(path, f"line {error.lineno}", f"not valid JSON at column {error.colno}") from None
+    except (ValueError, RecursionError):
+        raise JsonError(path, "the file", "a number too long or nesting too deep", "shorten it") from None
+
+
+def _object(text: str, path: Path, number: int) -> dict[str, Any]:
+    where = f"line {number}"
+    try:
+        row = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise JsonError(path, where, f"not valid JSON at column {error.colno}") from None
+    except (ValueError, RecursionError):
+        raise JsonError(path, where, "a number too long or nesting too deep", "shorten it") from None
+    if not isinstance(row, dict):
+        raise JsonError(path, where, "not a JSON object", "write one object of columns a line")
+    return row
+
+
+def _decoded(line: bytes, path: Path, number: int) -> str:
+    try:
+        return (line.removeprefix(BOM) if number == 1 else line).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path}, line {number}, byte {error.start + 1}: not UTF-8. Save the file with that encoding"
+        ) from None
+
+
+def _refuse_other_encoding(path: Path) -> None:
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            _decoded(line, path, number)
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8-sig") as lines:
+        return next(lines, "")
+
+
+READERS: dict[str, Callable[[Path, Chooser], pd.DataFrame]] = {
+    ".csv": read_csv,
+    ".parquet": read_parquet,
+    ".jsonl": read_jsonl,
+}

@@ -1,0 +1,155 @@
+"""Preference pairs from local files: a prompt, the answer that somebody chose, and the one that was rejected.
+
+The forms: Anthropic's hh-rlhf; OpenAssistant's messages, whose siblings people ranked; the comparisons of OpenAI's
+summarize-from-feedback (TL;DR), each with its worker; and a table. An empty answer, or two that are the same, is no
+preference: such pairs are left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from os.path import commonprefix
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from fedtext.corpora.formats import JsonError, json_lines, read_csv, read_jsonl, read_parquet
+from fedtext.corpora.published.dialogues import ASSISTANT, Message, conversation, messages
+from fedtext.corpora.published.door import other_form
+from fedtext.corpora.published.rows import FormError, list_of, text_of, value_of
+from fedtext.corpora.rows import missing, name_of, own_names
+from fedtext.system.errors import MissingFileError
+
+PAIR_COLUMNS = ("prompt", "chosen", "rejected", "client_id")
+PairForm = Literal["hh", "openassistant", "tldr", "table"]
+
+
+class Pair(NamedTuple):
+    """Two answers to a prompt; without a `client_id` the pair is a client of its own."""
+
+    prompt: str
+    chosen: str
+    rejected: str
+    client_id: str | None = None
+
+
+def read_pairs(form: PairForm, place: str | Path) -> pd.DataFrame:
+    """The pairs of the file `place` in `PAIR_COLUMNS`, in file order; ownerless ones are named by what they hold.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it is of another form or damaged, or has no pair.
+    """
+    path = Path(place).expanduser()
+    if not path.is_file():
+        raise MissingFileError(f"{path} is not a file: check the path of the preference pairs")
+    described, read = PAIR_FORMS[form]
+    try:
+        pairs = [pair for pair in read(path) if pair.chosen.strip() and _differ(pair)]
+        if not pairs:
+            raise FormError("no pairs")
+    except (FormError, JsonError) as error:
+        raise other_form(path, error, f"the form '{form}'", described, "read it as form 'table'") from None
+    own = own_names(*(list(column) for column in list(zip(*pairs, strict=True))[:3]))
+    rows = [(*pair[:3], pair.client_id or name) for pair, name in zip(pairs, own, strict=True)]
+    return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
+
+
+def _differ(pair: Pair) -> bool:
+    return bool(pair.rejected.strip()) and pair.chosen.strip() != pair.rejected.strip()
+
+
+def hh_pairs(path: Path) -> Iterator[Pair]:
+    """The prompt is what both transcripts share, up to where the assistant answers; clients are those of `hh`."""
+    for number, row in json_lines(path):
+        where = f"line {number}"
+        chosen, rejected = (text_of(row, name, where) for name in ("chosen", "rejected"))
+        shared = commonprefix([chosen, rejected])  # noqa: RUF071 - of texts, not of paths
+        end = shared.rfind(ASSISTANT) + len(ASSISTANT)
+        if end < len(ASSISTANT):
+            raise FormError(f"{where}: 'chosen' and 'rejected' do not begin alike")
+        yield Pair(shared[:end].strip(), chosen[end:].strip(), rejected[end:].strip(), conversation(chosen, where))
+
+
+def openassistant_pairs(path: Path) -> Iterator[Pair]:
+    """The best and the worst of the ranked answers to a message: one pair each, so that none of them weighs more.
+
+    The prompt is the conversation so far. The client is who wrote the message, or its tree where nobody is named.
+    """
+    known = {message.id: message for message in messages(path)}
+    named = all(message.user is not None for message in known.values())
+    answers: defaultdict[str, list[Message]] = defaultdict(list)
+    for message in known.values():
+        if message.role == "assistant" and message.rank is not None and message.parent in known:
+            answers[message.parent].append(message)
+    for asked, given in answers.items():
+        ranked = sorted(given, key=lambda message: message.rank or 0)
+        if ranked[0].rank != ranked[-1].rank:
+            owner = known[asked].user if named else known[asked].tree
+            yield Pair(_so_far(asked, known), ranked[0].text, ranked[-1].text, owner)
+
+
+def _so_far(name: str, known: Mapping[str, Message]) -> str:
+    """The conversation up to a message, in turns by Human and Assistant, ready for the assistant's next."""
+    turns: list[str] = []
+    message: Message | None = known[name]
+    while message is not None and len(turns) < len(known):  # a parent that is its own descendant must not hold us
+        turns.append(f"{'Assistant' if message.role == 'assistant' else 'Human'}: {message.text}")
+        message = known.get(message.parent or "")
+    return "\n\n".join([*reversed(turns), "Assistant:"])
+
+
+def tldr_pairs(path: Path) -> Iterator[Pair]:
+    """A post and two summaries of it, of which a worker chose one; the worker is the client."""
+    for number, row in json_lines(path):
+        where = f"line {number}"
+        summaries, choice = list_of(row, "summaries", where), value_of(row, "choice", where)
+        if len(summaries) != 2 or choice not in (0, 1):
+            raise FormError(f"{where}: not two 'summaries' with a 'choice' of 0 or 1")
+        chosen, rejected = (_summary(summaries[which], where) for which in (choice, 1 - choice))
+        post = text_of(value_of(row, "info", where), "post", where)
+        yield Pair(post, chosen, rejected, text_of(row, "worker", where))
+
+
+def _summary(summary: object, where: str) -> str:
+    return str(value_of(summary, "text", where)).strip()
+
+
+def table_pairs(path: Path) -> Iterator[Pair]:
+    """Rows with prompt, chosen, rejected and, where there is that column, client_id: CSV, Parquet or JSON lines."""
+    if path.name.endswith(".jsonl.gz"):
+        rows: Iterator[Mapping[str, object]] = (row for _, row in json_lines(path))
+    else:
+        readers = {".csv": read_csv, ".parquet": read_parquet, ".jsonl": read_jsonl}
+        if path.suffix not in readers:
+            raise FormError(f"no name in {', '.join(readers)} or .jsonl.gz")
+        table = readers[path.suffix](path, _pair_columns)
+        rows = (dict(zip(table.columns, values, strict=True)) for values in table.itertuples(index=False, name=None))
+    for number, row in enumerate(rows, start=1):
+        owner = row.get("client_id")
+        prompt, chosen, rejected = (_cell(row, name, number) for name in PAIR_COLUMNS[:3])
+        yield Pair(prompt, chosen, rejected, None if missing(owner) else name_of(owner))
+
+
+def _pair_columns(names: list[str]) -> list[str]:
+    for name in PAIR_COLUMNS[:3]:
+        if name not in names:
+            raise FormError(f"no column '{name}'")
+    return [name for name in PAIR_COLUMNS if name in names]
+
+
+def _cell(row: Mapping[str, object], name: str, number: int) -> str:
+    value = row.get(name)
+    if not isinstance(value, str):
+        raise FormError(f"row {number}: '{name}' is not text")
+    return value
+
+
+PAIR_FORMS: Mapping[PairForm, tuple[str, Callable[[Path], Iterator[Pair]]]] = {
+    "hh": ("JSON lines with chosen and rejected, two transcripts of turns by Human and Assistant", hh_pairs),
+    "openassistant": ("message trees or messages as JSON lines, or messages as Parquet", openassistant_pairs),
+    "tldr": ("JSON lines with info.post, two summaries, choice and worker", tldr_pairs),
+    "table": ("CSV, Parquet or JSON lines with prompt, chosen, rejected and perhaps client_id", table_pairs),
+}

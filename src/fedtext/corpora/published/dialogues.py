@@ -1,0 +1,129 @@
+"""What people ask of assistants: OpenAssistant's messages, Anthropic's conversations, Alpaca's instructions.
+
+The forms: OpenAssistant's as the data set's card describes messages and trees; Anthropic's as the card of hh-rlhf does;
+Alpaca's as the README of Stanford's repository does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedtext.corpora.formats import json_lines, read_json, read_parquet
+from fedtext.corpora.published.rows import FormError, Row, columns_named, text_of, value_of
+from fedtext.corpora.rows import day, missing
+
+HUMAN, ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
+_MESSAGE = (
+    "message_id", "parent_id", "message_tree_id", "user_id", "created_date", "text", "role", "lang", "deleted", "rank",
+)  # fmt: skip
+
+
+class Message(NamedTuple):
+    """A message of OpenAssistant; `rank` counts from 0, the best of its siblings, None where nobody ranked them."""
+
+    id: str
+    parent: str | None
+    tree: str
+    user: str | None
+    role: str
+    language: str
+    text: str
+    rank: int | None
+    date: str | None
+
+
+def openassistant(path: Path) -> Iterator[Row]:
+    """One row a message that was not deleted, whoever wrote it.
+
+    Where a message has no writer the trees are the clients of the whole file, for a unit must be one thing.
+    """
+    found = list(messages(path))
+    named = all(message.user is not None for message in found)
+    for message in found:
+        yield Row(message.user if named else message.tree, message.text, message.language, message.date)
+
+
+def messages(path: Path) -> Iterator[Message]:
+    """Every message that was not deleted, of trees or of a list of messages.
+
+    Raises:
+        FormError: the file is of another form.
+    """
+    rows = _parquet_rows(path) if path.suffix == ".parquet" else json_lines(path)
+    for number, row in rows:
+        where = f"line {number}"
+        if "prompt" in row:
+            tree = text_of(row, "message_tree_id", where)
+            yield from _of_tree(value_of(row, "prompt", where), tree, where)
+        elif not row.get("deleted"):
+            yield _message(row, text_of(row, "message_tree_id", where), row.get("parent_id"), where)
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    table = read_parquet(path, columns_named(*_MESSAGE))
+    for number, values in enumerate(table.itertuples(index=False, name=None), start=1):
+        yield number, {name: None if missing(one) else one for name, one in zip(_MESSAGE, values, strict=True)}
+
+
+def _of_tree(prompt: Any, tree: str, where: str) -> Iterator[Message]:
+    """A tree's messages from the root down, without recursion: a file may nest as deep as it likes."""
+    waiting: list[tuple[Any, str | None]] = [(prompt, None)]
+    while waiting:
+        row, parent = waiting.pop()
+        name = text_of(row, "message_id", where)
+        if not row.get("deleted"):
+            yield _message(row, tree, parent, where)
+        replies = row.get("replies") or []
+        if not isinstance(replies, list):
+            raise FormError(f"{where}: 'replies' is not a list")
+        waiting += [(reply, name) for reply in reversed(replies)]
+
+
+def _message(row: Mapping[str, Any], tree: str, parent: str | None, where: str) -> Message:
+    name, role, language, text = (text_of(row, field, where) for field in ("message_id", "role", "lang", "text"))
+    rank, user, date = (row.get(field) for field in ("rank", "user_id", "created_date"))
+    if not isinstance(rank, int | float | None):
+        raise FormError(f"{where}: 'rank' is not a number")
+    return Message(
+        name, parent, tree, None if user is None else str(user), role, language, text,
+        None if rank is None else int(rank), None if date is None else day(date),
+    )  # fmt: skip
+
+
+def hh(path: Path) -> Iterator[Row]:
+    """One row a comparison: the transcript that was chosen. What opens alike is one client: it has no other name."""
+    for number, row in json_lines(path):
+        chosen = text_of(row, "chosen", f"line {number}")
+        text_of(row, "rejected", f"line {number}")
+        yield Row(conversation(chosen, f"line {number}"), chosen.strip())
+
+
+def conversation(transcript: str, where: str) -> str:
+    """The name of the conversations that open with the transcript's first human turn: a digest of it."""
+    if not transcript.startswith(HUMAN) or ASSISTANT not in transcript:
+        raise FormError(f"{where}: a transcript without turns by Human and Assistant")
+    opening = transcript.partition(ASSISTANT)[0].removeprefix(HUMAN).strip()
+    return hashlib.sha256(opening.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+def alpaca(path: Path) -> Iterator[Row]:
+    """One row an instruction, its input on the line below. The output is a model's, and left out."""
+    for number, row in _objects(path):
+        where = f"object {number}"
+        instruction, given = text_of(row, "instruction", where), row.get("input") or ""
+        value_of(row, "output", where)
+        if not isinstance(given, str):
+            raise FormError(f"{where}: 'input' is not text")
+        yield Row(None, "\n".join(part for part in (instruction.strip(), given.strip()) if part))
+
+
+def _objects(path: Path) -> Iterable[tuple[int, Any]]:
+    if ".jsonl" in path.suffixes:
+        return json_lines(path)
+    rows = read_json(path)
+    if not isinstance(rows, list):
+        raise FormError("no list")
+    return enumerate(rows, start=1)

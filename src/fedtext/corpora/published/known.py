@@ -1,0 +1,114 @@
+"""Data sets of papers that are read from local files in the form in which they were published: what each of them is.
+
+Pages, errors and reports take these facts from here. Whatever the data set, it becomes the project's records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from fedtext.params.corpus import PublishedName
+
+
+@dataclass(frozen=True)
+class Published:
+    """One data set, in words for a table and for sentences.
+
+    Attributes:
+        title: What it is called in a report.
+        form: The file that is read.
+        suffixes: How the name of such a file may end.
+        directory: Whether a directory of files may stand in its place.
+        unit: What a client is, hence whom `privacy.unit: client` protects.
+        label: What a record's label is; None: it has none.
+        licence: Under what its makers offer it; the file is the user's, and so is the duty to comply.
+    """
+
+    title: str
+    form: str
+    suffixes: tuple[str, ...]
+    directory: bool
+    unit: str
+    label: str | None
+    licence: str
+
+
+JSON_LINES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+PUBLISHED: Mapping[PublishedName, Published] = MappingProxyType(
+    {
+        "alpaca": Published(
+            title="Alpaca's instructions",
+            form="a JSON list, or JSON lines, of objects with instruction, input and output",
+            suffixes=JSON_LINES,
+            directory=False,
+            unit="one instruction with its input",
+            label=None,
+            licence="CC BY-NC 4.0",
+        ),
+        "banking77": Published(
+            title="Banking77's questions",
+            form="train.csv or test.csv with the columns text and category",
+            suffixes=(".csv",),
+            directory=False,
+            unit="one question",
+            label="the category (intent)",
+            licence="CC BY 4.0",
+        ),
+        "hh": Published(
+            title="Anthropic's helpful and harmless conversations",
+            form="JSON lines with chosen and rejected, two transcripts of turns by Human and Assistant",
+            suffixes=JSON_LINES,
+            directory=False,
+            unit="the conversations that open with the same human turn",
+            label=None,
+            licence="MIT",
+        ),
+        "imdb": Published(
+            title="IMDb's reviews",
+            form="the directory aclImdb with train/pos/*.txt and its like, or a CSV with review and sentiment",
+            suffixes=(".csv",),
+            directory=True,
+            unit="one review",
+            label="positive or negative",
+            licence="none stated; the reviews are their writers'",
+        ),
+        "openassistant": Published(
+            title="OpenAssistant's conversations",
+            form="message trees or messages as JSON lines, or messages as Parquet",
+            suffixes=(*JSON_LINES, ".parquet"),
+            directory=False,
+            unit="a writer (user_id); a conversation tree in files without user ids",
+            label="the language",
+            licence="Apache 2.0",
+        ),
+        "pubmed": Published(
+            title="PubMed's abstracts",
+            form="PubMed XML (PubmedArticleSet), or a directory of such files",
+            suffixes=(".xml", ".xml.gz"),
+            directory=True,
+            unit="one article",
+            label="the first major MeSH heading",
+            licence="NLM's terms; the abstracts are their publishers'",
+        ),
+        "squad": Published(
+            title="SQuAD's paragraphs",
+            form="train or dev JSON of version 1.1 or 2.0, with data, paragraphs and context",
+            suffixes=(".json", ".json.gz"),
+            directory=False,
+            unit="an article of Wikipedia",
+            label=None,
+            licence="CC BY-SA 4.0",
+        ),
+        "yelp": Published(
+            title="Yelp's reviews",
+            form="yelp_academic_dataset_review.json, JSON lines with user_id, stars, text and date",
+            suffixes=JSON_LINES,
+            directory=False,
+            unit="a user",
+            label="the stars, 1 to 5",
+            licence="Yelp Dataset Terms of Use: academic use, no redistribution",
+        ),
+    }
+)

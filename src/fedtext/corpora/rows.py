@@ -1,0 +1,83 @@
+"""What every value of a row goes through: names of rows, ids and labels as text, dates, and what is refused."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from fedtext.corpora.records import RECORD_COLUMNS
+from fedtext.system.errors import InputError
+
+ROWS_NAMED = 5
+
+
+def record_table(owners: Sequence[str], held: Mapping[str, Sequence[str | None]], path: Path) -> pd.DataFrame:
+    """Records of `owners` and what they hold (`text`, `label`, `date`), read from the file `path`.
+
+    Raises:
+        ValueError: a value is no Unicode text.
+    """
+    records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), dtype=object)
+    for column in RECORD_COLUMNS:
+        refuse(
+            records[column].tolist(), _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text,"
+        )
+    return records
+
+
+def own_names(*columns: Sequence[str | None]) -> list[str]:
+    """A name for every row that is a client of its own: a digest of what it holds, equal rows numbered."""
+    rows = (json.dumps(row).encode() for row in zip(*columns, strict=True))
+    digests = [hashlib.sha256(row).hexdigest()[:20] for row in rows]
+    seen: Counter[str] = Counter()
+    names = []
+    for one in digests:
+        seen[one] += 1
+        names.append(one if seen[one] == 1 else f"{one}-{seen[one]}")
+    return names
+
+
+def optional(table: pd.DataFrame, column: str, as_text: Callable[[object], str]) -> list[str | None]:
+    """The column's values as text, None where there is none; a column that is not there has none."""
+    values = table[column].tolist() if column in table.columns else [None] * len(table)
+    return [None if missing(value) or not str(value).strip() else as_text(value) for value in values]
+
+
+def name_of(value: object) -> str:
+    """The value as text: the number 1.0 is the name 1, for JSON writes either."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def day(value: object) -> str:
+    """The ISO date of what is, or reads as, an ISO date or time; other text as it is."""
+    try:
+        return datetime.datetime.fromisoformat(str(value)).date().isoformat()
+    except ValueError:
+        return str(value)
+
+
+def refuse(values: list[object], wrong: Callable[[object], bool], where: str, what: str) -> None:
+    """Raise ValueError if any value is `wrong`: `where` it stands, `what` it is, and the first rows, counted from 1."""
+    rows = [row for row, value in enumerate(values, start=1) if wrong(value)]
+    if rows:
+        named = ", ".join(map(str, rows[:ROWS_NAMED])) + (", ..." if len(rows) > ROWS_NAMED else "")
+        raise InputError(f"{where}: {what} in {len(rows)} rows (rows {named}): fix or delete them")
+
+
+def missing(value: object) -> bool:
+    """Whether there is no value: None, or what pandas has in its place."""
+    return value is None or value is pd.NaT or value is pd.NA or (isinstance(value, float) and value != value)
+
+
+def _half_surrogate(text: object) -> bool:
+    try:
+        str(text).encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -1,0 +1,135 @@
+"""Two cheap tests of whether a model has read texts: does it go on as they do, and does it expect them more?
+
+Both compare texts from before a model's cutoff, which it may have read, with texts from after it, which it cannot have
+read. The difference has a 95% interval from a bootstrap over texts. Language changes by itself too: a small model that
+has read neither side stands beside, and what it finds between the sides is taken off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from fedtext.evaluation.next_token import count_next_tokens, token_rows
+from fedtext.generation.cleaning import cut_to
+from fedtext.models.framing import Framing
+from fedtext.models.language_model import context_length
+from fedtext.params.generation import Sampler
+from fedtext.seeding import stream
+from fedtext.system.errors import InputError
+
+if TYPE_CHECKING:
+    from fedtext.models.generator import Generator
+    from fedtext.models.language_model import LanguageModel
+
+GREEDY = 1e-4  # a temperature at which the most probable token is drawn; 0 is no temperature
+TOKENS_A_WORD = 2  # at most, of nearly all words
+LONGEST = 1024  # tokens that are scored where a model names no limit
+SCORED_AT_ONCE = 8  # texts: their logits over a large vocabulary take a gigabyte at 64
+FEWEST = 10  # texts of either side: fewer tell nothing
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Means of both sides, and the older side's minus the newer one's with its 95% interval."""
+
+    older: float
+    newer: float
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def detected(self) -> bool:
+        """Whether the older side stands out."""
+        return self.low > 0
+
+    def document(self) -> dict[str, Any]:
+        """As a report keeps it."""
+        return {**asdict(self), "detected": self.detected}
+
+
+def bootstrap_gap(
+    values: Float[np.ndarray, " text"], is_newer: Bool[np.ndarray, " text"], *, resamples: int, seed: int
+) -> Gap:
+    """The gap between the means of both sides; the interval holds the middle 95% of resampled gaps.
+
+    Raises:
+        ValueError: a side has too few texts.
+    """
+    older, newer = values[~is_newer], values[is_newer]
+    if min(len(older), len(newer)) < FEWEST:
+        raise InputError(f"{len(older)} older and {len(newer)} newer texts: a gap needs at least {FEWEST} of each")
+    draws = stream(seed, "contamination bootstrap")
+    means = [side[draws.integers(len(side), size=(resamples, len(side)))].mean(axis=1) for side in (older, newer)]
+    low, high = np.quantile(means[0] - means[1], [0.025, 0.975])
+    return Gap(*(float(one) for one in (older.mean(), newer.mean(), older.mean() - newer.mean(), low, high)))
+
+
+def halves(text: str, words: int) -> tuple[str, str]:
+    """The first `words` words of a text, and the next ones."""
+    held = text.split()
+    return " ".join(held[:words]), " ".join(held[words : 2 * words])
+
+
+def continuations(
+    generator: Generator, beginnings: Sequence[str], *, words: int, batch_size: int, seed: int
+) -> list[str]:
+    """How the model goes on with every beginning where it is surest, for about `words` words.
+
+    Raises:
+        ValueError: a beginning is too long for the model.
+        OSError: the model is not there, or does not answer.
+    """
+    sampler = Sampler(
+        temperature=GREEDY, top_p=1.0, min_p=0.0, max_new_tokens=max(TOKENS_A_WORD * words, 4), batch_size=batch_size,
+        legible_only=False, prompt="list", description=None,
+    )  # fmt: skip
+    written = generator.write(
+        list(beginnings), framing=Framing(), responses=1, sampler=sampler, seed=seed, label="completions"
+    )
+    return [" ".join(text.split()[:words]) for (text,) in written]
+
+
+def longest_run(written: str, true: str) -> int:
+    """The most words in a row that both have; capitals and punctuation do not count."""
+    a, b = _words(written), _words(true)
+    longest, ending = 0, [0] * (len(b) + 1)
+    for word in a:
+        ending = [0, *(ending[i] + 1 if word == other else 0 for i, other in enumerate(b))]
+        longest = max(longest, *ending)
+    return longest
+
+
+def shared_ngrams(written: str, true: str, n: int) -> float:
+    """Which share of the true text's runs of `n` words the written one has; 0 of a text without any."""
+    known, wanted = _ngrams(written, n), _ngrams(true, n)
+    return len(wanted & known) / len(wanted) if wanted else 0.0
+
+
+def log_likelihoods(model: LanguageModel, texts: Sequence[str]) -> Float[np.ndarray, " text"]:
+    """The summed log-likelihood of a text's tokens, in nats a byte, for every model has tokens of its own.
+
+    A text is cut to what the model reads at once.
+    """
+    loaded, tokenizer = model.load()
+    length = min(context_length(loaded) or LONGEST, LONGEST) - 1  # and the start token
+    cut = cut_to(texts, tokenizer, [length] * len(texts))
+    rows = token_rows(tokenizer, cut, length)
+    counts = count_next_tokens(loaded, rows, top=(1,), batch_size=SCORED_AT_ONCE, label="likelihoods")
+    sizes = np.array([max(len(text.encode()), 1) for text in cut])
+    return np.asarray(-counts.nats / sizes)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _ngrams(text: str, n: int) -> set[tuple[str, ...]]:
+    held = _words(text)
+    return {tuple(held[i : i + n]) for i in range(len(held) - n + 1)}

@@ -1,0 +1,152 @@
+"""Preference pairs from every form, and that what is no preference is left out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from fedtext.corpora.preferences import PAIR_COLUMNS, PairForm, read_pairs
+from fedtext.system.errors import InputError
+from tests.corpora.published.forms import COUNT, flat, hh_rows, lines, tree
+
+ROOT = Path(__file__).parents[2]
+SECRET = "the patient in room seven"
+
+
+def tldr_row(choice: int, worker: str = "w") -> dict[str, Any]:
+    summaries = [{"text": " first", "policy": "ref", "note": None}, {"text": " second", "policy": "sup1"}]
+    info = {"id": "t3_1", "post": "A long story.", "title": "Story", "subreddit": "tales"}
+    return {
+        "info": info,
+        "summaries": summaries,
+        "choice": choice,
+        "worker": worker,
+        "batch": "batch3",
+        "split": "train",
+    }
+
+
+def test_hh(tmp_path: Path) -> None:
+    pairs = read_pairs("hh", lines(tmp_path / "a.jsonl.gz", hh_rows()))
+    assert tuple(pairs.columns) == PAIR_COLUMNS
+    assert len(pairs) == COUNT + 1
+    assert pairs.iloc[-1].tolist()[:3] == [
+        "Human: How do I mend a soup?\n\nAssistant: Which one?\n\nHuman: The red one.\n\nAssistant:",
+        "With patience.",
+        "You do not.",
+    ]
+    assert pairs["client_id"].iloc[0] == pairs["client_id"].iloc[-1]
+
+
+def test_openassistant_compares_best_and_worst(tmp_path: Path) -> None:
+    trees = [tree(i) for i in range(COUNT)]
+    pairs = read_pairs("openassistant", lines(tmp_path / "a.trees.jsonl", trees))
+    assert len(pairs) == COUNT
+    asked = "Human: What is a soup?\n\nAssistant:"
+    assert pairs.iloc[0].tolist() == [asked, "Answer 0 about the soup.", "Answer 2 about the soup.", "p0"]
+    pd.testing.assert_frame_equal(pairs, read_pairs("openassistant", lines(tmp_path / "flat.jsonl", flat(trees))))
+    nameless = read_pairs("openassistant", lines(tmp_path / "b.jsonl", [tree(0, users=False)]))
+    assert nameless["client_id"].tolist() == ["0.p"]
+
+
+def test_openassistant_s_prompt_is_the_conversation_so_far(tmp_path: Path) -> None:
+    one = tree(0)
+    last = one["prompt"]["replies"][0]["replies"][0]
+    last["replies"] = [
+        {
+            "message_id": f"z{rank}",
+            "role": "assistant",
+            "text": f"Old {rank}.",
+            "lang": "en",
+            "rank": rank,
+            "user_id": "a",
+        }
+        for rank in (1, 0)
+    ]
+    pairs = read_pairs("openassistant", lines(tmp_path / "a.jsonl", [one]))
+    said = "Human: What is a soup?\n\nAssistant: Answer 0 about the soup.\n\nHuman: And the old soup?\n\nAssistant:"
+    assert pairs.iloc[1].tolist() == [said, "Old 0.", "Old 1.", "p0"]
+
+
+def test_tldr(tmp_path: Path) -> None:
+    pairs = read_pairs("tldr", lines(tmp_path / "batch3.json", [tldr_row(0), tldr_row(1, "x")]))
+    assert pairs.to_numpy().tolist() == [
+        ["A long story.", "first", "second", "w"], ["A long story.", "second", "first", "x"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "jsonl.gz"])
+def test_a_table_in_every_format(tmp_path: Path, suffix: str) -> None:
+    rows = pd.DataFrame({"prompt": ["p", "q"], "chosen": ["a", "b"], "rejected": ["c", "d"], "source": ["x", "y"]})
+    path = tmp_path / f"pairs.{suffix}"
+    if suffix == "csv":
+        rows.to_csv(path, index=False)
+    elif suffix == "parquet":
+        rows.to_parquet(path)
+    else:
+        rows.to_json(path, orient="records", lines=True)
+    pairs = read_pairs("table", path)
+    assert pairs[["prompt", "chosen", "rejected"]].to_numpy().tolist() == [["p", "a", "c"], ["q", "b", "d"]]
+    assert pairs["client_id"].is_unique
+    rows.assign(client_id=[7, 7]).to_json(tmp_path / "owned.jsonl", orient="records", lines=True)
+    assert read_pairs("table", tmp_path / "owned.jsonl")["client_id"].tolist() == ["7", "7"]
+
+
+def test_what_is_no_preference_is_left_out(tmp_path: Path) -> None:
+    rows = [("p", "a", "b"), ("p", "a", " a "), ("p", " ", "b"), ("p", "a", "")]
+    table = pd.DataFrame(rows, columns=["prompt", "chosen", "rejected"])
+    table.to_csv(tmp_path / "a.csv", index=False)
+    assert len(read_pairs("table", tmp_path / "a.csv")) == 1
+    table[1:].to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(InputError, match="no pairs"):
+        read_pairs("table", tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize(
+    ("form", "rows", "missing"),
+    [
+        (
+            "hh",
+            [{"chosen": f"x{SECRET}", "rejected": f"y{SECRET}"}],
+            "line 1: 'chosen' and 'rejected' do not begin alike",
+        ),
+        ("hh", [{"prompt": SECRET}], "line 1: no 'chosen'"),
+        ("openassistant", [{"prompt": SECRET}], "line 1: no 'message_tree_id'"),
+        ("tldr", [{**tldr_row(0), "choice": 2}], "not two 'summaries' with a 'choice'"),
+        ("tldr", [{**tldr_row(0), "worker": None}], "line 1: no 'worker'"),
+        ("table", [{"prompt": SECRET, "chosen": "a"}], "no column 'rejected'"),
+        ("table", [{"prompt": SECRET, "chosen": "a", "rejected": 5}], "row 1: 'rejected' is not text"),
+    ],
+)
+def test_another_form_is_refused(tmp_path: Path, form: PairForm, rows: list[Any], missing: str) -> None:
+    path = lines(tmp_path / "pairs.jsonl", rows)
+    with pytest.raises(InputError) as caught:
+        read_pairs(form, path)
+    told = str(caught.value)
+    assert str(path) in told
+    assert missing in told
+    assert f"the form '{form}' reads" in told
+    assert SECRET not in told
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="is not a file"):
+        read_pairs("hh", tmp_path / "none.jsonl")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("form", "name", "pairs", "clients"),
+    [("hh", "hh_harmless_test.jsonl.gz", 2308, 2174), ("table", "alpaca_eval_pairs.jsonl.gz", 9104, 9104)],
+)
+def test_real_pairs(form: PairForm, name: str, pairs: int, clients: int) -> None:
+    path = (ROOT / os.environ.get("FEDTEXT_SHARED", "../shared")).resolve() / "data" / "preferences" / name
+    if not path.exists():
+        pytest.skip(f"no {path}: set FEDTEXT_SHARED")
+    found = read_pairs(form, path)
+    assert (len(found), found["client_id"].nunique()) == (pairs, clients)
+    assert not (found["chosen"] == found["rejected"]).any()
