@@ -19,7 +19,7 @@ from fedtext.largefedbench.clients import Client, clients_of
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
 from fedtext.largefedbench.processes import Run
-from fedtext.largefedbench.raw_pages import RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.schema import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.tokens import ChunkTokenizer
@@ -28,6 +28,7 @@ from fedtext.params.largefedbench import LargeFedBench
 
 BATCH = 512  # texts encoded at once
 ROW_GROUP = 256  # rows of a shard read at once in the merge
+UNREADABLE = "0" * 64  # in place of the digest of a file that cannot be opened
 FACTS = b"fedtext"  # the key of a shard's own facts in its parquet metadata
 
 
@@ -65,16 +66,23 @@ def digest_pages(raw_dir: Path, params: LargeFedBench, run: Run) -> dict[str, li
 
 
 def _digest(page: RawPage) -> PageDigest:
-    if page.path.is_file():
-        with page.path.open("rb") as file:
-            return PageDigest(page, hashlib.file_digest(file, "sha256").hexdigest(), page.path.stat().st_size)
+    if not page.path.is_dir():
+        return PageDigest(page, *_file_digest(page.path))
     total, size = hashlib.sha256(), 0
     for path in sorted(p for p in page.path.rglob("*") if p.is_file()):
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest, bytes_read = _file_digest(path)
         total.update(f"{path.relative_to(page.path).as_posix()}\0{digest}\n".encode())
-        size += path.stat().st_size
+        size += bytes_read
     return PageDigest(page, total.hexdigest(), size)
+
+
+def _file_digest(path: Path) -> tuple[str, int]:
+    """sha256 and size; of a file that cannot be opened a mark and 0: reading it names it."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
+    except OSError:
+        return UNREADABLE, 0
 
 
 def plan_shards(
@@ -133,14 +141,27 @@ def write_shard(task: ShardTask) -> Path:
 def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: list[tuple[str, str]]) -> Iterator[Turn]:
     for page in task.pages:
         counts.pages += 1
+        found = False
         try:
             for item in source.parse(page):
-                if isinstance(item, RawPageError):
-                    _note_bad(item, task.params, counts, bad_pages)
-                else:
+                found = True
+                if isinstance(item, Turn):
                     yield item
+                elif error := _loss(item, counts):
+                    _note_bad(error, task.params, counts, bad_pages)
+            if not found:
+                raise RawPageError(page.name, "holds nothing that its source publishes: no text, no row")
         except RawPageError as error:
             _note_bad(error, task.params, counts, bad_pages)
+
+
+def _loss(item: RawPageError | Completeness, counts: SourceCounts) -> RawPageError | None:
+    """What the item says is lost; how complete the page is, is counted either way."""
+    if isinstance(item, RawPageError):
+        return item
+    counts.note("granules_expected", item.expected)
+    counts.note("granules_missing", len(item.missing))
+    return item.error()
 
 
 def _note_bad(
