@@ -11,13 +11,16 @@ from fedtext.models.language_model import place_of
 from fedtext.params.ingest import Ingest
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.console import say
 
 
 def pull_raw_pages(ingest: Ingest) -> dict[str, Any]:
     """Pulls the windows of one source that are asked for and not there yet; returns the counts."""
-    from fedtext.largefedbench.ingest.pull import pull  # HTTP and XML libraries are for this run only
+    from fedtext.largefedbench.ingest.pull import pull, told  # HTTP and XML libraries are for this run only
 
-    return pull(ingest)
+    report = pull(ingest)
+    say(f"  {told(report)}")
+    return report
 
 
 def build_largefedbench(largefedbench: LargeFedBench) -> str:
