@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,10 +18,12 @@ from typing import NamedTuple
 from fedtext.largefedbench.clients import Client, clients_of
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
+from fedtext.largefedbench.personal_data import kinds_in, without_personal_data
 from fedtext.largefedbench.processes import Run
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.schema import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
+from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
@@ -126,7 +128,7 @@ def write_shard(task: ShardTask) -> Path:
         return task.path
     counts, bad_pages = SourceCounts(), list[tuple[str, str]]()
     turns = _turns(SOURCES[task.source], task, counts, bad_pages)
-    clients = sorted(clients_of(turns, task.params, counts), key=lambda client: client.client_id)
+    clients = sorted(_clients(turns, task.params, counts), key=lambda client: client.client_id)
     partial = task.path.with_suffix(f".{os.getpid()}.partial")
     writer = TableWriter(partial, SHARD, row_group=ROW_GROUP)
     minhash = MinHash() if task.params.near_duplicates else None
@@ -136,6 +138,13 @@ def write_shard(task: ShardTask) -> Path:
     writer.close({FACTS: json.dumps([counts.as_dict(), bad_pages, first_id])})
     os.replace(partial, task.path)
     return task.path
+
+
+def _clients(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCounts) -> Iterator[Client]:
+    """The clients of these turns without those of the takedown list and, if asked for, without personal data."""
+    taken_down = read_takedown(params.takedown_file())
+    for client in taken_down.without(clients_of(taken_down.without_turns(turns, counts), params, counts), counts):
+        yield without_personal_data(client, counts) if params.personal_data == "remove" else client
 
 
 def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: list[tuple[str, str]]) -> Iterator[Turn]:
@@ -178,4 +187,4 @@ def _write_batch(writer: TableWriter, clients: list[Client], task: ShardTask, mi
     for client, (n_tokens, chunks) in zip(clients, chunked, strict=True):
         starts, ends, lengths = zip(*chunks, strict=True) if chunks else ((), (), ())
         signature = minhash.packed(client.text) if minhash else None
-        writer.add((*client, n_tokens, starts, ends, lengths, signature))
+        writer.add((*client, n_tokens, kinds_in(client.text), starts, ends, lengths, signature))
