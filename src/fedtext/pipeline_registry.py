@@ -77,6 +77,8 @@ def register_pipelines() -> dict[str, Pipeline]:
         "ingest": largefedbench.ingest_pipeline(),
         "largefedbench": largefedbench.build_pipeline(),
         "largefedbench_diff": largefedbench.diff_pipeline(),
+        "release": largefedbench.release_pipeline(),
+        "push": largefedbench.push_pipeline(),
         "pretrain": pretrain(),
     }
 
