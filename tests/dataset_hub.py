@@ -43,7 +43,9 @@ class DatasetHub:
         return 200, {"id": name, "sha": COMMIT, "siblings": [{"rfilename": file} for file in self.files]}
 
     def _tree(self, name: str, parts: list[str], body: bytes) -> tuple[int, Any]:
-        return 200, [{"type": "file", "path": path, "size": len(data), "oid": "0" * 40} for path, data in self.files.items()]
+        return 200, [
+            {"type": "file", "path": path, "size": len(data), "oid": "0" * 40} for path, data in self.files.items()
+        ]
 
     def _preupload(self, name: str, parts: list[str], body: bytes) -> tuple[int, Any]:
         asked = json.loads(body)["files"]
@@ -55,7 +57,11 @@ class DatasetHub:
                 self.files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
             elif line["key"] == "deletedFile":
                 self.files.pop(line["value"]["path"], None)
-        return 200, {"commitUrl": f"{self.endpoint}/datasets/{name}/commit/{COMMIT}", "commitOid": COMMIT, "success": True}
+        return 200, {
+            "commitUrl": f"{self.endpoint}/datasets/{name}/commit/{COMMIT}",
+            "commitOid": COMMIT,
+            "success": True,
+        }
 
     def _tag(self, name: str, parts: list[str], body: bytes) -> tuple[int, Any]:
         self.tags.append(json.loads(body)["tag"])

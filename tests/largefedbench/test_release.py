@@ -47,7 +47,12 @@ def test_a_release_says_what_it_is_and_what_changed(snapshots: tuple[Path, Path]
     citation = yaml.safe_load((release / "CITATION.cff").read_text("utf-8"))
     assert (citation["version"], citation["date-released"]) == ("2025.2", "2025-07-01")
     changelog = (release / "CHANGELOG.md").read_text("utf-8")
-    for line in ("## biorxiv: 1 added", "- 2024-06-03.biorxiv.10.1101/n", "## congress: 1 altered", "## pubmed: 1 removed"):
+    for line in (
+        "## biorxiv: 1 added",
+        "- 2024-06-03.biorxiv.10.1101/n",
+        "## congress: 1 altered",
+        "## pubmed: 1 removed",
+    ):
         assert line in changelog
     assert json.loads((release / "changes.json").read_text("utf-8"))["clients"]["pubmed"]["removed"]
     card = (release / "README.md").read_text("utf-8")
