@@ -71,8 +71,8 @@ class LargeFedBench(Parameters):
     names licence ids (docs/largefedbench.md). A spoken sentence with a smaller share of letters than
     `min_letter_share` goes: the paper's rule, which also takes a few sentences full of figures; 0 keeps them.
     `near_duplicate_similarity` starts at 0.7, where MinHash's bands find 99% of the pairs; at 0.5 they find 64%.
-    `window` is a half-year by name (`2025H1`) in place of `from_date` and `to_date`. `takedown` is a file of clients and
-    speakers that stay out; without it `<raw_dir>/takedown.txt` is, if it is there. `personal_data: remove` takes
+    `window` is a half-year by name (`2025H1`) in place of `from_date` and `to_date`. `takedown` is a file of clients
+    and speakers that stay out; without it `<raw_dir>/takedown.txt` is, if it is there. `personal_data: remove` takes
     telephone numbers and e-mail addresses out of the texts, `flag` only says which texts have them. `date_published`
     goes into the Croissant description; without it the date of the newest text does.
     `shard_bytes` and `processes` change how a build runs, never its bytes.
@@ -112,7 +112,8 @@ class LargeFedBench(Parameters):
         for name, day in asked.items():
             if values.get(name) is not None and str(values[name]) != str(day):
                 raise InputError(
-                    f"largefedbench.{name}={values[name]} and window={values['window']} contradict each other: leave one out"
+                    f"largefedbench.{name}={values[name]} and window={values['window']} contradict each other: "
+                    "leave one out"
                 )
         return values | asked
 

@@ -1,4 +1,4 @@
-"""ingest, largefedbench, largefedbench_diff, release, push: public sources -> raw pages -> a snapshot -> its release."""
+"""ingest, largefedbench, largefedbench_diff, release, push: sources -> raw pages -> a snapshot -> its release."""
 
 from kedro.pipeline import Pipeline, node
 
