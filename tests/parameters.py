@@ -28,6 +28,7 @@ from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
+from fedtext.params.release import Release
 from fedtext.params.training import CausalTraining, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
 
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
@@ -45,6 +46,7 @@ HOMES: dict[type[Parameters], str] = {
     Export: "export",
     Ingest: "ingest",
     LargeFedBench: "largefedbench",
+    Release: "release",
     Partition: "partition",
     Pe: "pe",
     PeSft: "pe_sft",

@@ -85,6 +85,8 @@ def register_pipelines() -> dict[str, Pipeline]:
         "largefedbench": largefedbench.build_pipeline(),
         "largefedbench_diff": largefedbench.diff_pipeline(),
         "largefedbench_export": export(),
+        "release": largefedbench.release_pipeline(),
+        "push": largefedbench.push_pipeline(),
         "pretrain": pretrain(),
     }
 

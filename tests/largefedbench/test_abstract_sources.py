@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,6 +121,11 @@ def day(year: int, month: int | str, day: int) -> str:
         (pubmed_article(day(2024, "Oct", 1), article=day(2024, 12, 5), entrez=day(2024, 12, 6)), "2024-10-01"),
         (pubmed_article("<MedlineDate>2024 Nov-Dec</MedlineDate>", entrez=day(2024, 12, 2)), "2024-12-02"),
         (pubmed_article("<MedlineDate>2024 Nov-Dec</MedlineDate>"), ""),
+        (pubmed_article("<Year>2025</Year>", article=day(2025, "Sep", 2), entrez=day(2025, 9, 17)), "2025-09-02"),
+        (pubmed_article("<Year>2024</Year><Month>Sep</Month>", entrez=day(2024, 9, 17)), "2024-09-17"),
+        (pubmed_article("<Year>2024</Year><Month>Aug</Month>", entrez=day(2024, 9, 17)), "2024-08-01"),
+        (pubmed_article("<Year>1998</Year>", entrez=day(2003, 9, 17)), "1998-01-01"),
+        (pubmed_article("<Year>9999</Year>", entrez=day(2003, 9, 17)), "2003-09-17"),
         (pubmed_article(day(2024, 2, 30), entrez=day(2024, 3, 4)), "2024-03-04"),
     ],
 )
@@ -127,6 +133,107 @@ def test_a_pubmed_article_is_dated_by_the_first_day_it_was_public(tmp_path: Path
     xml = f"<PubmedArticleSet>{article}</PubmedArticleSet>".encode()
     (turn,) = pubmed.parse(page(tmp_path, xml, "pubmed/0.xml"))
     assert turn.date == date
+
+
+def real_articles(shared: Path, file: str) -> dict[str, Turn]:
+    name = f"pubmed/{file}.xml"
+    turns = pubmed.parse(RawPage(name, shared / "raw_pages" / name))
+    return {turn.url.split("/")[-2]: turn for turn in turns if turn.url}
+
+
+@pytest.mark.shared
+def test_a_retracted_paper_is_no_client(shared: Path) -> None:
+    kinds = {pmid: turn.kind for pmid, turn in real_articles(shared, "netsynergy_pubmed21n1005").items()}
+    assert kinds.pop("31541003") == "retracted"
+    assert set(kinds.values()) <= {"speech", "empty_abstract"}
+
+
+def test_the_notice_of_a_retraction_is_no_client(tmp_path: Path) -> None:
+    article = pubmed_article(day(2024, 1, 2)).replace(
+        "</Article>",
+        "<Abstract><AbstractText>We retract.</AbstractText></Abstract><PublicationTypeList><PublicationType>"
+        "Retraction of Publication</PublicationType></PublicationTypeList></Article>",
+    )
+    xml = f"<PubmedArticleSet>{article}</PubmedArticleSet>".encode()
+    assert [turn.kind for turn in pubmed.parse(page(tmp_path, xml, "pubmed/0.xml"))] == ["retraction_notice"]
+
+
+@pytest.mark.shared
+def test_a_year_alone_does_not_outdate_a_days_date(shared: Path) -> None:
+    assert real_articles(shared, "radar_pubmed-efetch")["40964672"].date == "2025-09-02"
+
+
+@pytest.mark.shared
+def test_formulas_stay_out_of_a_real_abstract(shared: Path) -> None:
+    turn = real_articles(shared, "biopython_pubmed6")["30108519"]
+    text = " ".join(p.text for p in turn.paragraphs if p.kind == "spoken")
+    assert "maximal oxygen uptake 67.6 ± 4.1" in text
+    assert "m a x" not in text
+    assert "V . O 2 m a x" in [p.text for p in turn.paragraphs if p.kind == "formula"]
+
+
+def test_marks_of_formulas_are_counted_and_left_out(tmp_path: Path) -> None:
+    abstract = "<Abstract><AbstractText>It rose ([Formula: see text]) by [Formula: see text].</AbstractText></Abstract>"
+    article = pubmed_article(day(2024, 1, 2)).replace("</Article>", f"{abstract}</Article>")
+    xml = f"<PubmedArticleSet>{article}</PubmedArticleSet>".encode()
+    (turn,) = pubmed.parse(page(tmp_path, xml, "pubmed/0.xml"))
+    assert [(p.kind, p.text) for p in turn.paragraphs] == [
+        ("formula", "[Formula: see text]"),
+        ("formula", "[Formula: see text]"),
+        ("spoken", "It rose by."),
+    ]
+
+
+V2_REVIEW: dict[str, Any] = {
+    "id": "v2",
+    "invitations": [
+        "ICLR.cc/2024/Conference/Submission7/-/Official_Review",
+        "ICLR.cc/2024/Conference/-/Edit",
+    ],
+    "cdate": 1698000000000,
+    "content": {
+        "summary": {"value": "The paper studies bridges."},
+        "soundness": {"value": "3 good"},
+        "strengths": {"value": "It is careful."},
+        "weaknesses": {"value": "It is long."},
+        "questions": {"value": "Why rivers?"},
+        "rating": {"value": "6: marginally above the acceptance threshold"},
+    },
+}
+
+
+def openreview_page(tmp_path: Path, where: str, reviews: list[Any], **content: Any) -> list[Turn]:
+    notes = {"notes": [{"forum": "f7", "content": content, "details": {where: reviews}}]}
+    return list(openreview.parse(page(tmp_path, json.dumps(notes).encode(), "openreview/0.json")))
+
+
+@pytest.mark.parametrize("where", ["directReplies", "replies"])
+def test_openreview_v2(tmp_path: Path, where: str) -> None:
+    comment = {**V2_REVIEW, "invitations": ["ICLR.cc/2024/Conference/Submission7/-/Official_Comment"]}
+    content = {"title": {"value": "Bridges"}, "primary_area": {"value": "engineering"}}
+    (turn,) = openreview_page(tmp_path, where, [V2_REVIEW, comment], **content)
+    assert (turn.kind, turn.title, turn.date) == ("speech", "Bridges", "2023-10-22")
+    assert turn.label == "engineering | 6: marginally above the acceptance threshold"
+    said = " ".join(p.text for p in turn.paragraphs)
+    assert said == "The paper studies bridges. It is careful. It is long. Why rivers?"
+
+
+def test_a_misshapen_review_takes_no_other_with_it(tmp_path: Path) -> None:
+    turns = openreview_page(tmp_path, "directReplies", [V2_REVIEW, {**V2_REVIEW, "cdate": None}])
+    assert [turn.kind for turn in turns] == ["speech", "malformed_row"]
+
+
+@pytest.mark.shared
+def test_a_real_form_of_2018(shared: Path, tmp_path: Path) -> None:
+    """The crawler's file holds the notes as API v1 sent them, under names of its own."""
+    crawled = json.loads((shared / "raw_pages/openreview_crawled/erikbird_example_output.json").read_text("utf-8"))
+    notes = [
+        {**note, "details": {"directReplies": note["notes"]}} for venue in crawled for note in venue["submissions"]
+    ]
+    data = json.dumps({"notes": notes}).encode()
+    turns = list(openreview.parse(page(tmp_path, data, "openreview/0.json")))
+    assert {turn.kind for turn in turns} == {"speech"}
+    assert " | 4: Top 50% of accepted papers, clear accept" in {turn.label for turn in turns}
 
 
 def test_openreview(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from fedtext.largefedbench import shards
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.manifest import MANIFEST, SnapshotError, verify
 from fedtext.largefedbench.raw_pages import RawPageError
+from fedtext.largefedbench.schema import CLIENTS
 from fedtext.largefedbench.snapshot import provenance, read_snapshot, read_table
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Chunking
@@ -327,6 +328,28 @@ def test_read_snapshot_gives_the_records_of_every_corpus(raw: Path, tmp_path: Pa
         read_snapshot(tmp_path / "nowhere", "congress")
 
 
+def test_what_a_hub_leaves_beside_a_snapshot_is_no_part_of_it(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    snapshot = build(raw, tmp_path, words)
+    hashes = verify(snapshot)
+    for name in (".cache/huggingface/download/README.md.metadata", ".gitattributes", ".git/HEAD"):
+        (snapshot / name).parent.mkdir(parents=True, exist_ok=True)
+        (snapshot / name).write_text("the hub's own", "utf-8")
+    assert verify(snapshot) == hashes
+    (snapshot / ".cache" / "another").write_text("not the hub's", "utf-8")
+    with pytest.raises(SnapshotError, match="another is not in MANIFEST"):
+        verify(snapshot)
+
+
+def test_croissant_has_the_snapshots_version_and_a_date(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    def described(name: str, **changes: object) -> tuple[str, str]:
+        snapshot = build(raw, tmp_path / name, words, **changes)
+        croissant = json.loads((snapshot / "croissant.json").read_text("utf-8"))
+        return croissant["version"], croissant["datePublished"]
+
+    assert described("a")[1] == provenance(build(raw, tmp_path / "a", words))["dates"]["congress"][1]
+    assert described("b", date_published="2025-07-01") == (described("a")[0], "2025-07-01")
+
+
 def test_datasets_loads_it_offline(
     raw: Path, tmp_path: Path, words: ChunkTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -336,5 +359,8 @@ def test_datasets_loads_it_offline(
     loaded = datasets.load_dataset(str(snapshot), "congress", cache_dir=str(tmp_path / "cache"))
     sizes = provenance(snapshot)["configs"]["congress"]
     assert {split: len(part) for split, part in loaded.items()} == {s: one["clients"] for s, one in sizes.items()}
+    default = datasets.load_dataset(str(snapshot), cache_dir=str(tmp_path / "cache"))  # the first config
+    assert default["train"].column_names == [field.name for field in CLIENTS]
+    assert set(default["train"]["source"]) == {"biorxiv"}
     chunks = datasets.load_dataset(str(snapshot), "congress_chunks", cache_dir=str(tmp_path / "cache"))
     assert chunks["train"].column_names == ["client_id", "index", "text", "start", "end", "n_tokens", "split"]

@@ -12,7 +12,7 @@ import pytest
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.clients import clients_of
 from fedtext.largefedbench.counts import SourceCounts
-from fedtext.largefedbench.raw_pages import RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.snapshot import provenance, read_table
 from fedtext.largefedbench.sources import SOURCES
 from fedtext.largefedbench.tokens import ChunkTokenizer
@@ -21,7 +21,19 @@ from fedtext.params.largefedbench import LargeFedBench
 from tests.parameters import conf_base
 
 from .fuzz import damaged
-from .pages import CANADA, OPENREVIEW, PREPRINTS, PUBMED, SCITLDR, UK, US_DATE, US_HOUSE, US_MODS, preprint_page
+from .pages import (
+    CANADA,
+    OPENREVIEW,
+    PREPRINTS,
+    PUBMED,
+    SCITLDR,
+    UK,
+    US_DATE,
+    US_EXTENSIONS,
+    US_HOUSE,
+    US_MODS,
+    preprint_page,
+)
 
 PAGES: dict[str, tuple[str, bytes]] = {
     "ca": ("HAN.xml", CANADA.encode()),
@@ -43,6 +55,7 @@ def write(root: Path, kind: str, data: bytes) -> RawPage:
         return RawPage(f"{kind}/{PAGES[kind][0]}", root / PAGES[kind][0])
     package = root / f"CREC-{US_DATE}"
     (package / "html").mkdir(parents=True, exist_ok=True)
+    (package / "html" / f"CREC-{US_DATE}-pt1-PgE77.htm").write_bytes(US_EXTENSIONS.encode())
     mods = kind == "us mods"
     (package / "mods.xml").write_bytes(data if mods else US_MODS.encode())
     (package / "html" / f"CREC-{US_DATE}-pt1-PgH3001.htm").write_bytes(US_HOUSE.encode() if mods else data)
@@ -55,7 +68,10 @@ def check(page: RawPage, kind: str) -> str:
     turns, errors = list[Turn](), list[RawPageError]()
     try:
         for item in SOURCES[source].parse(page):
-            (turns if isinstance(item, Turn) else errors).append(item)  # type: ignore[arg-type]
+            if isinstance(item, Turn):
+                turns.append(item)
+            elif error := item.error() if isinstance(item, Completeness) else item:
+                errors.append(error)
     except RawPageError as error:
         errors.append(error)
     for error in errors:

@@ -73,9 +73,10 @@ def test_from_raw_pages_to_records(params: LargeFedBench) -> None:
 def test_diff_by_name(params: LargeFedBench) -> None:
     build_largefedbench(params)
     build_largefedbench(params.model_copy(update={"snapshot": "2025.2", "sources": ("ca", "us")}))
-    difference, changes = compare_snapshots(2025.1, "2025.2", params)
+    difference, changes, ids = compare_snapshots(2025.1, "2025.2", params)
     assert difference["totals"] == {"added": 0, "removed": 7, "altered": 0, "moved": 0}
-    assert changes.startswith("# 2025.1 -> 2025.2")
+    assert changes["2025.1-to-2025.2"].startswith("# 2025.1 -> 2025.2")
+    assert sum(len(kinds["removed"]) for kinds in ids["2025.1-to-2025.2"]["clients"].values()) == 7
 
 
 def test_a_byte_that_changes_later_is_noticed_by_the_next_run(params: LargeFedBench) -> None:

@@ -14,6 +14,13 @@ from fedtext.largefedbench.schema import DESCRIPTIONS, TABLES
 
 UK_LINE = "Contains Parliamentary information licensed under the Open Parliament Licence v3.0.\n"
 
+# What a hub shows and searches by.
+LICENSE_AND_TAGS = (
+    "license: other", "license_name: by-source", "license_link: licenses", "task_categories:", "- text-generation",
+    "tags:", "- federated-learning", "- differential-privacy", "- synthetic-data", "- parliamentary-proceedings",
+    "- scientific-abstracts",
+)  # fmt: skip
+
 INTRODUCTION = """# LargeFedBench {snapshot}
 
 A federated text benchmark after POPri (ICML 2025, appendix F): every speech and every abstract is a client, cut into
@@ -38,6 +45,11 @@ Made for measuring private federated learning on text newer than a model's train
 are public office-holders named in official records; do not use the text to profile people outside that role. Text
 spoken in French in the Canadian House is a translation (`floor_language`). Formulas of procedure, chair's turns and
 written insertions are left out by rule, so the text is not a complete record: for that, follow `url`.
+
+## Citation
+
+The benchmark is of Hou et al., "Private Federated Learning using Preference-Optimized Synthetic Data", ICML 2025
+(https://arxiv.org/abs/2504.16438). Name the snapshot beside it, and attribute the sources as their licences ask.
 """
 
 
@@ -57,10 +69,10 @@ def config_tables(facts: dict[str, Any]) -> list[tuple[str, str, str, list[str]]
 
 
 def _front_matter(facts: dict[str, Any]) -> str:
-    lines = ["---", "language:", "- en", "license: other", "license_name: by-source"]
+    lines = ["---", "language:", "- en", *LICENSE_AND_TAGS]
     lines += [f"pretty_name: LargeFedBench {facts['snapshot']}", "configs:"]
-    for name, config, table, splits in config_tables(facts):
-        lines += [f"- config_name: {name}", "  data_files:"]
+    for number, (name, config, table, splits) in enumerate(config_tables(facts)):
+        lines += [f"- config_name: {name}", *(["  default: true"] if number == 0 else []), "  data_files:"]
         for split in splits:
             lines += [f"  - split: {split}", f"    path: {config}/{table}/{split}-*.parquet"]
     return "\n".join([*lines, "---", ""])

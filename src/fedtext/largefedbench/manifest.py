@@ -8,6 +8,8 @@ from pathlib import Path
 from fedtext.system.errors import FedtextError
 
 MANIFEST = "MANIFEST.sha256"
+# What a hub leaves beside the files that were fetched from it: no part of a snapshot, and no harm to one.
+HUB_LEFTOVERS = (".cache/huggingface/", ".git/", ".gitattributes")
 
 
 class SnapshotError(FedtextError):
@@ -22,7 +24,7 @@ def file_sha256(path: Path) -> str:
 
 def _files(root: Path) -> list[str]:
     names = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
-    return sorted(name for name in names if name != MANIFEST)
+    return sorted(name for name in names if name != MANIFEST and not name.startswith(HUB_LEFTOVERS))
 
 
 def write_manifest(root: Path) -> None:
@@ -52,7 +54,7 @@ def read_manifest(root: Path) -> dict[str, str]:
 
 
 def verify(root: Path) -> dict[str, str]:
-    """Check every file of the snapshot against its manifest and return the hashes.
+    """Check every file of the snapshot against its manifest and return the hashes; a hub's own files are passed over.
 
     Raises:
         SnapshotError: names the first file that is missing, altered or not listed.

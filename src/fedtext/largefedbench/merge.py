@@ -130,12 +130,12 @@ class _Merge:
         return self.merged
 
     def _add(self, row: tuple[Any, ...]) -> None:
-        *values, text, n_tokens, starts, ends, lengths, signature = row
+        *values, text, n_tokens, personal_data, starts, ends, lengths, signature = row
         client_id, date, license_id = values[0], values[4], values[9]
         split = split_for(client_id, date, self.params.split)
         sizes = self.merged.sizes.setdefault(split, {"clients": 0, "chunks": 0, "tokens": 0})
         clients, chunks = self._tables(split, sizes["clients"])
-        clients.add((*values, text, n_tokens, split))
+        clients.add((*values, text, n_tokens, personal_data, split))
         for index, (start, end, length) in enumerate(zip(starts, ends, lengths, strict=True)):
             chunks.add((client_id, index, text[start:end], start, end, length, split))
         sizes["clients"] += 1

@@ -32,6 +32,7 @@ def write_papers(
 ) -> None:
     """Write everything but the tables and the manifest into `root`; `merged` are its configs."""
     licenses = _licenses(merged)
+    dates = {one.config: one.dates for one in merged if one.dates}
     provenance = {
         "snapshot": params.snapshot,
         "format": FORMAT,
@@ -39,7 +40,8 @@ def write_papers(
         "parameters": params.bytes_matter(),
         "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
         "queries": _queries(digests),
-        "dates": {one.config: one.dates for one in merged if one.dates},
+        "date_published": _date_published(params, dates),
+        "dates": dates,
         "configs": {one.config: dict(sorted(one.sizes.items())) for one in merged},
         "licenses": licenses,
         "near_duplicates": {one.config: one.duplicates for one in merged if one.duplicates is not None},
@@ -54,6 +56,13 @@ def write_papers(
         (root / "licenses" / f"{license_id}.txt").write_text(license_text(license_id), "utf-8")
     (root / "README.md").write_text(render_card(provenance), "utf-8")
     _write_json(root / "croissant.json", describe(root, provenance))
+
+
+def _date_published(params: LargeFedBench, dates: dict[str, list[str]]) -> str:
+    """The date asked for, else that of the newest text: a snapshot knows no clock. Empty if nothing is dated."""
+    if params.date_published:
+        return params.date_published.isoformat()
+    return max((last for _, last in dates.values()), default="")
 
 
 def _licenses(merged: list[Merged]) -> dict[str, int]:

@@ -6,14 +6,19 @@ text that is not UTF-8 all end as a `RawPageError` that names the file and the r
 
 from __future__ import annotations
 
+import datetime
 import gzip
+import io
 import json
+import lzma
+import struct
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lxml import etree
 from lxml import html as lxml_html
@@ -23,12 +28,15 @@ from fedtext.system.errors import FedtextError, InputError
 BOM = b"\xef\xbb\xbf"
 MAX_BYTES = 256 * 2**20  # no page of these sources comes near it; a gzip bomb does
 MAX_NUL_SHARE = 0.25  # UTF-16 read as UTF-8 is half NULs; the US record pads some pages with a tenth
+# No page of these sources is older than the oldest of their records or dated after this: a wrong year is a wrong page.
+YEARS = range(1774, 2101)
 MAX_ENTITY_CHARS = 8  # UK pages declare entities for single characters; anything longer is not one
 
-# What reading hostile bytes can raise, in lxml, in zlib and in our own indexing of what they decode to.
+# What reading hostile bytes can raise, in lxml, in zlib and zipfile (an unknown method is a NotImplementedError, an
+# encrypted file a RuntimeError), and in our own indexing of what they decode to.
 READING_FAULTS = (
     etree.LxmlError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, EOFError, OSError,
-    zlib.error, RecursionError,
+    zlib.error, lzma.LZMAError, struct.error, zipfile.BadZipFile, RuntimeError,
 )  # fmt: skip
 
 
@@ -45,6 +53,21 @@ class RawPageError(FedtextError):
             f"raw page {self.name}: {self.reason}; fetch it again, or build with largefedbench.on_bad_page=continue "
             "to leave it out and have it listed"
         )
+
+
+class Completeness(NamedTuple):
+    """How many parts a page says it has, and the names of those that are not there; `name` says where it says so."""
+
+    name: str
+    expected: int
+    missing: tuple[str, ...]
+
+    def error(self) -> RawPageError | None:
+        """The loss by name, None if all parts are there."""
+        if not self.missing:
+            return None
+        said = f"lists {self.expected} parts, of which {len(self.missing)} are not there: {', '.join(self.missing)}"
+        return RawPageError(self.name, said)
 
 
 @dataclass(frozen=True, order=True)
@@ -75,13 +98,29 @@ def reading(name: str) -> Iterator[None]:
 
 def read_bytes(path: Path) -> bytes:
     """Bytes of a plain or gzip file (told by its first two bytes), at most `MAX_BYTES`."""
-    data = path.read_bytes()
+    return unpacked(path.read_bytes())
+
+
+def unpacked(data: bytes) -> bytes:
+    """The bytes, decompressed if they are gzip, without a byte order mark; at most `MAX_BYTES`."""
     if data[:2] == b"\x1f\x8b":
-        with gzip.open(path) as file:
+        with gzip.open(io.BytesIO(data)) as file:
             data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise InputError(f"larger than {MAX_BYTES} bytes")
     return data.removeprefix(BOM)
+
+
+def possible_date(year: int, month: int, day: int) -> str:
+    """The ISO date of a page or a row.
+
+    Raises:
+        ValueError: there is no such day, or no source was there in that year.
+    """
+    date = datetime.date(year, month, day).isoformat()
+    if year not in YEARS:
+        raise InputError(f"dated {date}: no page of {YEARS[0]} to {YEARS[-1]}")
+    return date
 
 
 def parse_xml(name: str, data: bytes, *, root: str) -> Any:

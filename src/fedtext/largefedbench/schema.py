@@ -17,7 +17,12 @@ _TEXT_COLUMNS = (
 )  # fmt: skip
 
 CLIENTS = pa.schema(
-    [*((name, pa.string()) for name in _TEXT_COLUMNS), ("n_tokens", pa.int32()), ("split", pa.string())]
+    [
+        *((name, pa.string()) for name in _TEXT_COLUMNS),
+        ("n_tokens", pa.int32()),
+        ("personal_data", pa.string()),
+        ("split", pa.string()),
+    ]
 )
 CHUNKS = pa.schema(
     [
@@ -36,6 +41,7 @@ SHARD = pa.schema(
     [
         *((name, pa.string()) for name in _TEXT_COLUMNS),
         ("n_tokens", pa.int32()),
+        ("personal_data", pa.string()),
         ("starts", pa.list_(pa.int32())),
         ("ends", pa.list_(pa.int32())),
         ("lengths", pa.list_(pa.int32())),
@@ -58,6 +64,7 @@ DESCRIPTIONS = {
     "label": "country, preprint category, or area and recommendation of a review",
     "text": "the cleaned text, one line",
     "n_tokens": "tokens of the chunking tokenizer",
+    "personal_data": "what the text holds of e-mail and telephone, by pattern; empty for neither",
     "split": "train, validation or test",
     "index": "position of the chunk in its client's text",
     "start": "first character of the chunk in the client's text",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,16 +18,19 @@ from typing import NamedTuple
 from fedtext.largefedbench.clients import Client, clients_of
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
+from fedtext.largefedbench.personal_data import kinds_in, without_personal_data
 from fedtext.largefedbench.processes import Run
-from fedtext.largefedbench.raw_pages import RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.schema import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
+from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
 
 BATCH = 512  # texts encoded at once
 ROW_GROUP = 256  # rows of a shard read at once in the merge
+UNREADABLE = "0" * 64  # in place of the digest of a file that cannot be opened
 FACTS = b"fedtext"  # the key of a shard's own facts in its parquet metadata
 
 
@@ -65,16 +68,23 @@ def digest_pages(raw_dir: Path, params: LargeFedBench, run: Run) -> dict[str, li
 
 
 def _digest(page: RawPage) -> PageDigest:
-    if page.path.is_file():
-        with page.path.open("rb") as file:
-            return PageDigest(page, hashlib.file_digest(file, "sha256").hexdigest(), page.path.stat().st_size)
+    if not page.path.is_dir():
+        return PageDigest(page, *_file_digest(page.path))
     total, size = hashlib.sha256(), 0
     for path in sorted(p for p in page.path.rglob("*") if p.is_file()):
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest, bytes_read = _file_digest(path)
         total.update(f"{path.relative_to(page.path).as_posix()}\0{digest}\n".encode())
-        size += path.stat().st_size
+        size += bytes_read
     return PageDigest(page, total.hexdigest(), size)
+
+
+def _file_digest(path: Path) -> tuple[str, int]:
+    """sha256 and size; of a file that cannot be opened a mark and 0: reading it names it."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
+    except OSError:
+        return UNREADABLE, 0
 
 
 def plan_shards(
@@ -118,7 +128,7 @@ def write_shard(task: ShardTask) -> Path:
         return task.path
     counts, bad_pages = SourceCounts(), list[tuple[str, str]]()
     turns = _turns(SOURCES[task.source], task, counts, bad_pages)
-    clients = sorted(clients_of(turns, task.params, counts), key=lambda client: client.client_id)
+    clients = sorted(_clients(turns, task.params, counts), key=lambda client: client.client_id)
     partial = task.path.with_suffix(f".{os.getpid()}.partial")
     writer = TableWriter(partial, SHARD, row_group=ROW_GROUP)
     minhash = MinHash() if task.params.near_duplicates else None
@@ -130,17 +140,37 @@ def write_shard(task: ShardTask) -> Path:
     return task.path
 
 
+def _clients(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCounts) -> Iterator[Client]:
+    """The clients of these turns without those of the takedown list and, if asked for, without personal data."""
+    taken_down = read_takedown(params.takedown_file())
+    for client in taken_down.without(clients_of(taken_down.without_turns(turns, counts), params, counts), counts):
+        yield without_personal_data(client, counts) if params.personal_data == "remove" else client
+
+
 def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: list[tuple[str, str]]) -> Iterator[Turn]:
     for page in task.pages:
         counts.pages += 1
+        found = False
         try:
             for item in source.parse(page):
-                if isinstance(item, RawPageError):
-                    _note_bad(item, task.params, counts, bad_pages)
-                else:
+                found = True
+                if isinstance(item, Turn):
                     yield item
+                elif error := _loss(item, counts):
+                    _note_bad(error, task.params, counts, bad_pages)
+            if not found:
+                raise RawPageError(page.name, "holds nothing that its source publishes: no text, no row")
         except RawPageError as error:
             _note_bad(error, task.params, counts, bad_pages)
+
+
+def _loss(item: RawPageError | Completeness, counts: SourceCounts) -> RawPageError | None:
+    """What the item says is lost; how complete the page is, is counted either way."""
+    if isinstance(item, RawPageError):
+        return item
+    counts.note("granules_expected", item.expected)
+    counts.note("granules_missing", len(item.missing))
+    return item.error()
 
 
 def _note_bad(
@@ -157,4 +187,4 @@ def _write_batch(writer: TableWriter, clients: list[Client], task: ShardTask, mi
     for client, (n_tokens, chunks) in zip(clients, chunked, strict=True):
         starts, ends, lengths = zip(*chunks, strict=True) if chunks else ((), (), ())
         signature = minhash.packed(client.text) if minhash else None
-        writer.add((*client, n_tokens, starts, ends, lengths, signature))
+        writer.add((*client, n_tokens, kinds_in(client.text), starts, ends, lengths, signature))

@@ -36,13 +36,18 @@ Interval = Annotated[float, Field(ge=0)]
 
 
 class Requests(Parameters):
-    """Patience with one request: waits double from `first_wait` seconds, or are what the server asks for."""
+    """Patience with one request: waits double from `first_wait` seconds, or are what the server asks for.
+
+    `robots`: `obey` ends a pull that a server's robots.txt asks not to make, `report` says so and goes on (for an API
+    whose terms allow what its robots.txt does not), `ignore` does not ask.
+    """
 
     attempts: int = Field(ge=1)
     first_wait: float = Field(ge=0)
     longest_wait: float = Field(gt=0)
     timeout: float = Field(gt=0)
     largest_body: int = Field(gt=0)
+    robots: Literal["obey", "report", "ignore"]
 
 
 class Preprints(Parameters):
@@ -89,11 +94,16 @@ class PubMed(Parameters):
 
 
 class OpenReview(Parameters):
-    """OpenReview API v1: submissions with their direct replies, an invitation at a time."""
+    """OpenReview: submissions with their direct replies, an invitation at a time.
+
+    `invitations` are asked of API v1, `invitations_v2` (venues from 2024 on) of API v2.
+    """
 
     base_url: BaseUrl
+    base_url_v2: BaseUrl
     interval: Interval
     invitations: Annotated[tuple[str, ...], BeforeValidator(words)]
+    invitations_v2: Annotated[tuple[str, ...], BeforeValidator(words)]
     page_size: int = Field(ge=1, le=1000)
 
 

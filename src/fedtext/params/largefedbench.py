@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
+import re
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed, words
 from fedtext.params.corpus import Chunking
-from fedtext.system.errors import InputError
+from fedtext.system.errors import InputError, MissingFileError
 
 Source = Literal["ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr"]
 LicenseId = Literal[
@@ -46,6 +49,21 @@ class Splitting(Parameters):
         return self
 
 
+def half_year(name: str) -> tuple[datetime.date, datetime.date]:
+    """First and last day of a half-year such as `2025H1`.
+
+    Raises:
+        InputError: the name is no half-year's.
+    """
+    match = re.fullmatch(r"(\d{4})H([12])", name)
+    if match is None or match[1] == "0000":
+        raise InputError(f"largefedbench.window={name!r} is no half-year: write one such as 2025H1")
+    year, half = int(match[1]), int(match[2])
+    return (datetime.date(year, 1, 1), datetime.date(year, 6, 30)) if half == 1 else (
+        datetime.date(year, 7, 1), datetime.date(year, 12, 31)
+    )  # fmt: skip
+
+
 class LargeFedBench(Parameters):
     """One snapshot. Sources without raw pages are simply absent from it.
 
@@ -53,6 +71,10 @@ class LargeFedBench(Parameters):
     names licence ids (docs/largefedbench.md). A spoken sentence with a smaller share of letters than
     `min_letter_share` goes: the paper's rule, which also takes a few sentences full of figures; 0 keeps them.
     `near_duplicate_similarity` starts at 0.7, where MinHash's bands find 99% of the pairs; at 0.5 they find 64%.
+    `window` is a half-year by name (`2025H1`) in place of `from_date` and `to_date`. `takedown` is a file of clients
+    and speakers that stay out; without it `<raw_dir>/takedown.txt` is, if it is there. `personal_data: remove` takes
+    telephone numbers and e-mail addresses out of the texts, `flag` only says which texts have them. `date_published`
+    goes into the Croissant description; without it the date of the newest text does.
     `shard_bytes` and `processes` change how a build runs, never its bytes.
     """
 
@@ -63,10 +85,14 @@ class LargeFedBench(Parameters):
     cleaning: Literal["clean", "published"]
     min_letter_share: float = Field(ge=0, le=1)
     on_bad_page: Literal["continue", "stop"]
+    window: str | None
     from_date: datetime.date | None
     to_date: datetime.date | None
     model_cutoff: datetime.date | None
     exclude_licenses: tuple[LicenseId, ...]
+    takedown: str | None
+    personal_data: Literal["flag", "remove"]
+    date_published: datetime.date | None
     tokenizer: str
     chunking: Chunking
     split: Splitting
@@ -75,6 +101,21 @@ class LargeFedBench(Parameters):
     map_speeches: int = Field(ge=0)
     shard_bytes: int = Field(ge=1)
     processes: int = Field(ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _dates_of_window(cls, values: object) -> object:
+        if not isinstance(values, dict) or values.get("window") is None:
+            return values
+        first, last = half_year(str(values["window"]))
+        asked = {"from_date": first, "to_date": last}
+        for name, day in asked.items():
+            if values.get(name) is not None and str(values[name]) != str(day):
+                raise InputError(
+                    f"largefedbench.{name}={values[name]} and window={values['window']} contradict each other: "
+                    "leave one out"
+                )
+        return values | asked
 
     @field_validator("snapshot", mode="before")
     @classmethod
@@ -92,5 +133,23 @@ class LargeFedBench(Parameters):
 
     def bytes_matter(self) -> dict[str, object]:
         """The parameters a snapshot's bytes depend on, for its provenance; where and how it was built is left out."""
-        left_out = {"raw_dir", "out_dir", "shard_bytes", "processes", "map_speeches"}
-        return self.model_dump(mode="json", exclude=left_out)
+        left_out = {"raw_dir", "out_dir", "shard_bytes", "processes", "map_speeches", "takedown", "window"}
+        return self.model_dump(mode="json", exclude=left_out) | {"takedown_sha256": self.takedown_sha256()}
+
+    def takedown_file(self) -> Path | None:
+        """The takedown list that counts, None if there is none.
+
+        Raises:
+            MissingFileError: `takedown` names a file that is not there.
+        """
+        if self.takedown is None:
+            usual = Path(self.raw_dir) / "takedown.txt"
+            return usual if usual.is_file() else None
+        if not Path(self.takedown).is_file():
+            raise MissingFileError(f"largefedbench.takedown={self.takedown} is not a file: name the list, or null")
+        return Path(self.takedown)
+
+    def takedown_sha256(self) -> str:
+        """Digest of the takedown list, empty without one: who is on it stands in no snapshot."""
+        path = self.takedown_file()
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""

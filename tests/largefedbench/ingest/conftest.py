@@ -43,7 +43,9 @@ def time() -> FakeTime:
 
 @pytest.fixture
 def client(time: FakeTime) -> HttpClient:
-    return HttpClient(CONTACT, 0.0, conf_base(Requests, attempts=3, first_wait=1.0, longest_wait=100.0), time.clock)
+    return HttpClient(
+        CONTACT, 0.0, conf_base(Requests, attempts=3, first_wait=1.0, longest_wait=100.0, robots="ignore"), time.clock
+    )
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def pull_week(tmp_path: Path, time: FakeTime) -> Callable[..., dict[str, Any]]:
 
     def run(source: str, *, environment: dict[str, str] = ENVIRONMENT, **values: Any) -> dict[str, Any]:
         dates = {"from_date": "2024-03-18", "to_date": "2024-03-24", "today": "2024-06-01"}
-        requests = {"attempts": 3, "first_wait": 1.0, "longest_wait": 100.0}
+        requests = {"attempts": 3, "first_wait": 1.0, "longest_wait": 100.0, "robots": "ignore"}
         asked = {"source": source, "raw_dir": str(tmp_path), "requests": requests, **dates, **values}
         return pull(conf_base(Ingest, asked), clock=time.clock, environment=environment)
 

@@ -28,7 +28,7 @@ def parameters(base: str) -> dict[str, Any]:
         "us": {"listing_url": f"{base}/api", "page_size": 2}, "pubmed": {"batch": 2}, "openreview": {"page_size": 2},
     }  # fmt: skip
     sources = {name: {"base_url": f"{base}/{name}", "interval": 0.0, **more} for name, more in each.items()}
-    requests = {"attempts": 3, "first_wait": 0.0}
+    requests = {"attempts": 3, "first_wait": 0.0, "robots": "ignore"}
     return {"from_date": FIRST, "to_date": LAST, "today": TODAY, "requests": requests, **sources}
 
 

@@ -10,6 +10,7 @@ import httpx
 import pytest
 import respx
 
+from fedtext.largefedbench.ingest import canada
 from fedtext.largefedbench.ingest.errors import UnsteadyWindowError, UnusableAnswerError
 from tests.largefedbench.ingest import shapes
 
@@ -48,6 +49,22 @@ def test_listed_sittings_are_fetched_with_their_mark(
     assert stored == shapes.sitting(291, "2024-03-18")
     assert stored.startswith(shapes.BOM)
     assert [page["name"] for page in done(tmp_path)["pages"]] == ["HAN291-E.xml.gz", "HAN292-E.xml.gz"]
+
+
+def test_a_second_sitting_under_one_number(respx_mock: respx.MockRouter, pull_week: Pull, tmp_path: Path) -> None:
+    found = [("2024-03-18", "128"), ("2024-03-18", "128-B")]
+    listing = respx_mock.get(LISTING).mock(return_value=ok(shapes.sittings(found)))
+    serve_sitting(respx_mock, 128)
+    respx_mock.get(f"{HOUSE}/128B/HAN128B-E.XML").mock(return_value=ok(shapes.sitting(128, "2024-03-18")))
+    pull_week("ca", ca=CA)
+    assert [page["name"] for page in done(tmp_path)["pages"]] == ["HAN128-E.xml.gz", "HAN128B-E.xml.gz"]
+    assert listing.calls.last.request.headers["API-Version"] == "v1"
+
+
+@pytest.mark.parametrize("number", ["12-34", "B", "", None, "128-BC"])
+def test_another_number_is_no_sitting(number: object) -> None:
+    with pytest.raises(UnusableAnswerError, match="not one such as 128 or 128-B"):
+        canada.sitting_number(number)
 
 
 def test_a_sitting_not_published_is_missing(respx_mock: respx.MockRouter, pull_week: Pull, tmp_path: Path) -> None:

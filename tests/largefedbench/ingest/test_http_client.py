@@ -139,7 +139,7 @@ def test_another_encoding_is_not_guessed(respx_mock: respx.MockRouter, client: H
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_a_body_too_large_is_not_swallowed(respx_mock: respx.MockRouter, time: FakeTime, encoding: str) -> None:
-    small = HttpClient(CONTACT, 0.0, conf_base(Requests, largest_body=1000), time.clock)
+    small = HttpClient(CONTACT, 0.0, conf_base(Requests, largest_body=1000, robots="ignore"), time.clock)
     data = bytes(10**6) if encoding == "identity" else gzip.compress(bytes(10**6))
     route = answers(respx_mock, *[sent(encoding, data) for _ in range(9)])
     with pytest.raises(UnusableAnswerError, match="larger than 1000 bytes"):
@@ -172,7 +172,7 @@ def test_a_key_follows_no_redirect_and_stays_out_of_the_url(respx_mock: respx.Mo
 
 
 def test_requests_are_kept_apart(respx_mock: respx.MockRouter, time: FakeTime) -> None:
-    polite = HttpClient(CONTACT, 1.0, conf_base(Requests), time.clock)
+    polite = HttpClient(CONTACT, 1.0, conf_base(Requests, robots="ignore"), time.clock)
     respx_mock.get(URL).mock(return_value=OK)
     for _ in range(4):
         polite.fetch(URL, body)

@@ -71,6 +71,21 @@ def test_pages_that_do_not_fit_are_refused(
         pull_week("openreview")
 
 
+def test_venues_of_api_v2(respx_mock: respx.MockRouter, pull_week: Pull, tmp_path: Path) -> None:
+    review = {"id": "r", "invitations": ["ICLR.cc/2024/Conference/Submission1/-/Official_Review"], "content": {}}
+    note = {"id": "a", "forum": "a", "content": {"title": {"value": "T"}}, "details": {"directReplies": [review]}}
+    route = respx_mock.get("https://api2.openreview.net/notes")
+    route.mock(return_value=httpx.Response(200, content=shapes.as_json({"notes": [note], "count": 1})))
+    login = respx_mock.post("https://api2.openreview.net/login")
+    login.mock(return_value=httpx.Response(200, json={"token": "abc"}))
+    venues = {"invitations": "", "invitations_v2": "ICLR.cc/2024/Conference/-/Submission"}
+    pull_week("openreview", openreview=venues, environment=USER)
+    assert login.call_count == 1
+    assert route.calls.last.request.headers["Authorization"] == "Bearer abc"
+    directory = tmp_path / "openreview" / "ICLR.cc-2024-Conference-Submission"
+    assert json.loads((directory / "_done.json").read_text("utf-8"))["notes"] == {"reviews": 1}
+
+
 def test_signing_in_once(respx_mock: respx.MockRouter, pull_week: Pull) -> None:
     login = respx_mock.post("https://api.openreview.net/login")
     login.mock(return_value=httpx.Response(200, json={"token": "abc"}))

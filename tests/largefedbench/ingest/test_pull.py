@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import fedtext
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.ingest.errors import IngestError, RefusedError, StoredWindowError, UnusableAnswerError
 from fedtext.largefedbench.ingest.pull import pull
@@ -15,7 +16,7 @@ from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.snapshot import provenance, read_snapshot
 from fedtext.largefedbench.sources import SOURCES, raw_pages
 from fedtext.largefedbench.tokens import load_tokenizer
-from fedtext.largefedbench.turns import SPEECH
+from fedtext.largefedbench.turns import SPEECH, Turn
 from fedtext.models.language_model import bundled
 from fedtext.params.ingest import LIVE_SOURCES, Ingest
 from fedtext.params.largefedbench import LargeFedBench
@@ -44,9 +45,9 @@ def test_the_builder_reads_what_was_pulled(server: LocalSources, tmp_path: Path,
     report = run(server, tmp_path, source)
     kinds = []
     for page in raw_pages(tmp_path, SOURCES[source]):
-        turns = list(SOURCES[source].parse(page))
-        assert not [turn for turn in turns if isinstance(turn, RawPageError)]
-        kinds += [turn.kind for turn in turns if not isinstance(turn, RawPageError)]
+        items = list(SOURCES[source].parse(page))
+        assert not [item for item in items if isinstance(item, RawPageError)]
+        kinds += [item.kind for item in items if isinstance(item, Turn)]
     assert kinds.count(SPEECH) == SPEECHES[source]
     assert report["failed"] == {}
     assert report["windows_pulled"] == (1 if source == "openreview" else 12)
@@ -153,12 +154,15 @@ def test_from_the_command_line(server: LocalSources, tmp_path: Path) -> None:
     }  # fmt: skip
     command = [str(Path(sys.executable).with_name("kedro")), "run", "--pipelines", "ingest", "--params"]
     command.append(",".join(f"{name}={value}" for name, value in values.items()))
-    environment = {**ENVIRONMENT, "FEDTEXT_PROGRESS": "0", "FEDTEXT_TRACKING": "off", "PATH": "/usr/bin:/bin"}
+    quiet = {"FEDTEXT_PROGRESS": "0", "FEDTEXT_TRACKING": "off", "PATH": "/usr/bin:/bin"}
+    path = {"PYTHONPATH": str(Path(fedtext.__file__).parents[1])}  # the package under test, wherever it lies
+    environment = {**ENVIRONMENT, **quiet, **path}
     for _ in range(2):
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert len(list((tmp_path / "01_raw" / "biorxiv" / "2024-W01").glob("*.json.gz"))) == 3
-    assert "'windows_done_before': 1" in done.stdout + done.stderr
+    assert "biorxiv: 0 windows pulled" in done.stderr
+    assert "1 there before" in done.stderr
     del environment["FEDTEXT_CONTACT"]
     refused = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert refused.returncode == 1

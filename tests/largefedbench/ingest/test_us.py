@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,12 @@ import respx
 
 from fedtext.largefedbench.ingest import us
 from fedtext.largefedbench.ingest.errors import RefusedError, UnsteadyWindowError, UnusableAnswerError
+from fedtext.largefedbench.ingest.http_client import HttpClient
+from fedtext.largefedbench.ingest.rate_limit import Clock
+from fedtext.params.ingest import Requests
 from tests.largefedbench.ingest import shapes
 from tests.largefedbench.ingest.conftest import FakeTime
+from tests.parameters import conf_base
 
 Pull = Callable[..., dict[str, Any]]
 LISTING = "https://api.govinfo.gov/published/2024-03-18/2024-03-24"
@@ -54,7 +61,7 @@ def test_the_list_is_followed_and_packages_reduced(
 def test_a_package_made_again_gives_the_same_bytes() -> None:
     early, late = (shapes.crec(DAYS[0], stamp=(year, 1, 1, 0, 0, 0)) for year in (2023, 2025))
     assert early != late
-    assert us.reduced_package(IDS[0], early) == us.reduced_package(IDS[0], late)
+    assert us.reduced_package(IDS[0], io.BytesIO(early)) == us.reduced_package(IDS[0], io.BytesIO(late))
 
 
 def test_a_package_still_being_made_is_waited_for(
@@ -112,6 +119,30 @@ def large() -> bytes:
     return buffer.getvalue()
 
 
+def test_a_large_package_stays_on_disk(respx_mock: respx.MockRouter, pull_week: Pull, tmp_path: Path) -> None:
+    """Its PDF files are never in memory: what Python holds at once is far less than the package."""
+    buffer = io.BytesIO(shapes.crec("2024-03-18"))
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr("CREC-2024-03-18/pdf/large.pdf", os.urandom(2**26))
+    package = buffer.getvalue()
+
+    class Wire(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            yield from (package[at : at + 2**16] for at in range(0, len(package), 2**16))
+
+    client = HttpClient("a@example.org", 0.0, conf_base(Requests, robots="ignore"), Clock())
+    respx_mock.get("https://us.example/a.zip").mock(return_value=httpx.Response(200, stream=Wire()))
+    tracemalloc.start()
+    try:
+        kept = client.fetch_file("https://us.example/a.zip", partial(us.reduced_package, "CREC-2024-03-18"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert kept is not None
+    assert len(kept) < 2**14
+    assert peak < 2**25
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -129,4 +160,4 @@ def large() -> bytes:
 def test_a_bad_package_is_refused(monkeypatch: pytest.MonkeyPatch, body: bytes, reason: str) -> None:
     monkeypatch.setattr(us, "LARGEST_PACKAGE", 10**6)
     with pytest.raises(UnusableAnswerError, match=reason):
-        us.reduced_package(IDS[0], body)
+        us.reduced_package(IDS[0], io.BytesIO(body))

@@ -7,6 +7,7 @@ as missing.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,10 +21,12 @@ from fedtext.largefedbench.ingest.windows import Window, days, weeks
 from fedtext.params.ingest import Ingest
 
 LIMIT = 500
+API_VERSION = {"API-Version": "v1"}  # openparliament.ca asks its clients to say which they were written for
+NUMBER = re.compile(r"(?P<number>\d{1,4})-?(?P<letter>[A-Z]?)")  # 128-B is a second sitting under one number
 
 
 class Sittings(NamedTuple):
-    """One page of the list of sittings: (date, number) and the link to the next page."""
+    """One page of the list of sittings: (date, number in file names), the link to the next page."""
 
     found: list[tuple[str, str]]
     following: str | None
@@ -50,14 +53,14 @@ class Canada:
         session = window.part.replace("-", "")
         sittings = self._sittings(window)
         tally.expected = len(sittings)
-        for number, day in sorted((int(number), day) for day, number in sittings):
-            name = f"HAN{number:03d}-E.XML"
-            url = f"{self._params.base_url}/Content/House/{session}/Debates/{number:03d}/{name}"
+        for number, day in sorted((number, day) for day, number in sittings):
+            name = f"HAN{number}-E.XML"
+            url = f"{self._params.base_url}/Content/House/{session}/Debates/{number}/{name}"
             body = self._client.fetch(url, partial(read_sitting, name))
             if body is None:
                 tally.missing[name] = f"no sitting published for {day}"
             else:
-                yield Page(f"HAN{number:03d}-E.xml.gz", body)
+                yield Page(f"HAN{number}-E.xml.gz", body)
 
     def _sittings(self, window: Window) -> list[tuple[str, str]]:
         first, last = days(window)
@@ -68,7 +71,7 @@ class Canada:
         sittings: list[tuple[str, str]] = []
         asked: set[str] = set()
         while url is not None:
-            answer = self._client.fetch(url, partial(read_list, url), params=params)
+            answer = self._client.fetch(url, partial(read_list, url), params=params, headers=API_VERSION)
             if answer is None or url in asked:
                 raise UnusableAnswerError(f"{url} does not exist" if answer is None else f"{url} leads back to itself")
             asked.add(url)
@@ -93,10 +96,22 @@ def read_list(url: str, body: bytes) -> Sittings:
             datetime.date.fromisoformat(day)
         except ValueError:
             raise UnusableAnswerError(f"a sitting is dated {day!r}") from None
-        found.append((day, str(bodies.whole_number(row.get("number"), "number of the sitting"))))
+        found.append((day, sitting_number(row.get("number"))))
     pagination = value.get("pagination")
     following = pagination.get("next_url") if isinstance(pagination, dict) else None
     return Sittings(found, same_origin_link(url, following) if following else None)
+
+
+def sitting_number(value: object) -> str:
+    """A sitting's number as it stands in file names: `7` is 007, `128-B` is 128B.
+
+    Raises:
+        UnusableAnswerError: it is no such number.
+    """
+    match = NUMBER.fullmatch(str(value).strip())
+    if match is None:
+        raise UnusableAnswerError(f"number of the sitting is {str(value)[:40]!r}, not one such as 128 or 128-B")
+    return f"{int(match['number']):03d}{match['letter']}"
 
 
 def read_sitting(name: str, body: bytes) -> bytes:

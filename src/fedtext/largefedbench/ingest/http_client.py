@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, TypeVar
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 
 from fedtext.largefedbench.ingest.errors import RefusedError, UnusableAnswerError
 from fedtext.largefedbench.ingest.rate_limit import Clock, RateLimiter
+from fedtext.largefedbench.ingest.robots import Robots, place
 from fedtext.params.ingest import Requests
 from fedtext.system.retry_after import retry_after
 
+LOG = logging.getLogger(__name__)
 T = TypeVar("T")
+LARGEST_ROBOTS = 500 * 2**10  # bytes; what RFC 9309 asks a reader to take
+SPOOL = 2**23  # bytes of a body kept in memory; a larger one goes to disk
 GZIP_HEADER = 31  # zlib's wbits for a gzip stream
 PASSING = frozenset({408, 425, 429})  # client errors that go away by themselves, like every 5xx
 
@@ -32,6 +38,8 @@ class HttpClient:
     def __init__(self, contact: str, interval: float, requests: Requests, clock: Clock) -> None:
         self._requests, self._clock = requests, clock
         self._limiter = RateLimiter(interval, clock)
+        self._robots: dict[httpx.URL, Robots] = {}
+        self._reported: set[httpx.URL] = set()
         # Bodies are decompressed here, not by httpx, which takes a truncated gzip body for a whole one.
         headers = {"User-Agent": f"fedtext (research corpus builder; {contact})", "Accept-Encoding": "gzip"}
         self._client = httpx.Client(timeout=requests.timeout, headers=headers)
@@ -48,6 +56,7 @@ class HttpClient:
         params: Mapping[str, str] | None = None,
         form: Mapping[str, str] | None = None,
         json: Any = None,
+        headers: Mapping[str, str] | None = None,
         auth: httpx.Auth | None = None,
     ) -> T | None:
         """What `read` makes of the body at `url` (a POST if there is a form or a JSON value); None if there is none.
@@ -62,34 +71,83 @@ class HttpClient:
 
         def ask() -> T | None:
             method = "GET" if form is None and json is None else "POST"
-            request = self._client.build_request(method, url, params=params, data=form, json=json)
-            return self._once(request, read, auth)
+            request = self._client.build_request(method, url, params=params, data=form, json=json, headers=headers)
+            return self._once(request, lambda body: read(body.read()), auth)
 
+        return self._patiently(ask)
+
+    def fetch_file(self, url: str, read: Callable[[IO[bytes]], T]) -> T | None:
+        """As `fetch`, for a large body: it is kept on disk, and `read` is given the open file."""
+        return self._patiently(lambda: self._once(self._client.build_request("GET", url), read, None))
+
+    def _patiently(self, ask: Callable[[], T | None]) -> T | None:
         retrying = Retrying(
             sleep=self._clock.sleep, wait=self._wait, stop=stop_after_attempt(self._requests.attempts),
             retry=retry_if_exception(lambda e: isinstance(e, UnusableAnswerError) and not e.final), reraise=True,
         )  # fmt: skip
         return retrying(ask)
 
-    def _once(self, request: httpx.Request, read: Callable[[bytes], T], auth: httpx.Auth | None) -> T | None:
+    def _once(self, request: httpx.Request, read: Callable[[IO[bytes]], T], auth: httpx.Auth | None) -> T | None:
+        self._mind_robots(request.url)
+        with SpooledTemporaryFile(SPOOL) as body:
+            return read_named(request, read, body) if self._store(request, auth, body) else None
+
+    def _mind_robots(self, url: httpx.URL) -> None:
+        """Does as the server's robots.txt says, which is asked for once.
+
+        Raises:
+            RefusedError: it asks not to fetch the page, and `requests.robots` is `obey`.
+        """
+        if self._requests.robots == "ignore":
+            return
+        rules = place(url)
+        if rules not in self._robots:
+            text = self._once_robots(rules)
+            self._robots[rules] = Robots(text)
+            self._limiter.slow_down(self._robots[rules].delay)
+        if self._robots[rules].allow(url):
+            return
+        if self._requests.robots == "obey":
+            raise RefusedError(
+                f"{rules} asks programs not to fetch {url.path}: ask the source's operator, or set "
+                "ingest.requests.robots=report if its terms allow this use"
+            )
+        if rules not in self._reported:
+            self._reported.add(rules)
+            LOG.warning("%s asks programs not to fetch %s; going on (ingest.requests.robots=report)", rules, url.path)
+
+    def _once_robots(self, rules: httpx.URL) -> str:
+        """The text of a robots.txt, empty if there is none (any 4xx, as RFC 9309 has it)."""
+        with SpooledTemporaryFile(SPOOL) as body:
+            self._limiter.wait()
+            try:
+                with self._client.stream("GET", rules, follow_redirects=True) as response:
+                    if httpx.codes.is_client_error(response.status_code) and response.status_code not in PASSING:
+                        return ""
+                    self._check_status(response)
+                    read_body(response, LARGEST_ROBOTS, body)
+            except httpx.HTTPError as error:
+                raise UnusableAnswerError(f"{rules}: {type(error).__name__} {error}") from None
+            body.seek(0)
+            return body.read().decode("utf-8", "replace")
+
+    def _store(self, request: httpx.Request, auth: httpx.Auth | None, body: IO[bytes]) -> bool:
+        """Writes the answer's body into `body`; whether there is one."""
         self._limiter.wait()
         open_to_all = auth is None and request.method == "GET"
         try:
             response = self._client.send(request, auth=auth, stream=True, follow_redirects=open_to_all)
             try:
                 if response.status_code in {404, 410}:
-                    return None
+                    return False
                 self._check_status(response)
-                body = read_body(response, self._requests.largest_body)
+                read_body(response, self._requests.largest_body, body)
             finally:
                 response.close()
         except httpx.HTTPError as error:
             raise UnusableAnswerError(f"{request.url}: {type(error).__name__} {error}") from None
-        try:
-            return read(body)
-        except UnusableAnswerError as error:
-            reason = f"{request.url}: {error}"
-            raise UnusableAnswerError(reason, retry_after=error.retry_after, final=error.final) from None
+        body.seek(0)
+        return True
 
     def _check_status(self, response: httpx.Response) -> None:
         status, url = response.status_code, response.request.url
@@ -114,8 +172,17 @@ class HttpClient:
         return min(backoff, self._requests.longest_wait) if asked is None else asked
 
 
-def read_body(response: httpx.Response, limit: int) -> bytes:
-    """The whole body, decompressed, of at most `limit` bytes.
+def read_named(request: httpx.Request, read: Callable[[IO[bytes]], T], body: IO[bytes]) -> T:
+    """What `read` makes of a body; its complaints get the address."""
+    try:
+        return read(body)
+    except UnusableAnswerError as error:
+        reason = f"{request.url}: {error}"
+        raise UnusableAnswerError(reason, retry_after=error.retry_after, final=error.final) from None
+
+
+def read_body(response: httpx.Response, limit: int, into: IO[bytes]) -> None:
+    """Write the whole body, decompressed, of at most `limit` bytes.
 
     Raises:
         UnusableAnswerError: it is larger, truncated, or encoded in a way that was not asked for.
@@ -124,16 +191,15 @@ def read_body(response: httpx.Response, limit: int) -> bytes:
     if encoding not in {"identity", "gzip", "x-gzip", ""}:
         raise UnusableAnswerError(f"{response.request.url}: content encoding {encoding!r} was not asked for")
     inflate = zlib.decompressobj(GZIP_HEADER) if "gzip" in encoding else None
-    parts, size = [], 0
+    size = 0
     for chunk in response.iter_raw():
         try:
             part = inflate.decompress(chunk, limit + 1 - size) if inflate else chunk
         except zlib.error as error:
             raise UnusableAnswerError(f"{response.request.url}: broken gzip ({error})") from None
-        parts.append(part)
+        into.write(part)
         size += len(part)
         if size > limit:
             raise UnusableAnswerError(f"{response.request.url}: larger than {limit} bytes", final=True)
     if inflate is not None and not inflate.eof:
         raise UnusableAnswerError(f"{response.request.url}: truncated gzip")
-    return b"".join(parts)

@@ -1,4 +1,6 @@
-"""OpenReview, API v1: `GET {base}/notes?invitation=...&details=directReplies`, an invitation at a time.
+"""OpenReview: `GET {base}/notes?invitation=...&details=directReplies`, an invitation at a time.
+
+Venues from 2024 on are on API v2, a server of its own, with `{"value": ...}` around fields and a list of invitations.
 
 Open to guests; with OPENREVIEW_USERNAME and OPENREVIEW_PASSWORD in the environment the client signs in first.
 """
@@ -35,11 +37,12 @@ class OpenReview:
 
     def __init__(self, params: Ingest, client: HttpClient, environment: Mapping[str, str]) -> None:
         self._params, self._client, self._environment = params.openreview, client, environment
-        self._auth: HeaderKey | None = None
+        self._auth: dict[str, HeaderKey] = {}
 
     def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
         """One window an invitation."""
-        return [Window(re.sub(r"[^\w.]+", "-", name).strip("-."), part=name) for name in self._params.invitations]
+        names = [*self._params.invitations, *self._params.invitations_v2]
+        return [Window(re.sub(r"[^\w.]+", "-", name).strip("-."), part=name) for name in names]
 
     def query(self, window: Window) -> dict[str, Any]:
         """Which invitation."""
@@ -47,7 +50,9 @@ class OpenReview:
 
     def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
         """The notes in order of their number, page by page."""
-        self._sign_in()
+        v2 = window.part in self._params.invitations_v2
+        base = self._params.base_url_v2 if v2 else self._params.base_url
+        auth = self._sign_in(base)
         seen: set[str] = set()
         number = 0
         while number == 0 or len(seen) < tally.expected:
@@ -55,8 +60,8 @@ class OpenReview:
                 **self.query(window), "sort": "number:asc", "limit": str(self._params.page_size),
                 "offset": str(len(seen)),
             }  # fmt: skip
-            url = f"{self._params.base_url}/notes"
-            answer = self._client.fetch(url, read_notes, params=params, auth=self._auth)
+            url = f"{base}/notes"
+            answer = self._client.fetch(url, read_notes, params=params, auth=auth)
             if answer is None:
                 raise UnusableAnswerError(f"{url} does not exist")
             if number and answer.total != tally.expected:
@@ -71,16 +76,18 @@ class OpenReview:
             yield Page(f"{number:04d}.json.gz", answer.content, len(answer.ids))
             number += 1
 
-    def _sign_in(self) -> None:
+    def _sign_in(self, base: str) -> HeaderKey | None:
+        """The key to one API's server, got once; None for a guest."""
         user = optional(self._environment, OPENREVIEW_USER)
-        if self._auth is not None or user is None:
-            return
+        if base in self._auth or user is None:
+            return self._auth.get(base)
         password = required(self._environment, OPENREVIEW_PASSWORD, "openreview, where a user name is set,")
         login = {"id": user.get_secret_value(), "password": password.get_secret_value()}
-        token = self._client.fetch(f"{self._params.base_url}/login", read_token, json=login)
+        token = self._client.fetch(f"{base}/login", read_token, json=login)
         if token is None:
-            raise RefusedError(f"{self._params.base_url} has no login: unset {OPENREVIEW_USER} to read as a guest")
-        self._auth = HeaderKey("Authorization", token, "Bearer ")
+            raise RefusedError(f"{base} has no login: unset {OPENREVIEW_USER} to read as a guest")
+        self._auth[base] = HeaderKey("Authorization", token, "Bearer ")
+        return self._auth[base]
 
 
 def read_token(body: bytes) -> SecretStr:
@@ -108,6 +115,9 @@ def read_notes(body: bytes) -> Notes:
 def _reviews(note: dict[str, Any]) -> int:
     details = note.get("details")
     replies = details.get("directReplies") if isinstance(details, dict) else None
-    return sum(
-        isinstance(reply, dict) and str(reply.get("invitation")).endswith("Official_Review") for reply in replies or []
-    )
+    return sum(isinstance(reply, dict) and _is_review(reply) for reply in replies or [])
+
+
+def _is_review(reply: dict[str, Any]) -> bool:
+    names = reply["invitations"] if isinstance(reply.get("invitations"), list) else [reply.get("invitation")]
+    return any(str(name).endswith("Official_Review") for name in names)

@@ -62,6 +62,15 @@ def pull(params: Ingest, *, clock: Clock | None = None, environment: Mapping[str
         client.close()
 
 
+def told(report: dict[str, Any]) -> str:
+    """What a pull did, in one line for whoever started it."""
+    counts = Counter(report | {"failed": len(report["failed"])})
+    came = f"{counts['pages']} pages, {counts['records']} records"
+    lost = f"{counts['missing']} missing, {counts['rejected']} rejected, {counts['failed']} windows failed"
+    windows = f"{counts['windows_done_before']} there before, {counts['windows_waiting']} not settled yet"
+    return f"{report['source']}: {counts['windows_pulled']} windows pulled ({came}; {lost}), {windows}"
+
+
 def open_source(name: LiveSource, params: Ingest, client: HttpClient, environment: Mapping[str, str]) -> Source:
     """The source of that name."""
     if name in {"biorxiv", "medrxiv"}:

@@ -28,6 +28,10 @@ class RateLimiter:
         self._interval, self._clock = interval, clock
         self._next: float | None = None
 
+    def slow_down(self, interval: float) -> None:
+        """Keeps requests at least so many seconds apart from now on, if that is more than before."""
+        self._interval = max(self._interval, interval)
+
     def wait(self) -> None:
         """Returns when the next request may start, and counts it as started."""
         now = self._clock.monotonic()

@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from fedtext.largefedbench.ingest import bodies
 from fedtext.largefedbench.ingest.credentials import GOVINFO_KEY, HeaderKey, required
@@ -62,7 +62,7 @@ class UnitedStates:
                 tally.rejected[package] = "not a package of one day"
                 continue
             url = f"{self._params.base_url}/content/pkg/{package}.zip"
-            content = self._client.fetch(url, partial(reduced_package, package))
+            content = self._client.fetch_file(url, partial(reduced_package, package))
             if content is None:
                 tally.missing[package] = "listed but not there"
             else:
@@ -100,7 +100,7 @@ def read_list(url: str, body: bytes) -> Packages:
     return Packages(count, ids, same_origin_link(url, following) if following else None)
 
 
-def reduced_package(package: str, body: bytes) -> bytes:
+def reduced_package(package: str, body: IO[bytes]) -> bytes:
     """A zip file of the package's `mods.xml` and `html/*.htm`, in name order, without times.
 
     Raises:
@@ -119,10 +119,10 @@ def reduced_package(package: str, body: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def _kept_files(body: bytes) -> dict[str, bytes]:
-    """The files that the builder reads, by their name inside the package."""
+def _kept_files(body: IO[bytes]) -> dict[str, bytes]:
+    """The files that the builder reads, by their name inside the package; the others stay on disk."""
     try:
-        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        with zipfile.ZipFile(body) as archive:
             entries = [(match.group(1), e) for e in archive.infolist() if (match := KEPT.fullmatch(e.filename))]
             if sum(entry.file_size for _, entry in entries) > LARGEST_PACKAGE:
                 raise UnusableAnswerError(f"the package holds more than {LARGEST_PACKAGE} bytes of text", final=True)
@@ -130,4 +130,5 @@ def _kept_files(body: bytes) -> dict[str, bytes]:
     except UnusableAnswerError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
-        raise UnusableAnswerError(f"not a whole zip file ({error}): {bodies.excerpt(body)}") from None
+        body.seek(0)
+        raise UnusableAnswerError(f"not a whole zip file ({error}): {bodies.excerpt(body.read(1000))}") from None

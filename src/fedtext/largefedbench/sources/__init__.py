@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from fedtext.largefedbench.raw_pages import RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.sources import biorxiv, canada, openreview, pubmed, scitldr, uk, us
 from fedtext.largefedbench.turns import Turn
 
-Parser = Callable[[RawPage], Iterator[Turn | RawPageError]]
+Parser = Callable[[RawPage], Iterator[Turn | RawPageError | Completeness]]
 
 
 class Source(NamedTuple):
-    """One source: the snapshot config its clients go to, its parser, and its pages' names under `<raw_dir>/<name>/`."""
+    """One source: its snapshot config, its parser, and its pages' names, in any case, under `<raw_dir>/<name>/`."""
 
     name: str
     config: str
@@ -51,9 +51,10 @@ def raw_pages(raw_dir: Path, source: Source) -> list[RawPage]:
     pages = [
         RawPage(f"{source.name}/{name}", root / name)
         for name in names
-        if re.fullmatch(source.pattern, name) and not _NOT_A_PAGE.search(name)
+        if re.fullmatch(source.pattern, name, re.IGNORECASE) and not _NOT_A_PAGE.search(name)
     ]
     if source.name == "us":
         return pages
-    pages = [page for page in pages if page.path.is_file()]
+    # A link that leads nowhere is a page that cannot be read, not a page that is not there.
+    pages = [page for page in pages if page.path.is_file() or page.path.is_symlink()]
     return uk.mark_superseded(pages) if source.name == "uk" else pages

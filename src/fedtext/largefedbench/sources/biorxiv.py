@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fedtext.largefedbench.raw_pages import RawPage, parse_json, reading
+from fedtext.largefedbench.raw_pages import RawPage, parse_json, possible_date, reading
 from fedtext.largefedbench.turns import SPEECH, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
@@ -58,9 +58,10 @@ def _well_formed(row: Any) -> bool:
 
 
 def is_date(text: str) -> bool:
-    """Whether `text` is an ISO date."""
+    """Whether `text` is an ISO date of a possible year."""
     try:
-        return datetime.date.fromisoformat(text).isoformat() == text
+        day = datetime.date.fromisoformat(text)
+        return possible_date(day.year, day.month, day.day) == text
     except ValueError:
         return False
 

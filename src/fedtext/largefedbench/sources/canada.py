@@ -7,12 +7,11 @@ official translation: `floor_language` says so. Licence: Speaker's Permission.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedtext.largefedbench.raw_pages import RawPage, parse_xml, reading
+from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
 from fedtext.largefedbench.sources.canada_speakers import Segment, bare_name, mark_motion, segments, turn_kind
 from fedtext.largefedbench.turns import Paragraph, Turn, joined
 from fedtext.system.errors import InputError
@@ -59,9 +58,7 @@ def _sitting(root: Any) -> Sitting:
     items = {item.get("Name"): joined(*item.itertext()) for item in root.iter("ExtractedItem")}
     number = items.get("MetaNumberNumber", "")
     session = f"{items.get('ParliamentNumber', '')}{items.get('SessionNumber', '')}"
-    date = datetime.date(
-        int(items["MetaDateNumYear"]), int(items["MetaDateNumMonth"]), int(items["MetaDateNumDay"])
-    ).isoformat()
+    date = possible_date(*(int(items[f"MetaDateNum{part}"]) for part in ("Year", "Month", "Day")))
     url = f"https://www.ourcommons.ca/Content/House/{session}/Debates/{number:0>3}/HAN{number:0>3}-E.XML"
     return Sitting(date=date, url=url, chamber=items.get("Institution", "HOUSE OF COMMONS"))
 

@@ -1,28 +1,46 @@
 """PubMed, pages of efetch XML: `pubmed/**/*.xml[.gz]`, one abstract a client.
 
 `PubmedArticleSet/PubmedArticle/MedlineCitation/{PMID,Article/{ArticleTitle,Abstract/AbstractText}}`; section labels are
-attributes and stay out of the text.
+attributes and stay out of the text, and so do formulas, which as text are loose letters. A retracted paper is no
+client, nor is the notice that retracts it.
 """
 
 from __future__ import annotations
 
-import datetime
+import calendar
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from fedtext.largefedbench.raw_pages import RawPage, parse_xml, reading
-from fedtext.largefedbench.turns import SPEECH, Paragraph, Turn, joined
+from lxml import etree
+
+from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
+from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
 
 LICENSE = "pubmed"
 MONTHS = {
     name: number for number, name in enumerate(re.findall("...", "janfebmaraprmayjunjulaugsepoctnovdec"), start=1)
+}
+MATH = "{*}math"  # MathML
+FORMULA_MARK = "[Formula: see text]"  # what publishers send in a formula's place
+_FORMULA = re.compile(r"\s*(?:\(\s*\[Formula: see text\]\s*\)|\[Formula: see text\])(?P<stop>[.,;:]?)")
+RETRACTED_TYPES = {
+    "Retracted Publication": "retracted",
+    "Retraction of Publication": "retraction_notice",
+    "Retraction Notice": "retraction_notice",
 }
 # An issue is often printed months after its articles were public: the history says when PubMed had them.
 DATES = (
     "MedlineCitation/Article/ArticleDate", "MedlineCitation/Article/Journal/JournalIssue/PubDate",
     "PubmedData/History/PubMedPubDate[@PubStatus='entrez']", "PubmedData/History/PubMedPubDate[@PubStatus='pubmed']",
 )  # fmt: skip
+
+
+class Day(NamedTuple):
+    """The days a date may mean: one, or all of a month or a year where the source gives no more."""
+
+    first: str
+    last: str
 
 
 def parse(page: RawPage) -> Iterator[Turn]:
@@ -42,28 +60,75 @@ def _turn(page: RawPage, number: int, article: Any) -> Turn:
         return Turn(
             f"malformed.{page.name}.{number}", "pubmed", "malformed_row", "", (Paragraph(text, "malformed_row"),)
         )
-    parts = [joined("".join(part.itertext())) for part in citation.iterfind("Article/Abstract/AbstractText")]
     title = citation.find("Article/ArticleTitle")
+    paragraphs = tuple(p for part in citation.iterfind("Article/Abstract/AbstractText") for p in _paragraphs(part))
     return Turn(
-        f"{date}.pubmed.{pmid}", "pubmed", SPEECH if any(parts) else "empty_abstract", date,
-        tuple(Paragraph(part) for part in parts), title=joined("".join(title.itertext())) if title is not None else "",
-        url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/", license=LICENSE, floor_language="en",
+        f"{date}.pubmed.{pmid}", "pubmed", _kind(citation, paragraphs), date, paragraphs,
+        title=joined(_text(title)) if title is not None else "", url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
+        license=LICENSE, floor_language="en",
     )  # fmt: skip
 
 
+def _kind(citation: Any, paragraphs: tuple[Paragraph, ...]) -> str:
+    types = [joined(one.text) for one in citation.iterfind("Article/PublicationTypeList/PublicationType")]
+    if citation.find("CommentsCorrectionsList/CommentsCorrections[@RefType='RetractionIn']") is not None:
+        return "retracted"
+    for one in types:
+        if one in RETRACTED_TYPES:
+            return RETRACTED_TYPES[one]
+    return SPEECH if any(p.text for p in paragraphs if p.kind == SPOKEN) else "empty_abstract"
+
+
+def _paragraphs(part: Any) -> Iterator[Paragraph]:
+    """One section's text, and apart from it the formulas in it."""
+    text = _text(part)
+    formulas = [joined(*formula.itertext()) for formula in part.iter(MATH)]
+    marks = text.count(FORMULA_MARK) - len(formulas)  # those the publisher sent as marks
+    yield from (Paragraph(formula, "formula") for formula in [*formulas, *[FORMULA_MARK] * marks])
+    yield Paragraph(joined(_FORMULA.sub(lambda match: match["stop"] or " ", text)))
+
+
+def _text(element: Any) -> str:
+    """All text of an element, with a mark where a formula stood."""
+    return "".join(_pieces(element))
+
+
+def _pieces(element: Any) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        if not isinstance(child.tag, str):
+            yield child.text or ""  # an entity that the page does not declare
+        elif etree.QName(child).localname == "math":
+            yield FORMULA_MARK
+        else:
+            yield from _pieces(child)
+        yield child.tail or ""
+
+
 def _date(article: Any) -> str | None:
-    """The earliest of the article's dates, for a cutoff must not pass what was public before it; None without one."""
-    days = (_day(element) for path in DATES for element in article.iterfind(path))
-    return min((day for day in days if day), default=None)
+    """The earliest of the article's dates, for a cutoff must not pass what was public before it; None without one.
+
+    A year or a month that holds an exact date of the article says less than that date and does not count.
+    """
+    days = [day for path in DATES for element in article.iterfind(path) if (day := _day(element))]
+    exact = [day for day in days if day.first == day.last]
+    loose = [day for day in days if not any(day.first <= one.first <= day.last for one in exact)]
+    return min((day.first for day in exact + loose), default=None)
 
 
-def _day(element: Any) -> str | None:
-    """The element's ISO date (month and day 1 where it gives none), or None if it has no year or is no date."""
+def _day(element: Any) -> Day | None:
+    """The days that the element's date may mean, or None if it has no year or is no date."""
     year, month, day = (joined(element.findtext(name)) for name in ("Year", "Month", "Day"))
     if not (year.isdigit() and len(year) == 4):
         return None
-    number = int(month) if month.isdigit() else MONTHS.get(month[:3].lower(), 1)
+    number = int(month) if month.isdigit() else MONTHS.get(month[:3].lower())
     try:
-        return datetime.date(int(year), number, int(day) if day.isdigit() else 1).isoformat()
+        if number is None:
+            return Day(possible_date(int(year), 1, 1), possible_date(int(year), 12, 31))
+        if not day.isdigit():
+            last = calendar.monthrange(int(year), number)[1]
+            return Day(possible_date(int(year), number, 1), possible_date(int(year), number, last))
+        exact = possible_date(int(year), number, int(day))
     except ValueError:
         return None
+    return Day(exact, exact)

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from fedtext.largefedbench.raw_pages import RawPage, parse_xml, reading
+from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
 from fedtext.largefedbench.sources.uk_chairs import Chairs
 from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
 LICENSE = "open_parliament_3"
 PAGE = re.compile(
-    r"(?P<kind>debates|westminster|westminhall|daylord|lordspages)(?P<date>\d{4}-\d{2}-\d{2})(?P<letter>[a-z]*)\.xml"
+    r"(?P<kind>debates|westminster|westminhall|daylord|lordspages)(?P<date>\d{4}-\d{2}-\d{2})(?P<letter>[a-z]*)\.(?i:xml)"
 )
 CHAMBERS = {"debates": "House of Commons", "daylord": "House of Lords", "lordspages": "House of Lords"}
 HEADINGS = frozenset({"major-heading", "minor-heading", "oral-heading"})
 SPEECH_ID = re.compile(r"uk\.org\.publicwhip/(?P<kind>\w+)/\d{4}-\d{2}-\d{2}[a-z]*\.(?P<number>[\w.]+)")
+DATE_IN_ID = re.compile(r"/(?P<date>\d{4}-\d{2}-\d{2})")
 
 
 def mark_superseded(pages: list[RawPage]) -> list[RawPage]:
@@ -47,11 +49,22 @@ def parse(page: RawPage) -> Iterator[Turn]:
         match = PAGE.search(page.name)
         if match is None:
             raise InputError("the file is not named <kind><date><letter>.xml")
-        date = datetime.date.fromisoformat(match["date"]).isoformat()
+        date = _own_date(root, match["date"])
         superseded = page.superseded or root.get("latest") == "no"
         day = _Day(date, CHAMBERS.get(match["kind"], "Westminster Hall"), match["kind"])
         for number, element in enumerate(root):
             yield day.turn(element, number, superseded=superseded)
+
+
+def _own_date(root: Any, named: str) -> str:
+    """The date of the file's name, which most of its speeches' ids must bear out."""
+    day = datetime.date.fromisoformat(named)
+    date = possible_date(day.year, day.month, day.day)
+    ids = (DATE_IN_ID.search(element.get("id") or "") for element in root.iterchildren("speech"))
+    ((own, _),) = Counter(match["date"] for match in ids if match).most_common(1) or [(date, 0)]
+    if own != date:
+        raise InputError(f"a day of {own} in a file named {date}")
+    return date
 
 
 class _Day:

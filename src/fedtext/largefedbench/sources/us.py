@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import datetime
 import re
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import (
-    MAX_BYTES,
+    Completeness,
     RawPage,
     RawPageError,
-    parse_html,
     parse_xml,
-    read_bytes,
+    possible_date,
     reading,
 )
 from fedtext.largefedbench.sources import us_lines
+from fedtext.largefedbench.sources.us_package import MODS_NAME, completeness, package_files, stem
+from fedtext.largefedbench.sources.us_page import preformatted, refuse_other_day
 from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
@@ -61,20 +61,28 @@ class Granule:
     speakers: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
-    """Every turn of one day; a granule that cannot be read is yielded as an error and the others go on."""
+def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
+    """Every turn of one day; a file of it that cannot be read is yielded as an error and the others go on."""
     with reading(page.name):
         date = _package_date(page)
-        files = list(_files(page))
-    mods = [data for name, data in files if PurePosixPath(name).name == "mods.xml"]
-    if not mods:
-        yield RawPageError(f"{page.name}/mods.xml", "missing: speakers of this day have no id")
-    granules = _granules(page, mods[0]) if mods else {}
+    files = list(package_files(page))
+    mods = next((data for name, data in files if name.lower() == MODS_NAME), None)
+    texts = [(name, data) for name, data in files if name.lower() != MODS_NAME]
+    granules = dict[str, Granule]()
+    if mods is None:
+        yield RawPageError(f"{page.name}/{MODS_NAME}", "missing: speakers of this day have no id")
+    elif isinstance(mods, bytes):
+        try:
+            granules = _granules(page, mods)
+            yield completeness(page, granules, {stem(name) for name, _ in texts})
+        except RawPageError as error:
+            yield error
     for name, data in files:
-        if name.endswith(".htm"):
-            stem = PurePosixPath(name).stem
+        if isinstance(data, RawPageError):
+            yield data
+        elif name.lower() != MODS_NAME:
             try:
-                yield from _parse_granule(f"{page.name}/{name}", stem, data, date, granules.get(stem) or Granule())
+                yield from _parse_granule(f"{page.name}/{name}", stem(name), data, date, granules)
             except RawPageError as error:
                 yield error
 
@@ -83,21 +91,8 @@ def _package_date(page: RawPage) -> str:
     match = PACKAGE.search(Path(page.name).name)
     if match is None:
         raise InputError("the package is not named CREC-<date>")
-    return datetime.date.fromisoformat(match.group(1)).isoformat()
-
-
-def _files(page: RawPage) -> Iterator[tuple[str, bytes]]:
-    """(Path inside the package, bytes) of mods.xml and every granule, in path order, from a directory or a zip file."""
-    if page.path.is_dir():
-        for path in sorted([*page.path.glob("mods.xml*"), *page.path.glob("html/*.htm*")]):
-            yield path.relative_to(page.path).as_posix().removesuffix(".gz"), read_bytes(path)
-        return
-    with zipfile.ZipFile(page.path) as archive:
-        for entry in sorted(archive.infolist(), key=lambda e: e.filename):
-            if entry.filename.endswith(("/mods.xml", ".htm")):
-                if entry.file_size > MAX_BYTES:
-                    raise InputError(f"{entry.filename} is larger than {MAX_BYTES} bytes")
-                yield entry.filename.partition("/")[2], archive.read(entry)
+    day = datetime.date.fromisoformat(match.group(1))
+    return possible_date(day.year, day.month, day.day)
 
 
 def _granules(page: RawPage, data: bytes) -> dict[str, Granule]:
@@ -118,19 +113,22 @@ def _granule(item: Any) -> tuple[str, Granule]:
     return joined(item.findtext(f".//{MODS}accessId")), Granule(kind, title, speakers)
 
 
-def _parse_granule(name: str, stem: str, data: bytes, date: str, granule: Granule) -> Iterator[Turn]:
-    text = _preformatted(name, data)
+def _parse_granule(name: str, granule_id: str, data: bytes, date: str, granules: dict[str, Granule]) -> Iterator[Turn]:
+    text = preformatted(name, data)
+    granule = granules.get(granule_id) or Granule()
     with reading(name):
-        letter = re.search(r"-Pg([A-Z])", stem)
-        kind = granule.kind or CLASS_OF_LETTER.get(letter.group(1) if letter else "", "")
-        base = f"{date}.us.{PACKAGE.sub('', stem).strip('-')}"
+        refuse_other_day(text, date)
+        letter = re.search(r"-Pg([A-Z])", granule_id)
+        by_letter = CLASS_OF_LETTER.get(letter.group(1) if letter else "", "")
+        kind = granule.kind if granule.kind in CLASS_OF_LETTER.values() else by_letter  # a damaged class is none
+        base = f"{date}.us.{PACKAGE.sub('', granule_id).strip('-')}"
         if kind in UNSPOKEN_CLASSES:
             left_out = UNSPOKEN_CLASSES[kind]
             yield Turn(base, "us", left_out, date, (Paragraph(joined(text), left_out),))
             return
         paragraphs = list(us_lines.paragraphs(text))
         title = granule.title or next((p.text for p in paragraphs if p.kind == "heading"), "")
-        url = f"https://www.govinfo.gov/content/pkg/CREC-{date}/html/{stem}.htm"
+        url = f"https://www.govinfo.gov/content/pkg/CREC-{date}/html/{granule_id}.htm"
         for number, (speaker, turn_kind, parts) in enumerate(_turns(paragraphs)):
             full_name, speaker_id = granule.speakers.get(speaker.lower(), (speaker, ""))
             yield Turn(
@@ -138,17 +136,6 @@ def _parse_granule(name: str, stem: str, data: bytes, date: str, granule: Granul
                 speaker=full_name, speaker_id=speaker_id, title=title, url=url, license=LICENSE, floor_language="en",
                 label="US",
             )  # fmt: skip
-
-
-def _preformatted(name: str, data: bytes) -> str:
-    root = parse_html(name, data)
-    with reading(name):
-        blocks = root.findall(".//pre")
-        if not blocks:
-            raise InputError("no <pre> block")
-        for mark in root.iter("bullet"):
-            mark.text = f"•{mark.text or ''}"  # never closed: what follows is its content
-        return "".join("".join(block.itertext()) for block in blocks)
 
 
 def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:

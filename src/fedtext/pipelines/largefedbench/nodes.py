@@ -1,5 +1,6 @@
 """Public sources -> immutable raw pages -> a verified snapshot, what it looks like, and how two of them differ."""
 
+import datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,18 @@ from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import place_of
 from fedtext.params.ingest import Ingest
 from fedtext.params.largefedbench import LargeFedBench
+from fedtext.params.release import Release
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.console import say
 
 
 def pull_raw_pages(ingest: Ingest) -> dict[str, Any]:
     """Pulls the windows of one source that are asked for and not there yet; returns the counts."""
-    from fedtext.largefedbench.ingest.pull import pull  # HTTP and XML libraries are for this run only
+    from fedtext.largefedbench.ingest.pull import pull, told  # HTTP and XML libraries are for this run only
 
-    return pull(ingest)
+    report = pull(ingest)
+    say(f"  {told(report)}")
+    return report
 
 
 def build_largefedbench(largefedbench: LargeFedBench) -> str:
@@ -56,8 +61,12 @@ def draw_largefedbench(
 
 def compare_snapshots(
     old: str | float | None, new: str | float | None, largefedbench: LargeFedBench
-) -> tuple[dict[str, Any], str]:
-    """Clients added, removed and altered from snapshot `old` to `new` (names, or directories), as JSON and Markdown."""
+) -> tuple[dict[str, Any], dict[str, str], dict[str, dict[str, Any]]]:
+    """Clients added, removed and altered from snapshot `old` to `new` (names, or directories).
+
+    Returns:
+        The difference; it as Markdown and as JSON with all ids, both under the names of the two snapshots.
+    """
     from fedtext.largefedbench.diff import compare, render_diff
     from fedtext.largefedbench.snapshot import snapshot_directory
 
@@ -66,4 +75,32 @@ def compare_snapshots(
             "name two snapshots: kedro run --pipelines largefedbench_diff --params old=2025.1,new=2025.2"
         )
     difference = compare(*(snapshot_directory(str(one), largefedbench.out_dir) for one in (old, new)))
-    return difference, render_diff(difference)
+    name = f"{difference['old']}-to-{difference['new']}"
+    return difference, {name: render_diff(difference)}, {name: difference}
+
+
+def release_snapshot(largefedbench_snapshot: str, largefedbench: LargeFedBench, release: Release) -> str:
+    """Directory of the release of a snapshot, below `release.out_dir`, with what changed since `release.previous`."""
+    from fedtext.largefedbench.release import write_release
+    from fedtext.largefedbench.snapshot import snapshot_directory
+
+    snapshot = Path(largefedbench_snapshot)
+    previous = snapshot_directory(release.previous, largefedbench.out_dir) if release.previous else None
+    date = release.date or datetime.datetime.now(datetime.UTC).date()
+    directory = write_release(snapshot, previous, Path(release.out_dir) / snapshot.name, date)
+    say(f"  release {snapshot.name}: {directory}")
+    return str(directory)
+
+
+def push_snapshot(largefedbench: LargeFedBench, release: Release) -> str:
+    """Address of the commit that the release of `largefedbench.snapshot` became on the hub."""
+    from fedtext.largefedbench.hub import push_release
+
+    if largefedbench.snapshot is None:
+        raise RunRefusedError(
+            "name the release: HF_TOKEN=... kedro run --pipelines push "
+            "--params largefedbench.snapshot=2025.1,release.repository=owner/name"
+        )
+    address = push_release(Path(release.out_dir) / largefedbench.snapshot, release)
+    say(f"  pushed: {address}")
+    return address

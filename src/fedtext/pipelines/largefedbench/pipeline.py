@@ -1,4 +1,4 @@
-"""ingest, largefedbench and largefedbench_diff: public sources -> raw pages -> a snapshot, and what changed since."""
+"""ingest, largefedbench, largefedbench_diff, release, push: sources -> raw pages -> a snapshot -> its release."""
 
 from kedro.pipeline import Pipeline, node
 
@@ -48,8 +48,36 @@ def diff_pipeline() -> Pipeline:
             node(
                 nodes.compare_snapshots,
                 ["params:old", "params:new", "params:largefedbench"],
-                ["largefedbench_difference", "largefedbench_changes"],
+                ["largefedbench_difference", "largefedbench_changes", "largefedbench_changed_ids"],
                 name="compare_snapshots",
+            )
+        ]
+    )
+
+
+def release_pipeline() -> Pipeline:
+    """Raw pages -> a snapshot -> its release; built or found, as every run looks at the pages again."""
+    build = node(
+        nodes.build_largefedbench, "params:largefedbench", "largefedbench_snapshot", name="build_largefedbench"
+    )
+    release = node(
+        nodes.release_snapshot,
+        ["largefedbench_snapshot", "params:largefedbench", "params:release"],
+        "largefedbench_release",
+        name="release_snapshot",
+    )
+    return Pipeline([build, release])
+
+
+def push_pipeline() -> Pipeline:
+    """A release on disk -> the hub, by the token in HF_TOKEN."""
+    return Pipeline(
+        [
+            node(
+                nodes.push_snapshot,
+                ["params:largefedbench", "params:release"],
+                "largefedbench_pushed",
+                name="push_snapshot",
             )
         ]
     )

@@ -1,0 +1,81 @@
+"""The takedown list: clients and speakers who asked to be left out, of this snapshot and of every later one.
+
+One a line: `id: 2024-05-09.ca.100` or `speaker: us/K000001`, a source and the speaker's id or name as the tables have
+it; `#` starts a comment. Snapshots say how many were left out, never who.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from fedtext.largefedbench.clients import Client
+from fedtext.largefedbench.counts import SourceCounts
+from fedtext.largefedbench.turns import Turn, n_words
+from fedtext.system.errors import InputError
+
+RULE = "taken_down"
+
+
+@dataclass(frozen=True)
+class Takedown:
+    """Client ids, and (source, speaker's id or name), to leave out."""
+
+    ids: frozenset[str] = frozenset()
+    speakers: frozenset[tuple[str, str]] = frozenset()
+
+    def has(self, one: Turn | Client) -> bool:
+        """Whether a turn or a client is on the list."""
+        said_by = {(one.source, one.speaker_id), (one.source, one.speaker)}
+        return one.client_id in self.ids or not self.speakers.isdisjoint(said_by)
+
+    def without_turns(self, turns: Iterable[Turn], counts: SourceCounts) -> Iterator[Turn]:
+        """The turns that stay; the others are counted."""
+        for turn in turns:
+            if self.has(turn):
+                words = sum(n_words(paragraph.text) for paragraph in turn.paragraphs)
+                counts.turns += 1
+                counts.words += words
+                counts.leave_out(RULE, words)
+            else:
+                yield turn
+
+    def without(self, clients: Iterable[Client], counts: SourceCounts) -> Iterator[Client]:
+        """The clients that stay, where a client is more than one turn and has an id of its own."""
+        for client in clients:
+            if self.has(client):
+                words = n_words(client.text)
+                counts.clients -= 1
+                counts.words_kept -= words
+                counts.leave_out(RULE, words)
+            else:
+                yield client
+
+
+def read_takedown(path: Path | None) -> Takedown:
+    """The list in a file; an empty one without a file.
+
+    Raises:
+        InputError: a line is neither a client nor a speaker.
+    """
+    return _read(path, path.stat().st_mtime_ns) if path else Takedown()
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, _changed: int) -> Takedown:
+    ids, speakers = set[str](), set[tuple[str, str]]()
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        text = line.partition("#")[0].strip()
+        kind, _, name = (part.strip() for part in text.partition(":"))
+        source, _, speaker = (part.strip() for part in name.partition("/"))
+        if kind == "id" and name:
+            ids.add(name)
+        elif kind == "speaker" and source and speaker:
+            speakers.add((source, speaker))
+        elif text:
+            raise InputError(
+                f"{path}, line {number}: {text!r} is neither `id: <client id>` nor `speaker: <source>/<name or id>`"
+            )
+    return Takedown(frozenset(ids), frozenset(speakers))
