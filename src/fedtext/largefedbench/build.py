@@ -28,7 +28,7 @@ from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 
 # The files whose text decides a snapshot's bytes.
-CODE = ("corpora/largefedbench", "corpora/chunking.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
+CODE = ("largefedbench", "corpora/chunking.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
 LIBRARIES = ("pyarrow", "lxml", "tokenizers", "numpy")
 
 

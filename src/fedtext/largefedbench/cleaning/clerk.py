@@ -41,7 +41,10 @@ CLERK = (
         rf"(?:The|A) (?:first |second )?{_US_THING},?(?: as (?:amended|modified),?)?(?: to [a-z ]+?)? (?:was|were)"
         rf" {_US_DONE}\b{_NARRATED}",
         r"There was no objection\.?",
-        rf"There being no objection,{_NARRATED}",
+        rf"There being no objection\b{_NARRATED}",
+        r"(?:Mr|Mrs|Ms|Miss|Dr)\. .{2,60} addressed the (?:Chair|House|Senate)\.?",
+        r"(?:Several|A number of|Some|SEVERAL) (?:Senators|Members|SENATORS|MEMBERS) addressed the (?:Chair|House|Senate)\.?",
+        rf"At \d+ o'clock\b{_NARRATED}",
         rf"Accordingly, the (?:Committee|House) (?:rose|resolved)\b{_NARRATED}",
         rf"Thereupon,? (?:the|at)\b{_NARRATED}",
         rf"The (?:House|Senate) (?:met|adjourned|stood|proceeded)\b{_NARRATED}",
@@ -55,6 +58,8 @@ CLERK = (
         r"The text of .{2,160} (?:is|are) as follows:",
         r"The (?:amendment|resolution|bill|following|material|letter|article|statement)\b[^.;!?]{0,160} follows:",
         r"Pending:",
+        rf"An? (?:joint |concurrent )?(?:resolution|bill) (?:\((?:S|H)\.[^()]*\)|proposing an amendment to the Constitution)"
+        rf"{_NARRATED}",
         rf"S\. {_US_BILL} {_NARRATED}",
         rf"SA\.? \d+\. {_NARRATED}",
         rf"H\. ?(?:R\. )?{_US_BILL} {_NARRATED}",

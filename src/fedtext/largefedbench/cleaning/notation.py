@@ -50,6 +50,7 @@ NOTATION = (
         r"\(At the request of [^()]{2,80}(?:\([^()]*\)[^()]*)*\)",
         r"\(The (?:[a-z]+ ){0,4}(?:bill|amendment|nominations?|remarks|statement|text)\b"
         r"[^()]*(?:printed|appear)[^()]*\)",
+        r"\((?:The )?(?:(?:full )?text of the )?(?:remarks|statements?|testimony) of [^()]*(?:\([^()]*\)[^()]*)*\)",
         r"\(The foregoing tally[^()]*\)",
         r"\(Purpose: [^()]*(?:\([^()]*\)[^()]*)*\)",
         r"\(See exhibit \d+\.?\)",

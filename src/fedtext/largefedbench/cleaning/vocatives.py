@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fedtext.largefedbench.cleaning.rules import matches_at
 
-_OFFICE = r"(?:Speaker|President|Chairman|Chairwoman|Chairperson|Chair)(?:\spro\stempore)?"
+_OFFICE = r"(?:Speaker|President|Chairman|Chairwoman|Chairperson|Chair|Chief\sJustice)(?:\spro\stempore)?"
 _CHAIR = rf"(?:Mr\.?|Madame?|Mrs\.?|Ms\.?|Mister)\s(?:(?:Acting|Assistant|Deputy|Vice)[\s-])*{_OFFICE}"
 _HEARERS = r"(?:\sand\s(?:my\s|fellow\s|distinguished\s)*(?:colleagues|[Mm]embers|Senators|friends)(?=\s?[,.:]))?"
 _TITLE = rf"(?:{_CHAIR}{_HEARERS}|[Mm]y\s(?:noble\s)?Lords)"
@@ -41,7 +41,7 @@ class Stripped(NamedTuple):
 
 def strip_vocatives(text: str) -> Stripped:
     """`text` (paragraphs on lines) without the addresses to the chair; a sentence they opened gets its capital back."""
-    if not ("Speaker" in text or "President" in text or "Chair" in text or "Lords" in text):
+    if not ("Speaker" in text or "President" in text or "Chair" in text or "Lords" in text or "Chief" in text):
         return Stripped(text, [])
     pieces: list[str] = []
     vocatives: list[str] = []
