@@ -12,15 +12,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, reading
-from fedtext.largefedbench.sources.uk_chairs import Chairs
-from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.sources.uk_chairs import NOTICE, Chairs
+from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
 LICENSE = "open_parliament_3"
 PAGE = re.compile(
     r"(?P<kind>debates|westminster|westminhall|daylord|lordspages)(?P<date>\d{4}-\d{2}-\d{2})(?P<letter>[a-z]*)\.xml"
 )
-CHAMBERS = {"debates": "House of Commons", "daylord": "House of Lords", "lordspages": "House of Lords"}
+LORDS = "House of Lords"
+CHAMBERS = {"debates": "House of Commons", "daylord": LORDS, "lordspages": LORDS}
 HEADINGS = frozenset({"major-heading", "minor-heading", "oral-heading"})
 SPEECH_ID = re.compile(r"uk\.org\.publicwhip/(?P<kind>\w+)/\d{4}-\d{2}-\d{2}[a-z]*\.(?P<number>[\w.]+)")
 
@@ -60,7 +61,7 @@ class _Day:
     def __init__(self, date: str, chamber: str, kind: str) -> None:
         self.date, self.chamber, self.kind = date, chamber, kind
         self.titles = {"major-heading": "", "minor-heading": ""}
-        self.chairs = Chairs(date)
+        self.chairs = Chairs(date, lords=chamber == LORDS)
         self.seen: set[str] = set()
 
     def turn(self, element: Any, number: int, *, superseded: bool) -> Turn:
@@ -69,8 +70,9 @@ class _Day:
             self._note_title(element)
         if element.tag == "speech":
             paragraphs = tuple(_paragraphs(element))
-            self.chairs.notice(" ".join(p.text for p in paragraphs))
-            kind = self._kind(element)
+            text = " ".join(p.text for p in paragraphs)
+            self.chairs.notice(text)
+            kind = self._kind(element, text)
         else:
             kind = (
                 "heading" if element.tag in HEADINGS else "division" if element.tag == "division" else "unknown_element"
@@ -81,23 +83,27 @@ class _Day:
             self._client_id(element, number), "uk", "superseded_revision" if superseded else kind, self.date,
             paragraphs,
             country="GB", chamber=self.chamber, speaker=speaker,
-            speaker_id=(element.get("person_id") or "").rpartition("/")[2],
+            speaker_id=(element.get("person_id") or element.get("speakerid") or "").rpartition("/")[2],
             title=" - ".join(title for title in self.titles.values() if title), url=self._url(element), license=LICENSE,
             floor_language="en", label="GB",
         )  # fmt: skip
 
     def _note_title(self, element: Any) -> None:
-        title = joined(*element.itertext())
+        text = joined(*element.itertext())
+        self.chairs.notice(text)  # "[Mr. Joe Benton in the Chair]" may stand in a heading
+        title = joined(NOTICE.sub("", text)).strip(" —–-")
+        if not title:
+            return
         if element.tag == "minor-heading":
             self.titles["minor-heading"] = title
         else:
             self.titles = {"major-heading": title, "minor-heading": ""}
 
-    def _kind(self, element: Any) -> str:
+    def _kind(self, element: Any, text: str) -> str:
         speaker = joined(element.get("speakername"))
         if element.get("nospeaker") == "true" or not speaker:
             return "no_speaker"
-        return "chair" if self.chairs.has(speaker) else SPEECH
+        return CHAIR_TURN if self.chairs.has(speaker, text) else SPEECH
 
     def _client_id(self, element: Any, number: int) -> str:
         match = SPEECH_ID.fullmatch(element.get("id") or "")
