@@ -76,6 +76,7 @@ CLERK = (
         rf"Bill,? (?:accordingly )?(?:reported|presented|as amended|to be)\b{_NARRATED}",
         rf"Bill {_READ}{_NARRATED}",
         rf"(?:Resolved|Ordered),{_NARRATED}",
+        r"(?:rose|indicated (?:assent|dissent)|nodded|shook (?:his|her) head)[\s.—–-]*",
         rf"House adjourned\b{_NARRATED}",
         rf"(?:Sitting|Committee) (?:suspended|adjourned)\b{_NARRATED}",
         rf"(?:On resuming|Debate adjourned|Debate to be resumed|Division No\. \d+)\b{_NARRATED}",

@@ -1,7 +1,7 @@
 """UK Parliament, TheyWorkForYou's XML, a file a day and revision: `uk/**/<kind><date><letter>.xml[.gz]`.
 
-Only the last revision of a day counts. Italic paragraphs are the reporters', paragraphs with `pwmotiontext` are
-motions, speeches with `nospeaker` are nobody's. Open Parliament Licence v3.0.
+Only the last revision of a day counts. Speeches with `nospeaker` are nobody's; `uk_paragraphs` says what of a speech is
+not said. Open Parliament Licence v3.0.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, reading
 from fedtext.largefedbench.sources.uk_chairs import NOTICE, Chairs
-from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.sources.uk_paragraphs import paragraphs
+from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
 LICENSE = "open_parliament_3"
@@ -69,19 +70,19 @@ class _Day:
         if element.tag in HEADINGS:
             self._note_title(element)
         if element.tag == "speech":
-            paragraphs = tuple(_paragraphs(element))
-            text = " ".join(p.text for p in paragraphs)
+            parts = tuple(paragraphs(element))
+            text = " ".join(p.text for p in parts)
             self.chairs.notice(text)
             kind = self._kind(element, text)
         else:
             kind = (
                 "heading" if element.tag in HEADINGS else "division" if element.tag == "division" else "unknown_element"
             )
-            paragraphs = (Paragraph(joined(*element.itertext()), kind),)
+            parts = (Paragraph(joined(*element.itertext()), kind),)
         speaker = joined(element.get("speakername"))
         return Turn(
             self._client_id(element, number), "uk", "superseded_revision" if superseded else kind, self.date,
-            paragraphs,
+            parts,
             country="GB", chamber=self.chamber, speaker=speaker,
             speaker_id=(element.get("person_id") or element.get("speakerid") or "").rpartition("/")[2],
             title=" - ".join(title for title in self.titles.values() if title), url=self._url(element), license=LICENSE,
@@ -118,23 +119,3 @@ class _Day:
     def _url(self, element: Any) -> str:
         path = {"debates": "debates", "daylord": "lords", "lordspages": "lords"}.get(self.kind, "whall")
         return f"https://www.theyworkforyou.com/{path}/?id={(element.get('id') or '').rpartition('/')[2]}"
-
-
-def _paragraphs(speech: Any) -> Iterator[Paragraph]:
-    """The speech's paragraphs by kind; text outside any paragraph is kept apart as an unknown element."""
-    if joined(speech.text):
-        yield Paragraph(joined(speech.text), "unknown_element")
-    for child in speech:
-        yield Paragraph(joined("".join(child.itertext())), _paragraph_kind(child))
-        if joined(child.tail):
-            yield Paragraph(joined(child.tail), "unknown_element")
-
-
-def _paragraph_kind(element: Any) -> str:
-    if element.tag in {"table", "ul", "ol"}:
-        return "table"
-    if element.tag != "p":
-        return "unknown_element"
-    if element.get("pwmotiontext") is not None:
-        return "motion_text"
-    return "italic" if "italic" in (element.get("class") or "").split() else SPOKEN
