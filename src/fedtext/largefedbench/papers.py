@@ -41,6 +41,7 @@ def write_papers(
         "queries": _queries(digests),
         "dates": {one.config: one.dates for one in merged if one.dates},
         "configs": {one.config: dict(sorted(one.sizes.items())) for one in merged},
+        "clients_by_unit": {one.config: one.units for one in merged},
         "licenses": licenses,
         "near_duplicates": {one.config: one.duplicates for one in merged if one.duplicates is not None},
         "sources": {name: one.as_dict() for name, one in sorted(counts.items())},

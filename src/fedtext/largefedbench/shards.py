@@ -121,7 +121,7 @@ def write_shard(task: ShardTask) -> Path:
     clients = sorted(clients_of(turns, task.params, counts), key=lambda client: client.client_id)
     partial = task.path.with_suffix(f".{os.getpid()}.partial")
     writer = TableWriter(partial, SHARD, row_group=ROW_GROUP)
-    minhash = MinHash() if task.params.near_duplicates else None
+    minhash = MinHash() if task.params.near_duplicates != "ignore" else None
     for first in range(0, len(clients), BATCH):
         _write_batch(writer, clients[first : first + BATCH], task, minhash)
     first_id = clients[0].client_id if clients else ""

@@ -20,7 +20,9 @@ ABBREVIATIONS = frozenset(
     )
 )
 # Abbreviations only before a number: a spoken "No. We will not." is two sentences, "Motion No. 1" is not.
-BEFORE_NUMBER = frozenset({"No.", "Nos.", "no.", "nos.", "p.", "c.", "s.", "ss.", "art.", "sec.", "App.", "Reg.", "Op."})
+BEFORE_NUMBER = frozenset(
+    {"No.", "Nos.", "no.", "nos.", "p.", "c.", "s.", "ss.", "art.", "sec.", "App.", "Reg.", "Op."}
+)
 _LONGEST_ABBREVIATION = 16
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+")
 

@@ -99,7 +99,8 @@ def _marked(turns: list[Turn], copied: Sequence[_Line]) -> list[Turn]:
 
 def _marked_turn(turn: Turn, copied: set[int]) -> Turn:
     paragraphs = tuple(
-        Paragraph(p.text, COPY) if place in copied and p.kind == SPOKEN else p for place, p in enumerate(turn.paragraphs)
+        Paragraph(p.text, COPY) if place in copied and p.kind == SPOKEN else p
+        for place, p in enumerate(turn.paragraphs)
     )
     spoken = any(p.kind == SPOKEN and p.text.strip() for p in paragraphs)
     return replace(turn, paragraphs=paragraphs, kind=turn.kind if spoken else COPY)
