@@ -51,7 +51,7 @@ def test_no_character_of_the_us_record_is_lost(shared: Path) -> None:
         granule = turn.client_id.split(".us.")[1].split(".")[0]
         read_by_granule[granule] = read_by_granule.get(granule, 0) + sum(characters(p.text) for p in turn.paragraphs)
     for path in sorted((page.path / "html").glob("*.htm")):
-        text = us._preformatted(path.name, path.read_bytes())
+        text = us.preformatted(path.name, path.read_bytes())
         assert read_by_granule[path.stem.removeprefix("CREC-2005-07-20-")] == characters(text), path.name
 
 

@@ -48,7 +48,7 @@ def test_paragraphs_by_kind(package: Path) -> None:
 
 def test_no_character_is_lost(package: Path) -> None:
     name = f"CREC-{US_DATE}-pt1-PgH3001.htm"
-    text = us._preformatted(name, (package / "html" / name).read_bytes())
+    text = us.preformatted(name, (package / "html" / name).read_bytes())
     read = [p.text for t in turns(package) if "PgH3001" in t.client_id for p in t.paragraphs]
     assert len("".join("".join(read).split())) == len("".join(text.split()))
 

@@ -117,7 +117,7 @@ def _granule(item: Any) -> tuple[str, Granule]:
 
 
 def _parse_granule(name: str, stem: str, data: bytes, date: str, granules: dict[str, Granule]) -> list[Turn]:
-    text = _preformatted(name, data)
+    text = preformatted(name, data)
     granule = granules.get(stem) or Granule()
     with reading(name):
         letter = re.search(r"-Pg([A-Z])", stem)
@@ -146,7 +146,7 @@ def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Pers
     return roll_of(item for one in granules.values() if one.kind == kind for item in one.speakers.items())
 
 
-def _preformatted(name: str, data: bytes) -> str:
+def preformatted(name: str, data: bytes) -> str:
     root = parse_html(name, data)
     with reading(name):
         blocks = root.findall(".//pre")
