@@ -23,7 +23,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
     options = parser.parse_args()
-    print("| | passages | speeches | words to keep | precision | recall | right speaker |\n|---|---:|---:|---:|---:|---:|---:|")
+    print(
+        "| | passages | speeches | words to keep | precision | recall | right speaker |\n|---|---:|---:|---:|---:|---:|---:|"
+    )
     for source, country in COUNTRIES.items():
         one = score(read_labels(LABELS / f"{source}.json"), options.shared / "data", source, conf_base(LargeFedBench))
         shares = (one.precision(), one.recall(), one.rightly_named / one.named)

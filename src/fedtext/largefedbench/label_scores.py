@@ -26,7 +26,15 @@ from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.errors import InputError
 
 ANCHOR = 5  # words in a row that place a passage in a long text
-SLACK = 40  # words of the kept text looked at on either side of it
+CONTEXT = 300  # words of a US page read on either side of a passage
+
+
+class Words(NamedTuple):
+    """The words of a passage and, of a US page, some of those before and after it, by which it is placed."""
+
+    words: list[str]
+    before: list[str]
+    after: list[str]
 
 
 class Passage(NamedTuple):
@@ -99,24 +107,31 @@ def score(labels: Iterable[Passage], data: Path, source: str, params: LargeFedBe
         turns = [item for item in SOURCES[source].parse(page) if isinstance(item, Turn)]
         kept = _Kept(clients_of(turns, params, SourceCounts()))
         for passage in passages:
-            words = raw_words(page, passage.part, source)
-            if digest(words) != passage.sha256:
-                raise InputError(f"the words of {name} {passage.part} are not those that were labelled: label them anew")
-            _add(total, passage, words, kept.near(words, passage.part, source))
+            read = raw_words(page, passage.part, source)
+            if digest(read.words) != passage.sha256:
+                raise InputError(
+                    f"the words of {name} {passage.part} are not those that were labelled: label them anew"
+                )
+            _add(total, passage, read, kept.near(read, passage.part, source))
     return total
 
 
-def raw_words(page: RawPage, part: str, source: str) -> list[str]:
+def raw_words(page: RawPage, part: str, source: str) -> Words:
     """The words of a passage as the raw page has them."""
     if source == "us":
         granule, _, lines = part.partition(" ")
         first, last = map(int, lines.split("-"))
-        text = us.preformatted(granule, read_bytes(page.path / "html" / f"{granule}.htm"))
-        return words_of("\n".join(text.expandtabs().splitlines()[first:last]))
+        lines_read = (
+            us.preformatted(granule, read_bytes(page.path / "html" / f"{granule}.htm")).expandtabs().splitlines()
+        )
+        before, words, after = (
+            words_of("\n".join(some)) for some in (lines_read[:first], lines_read[first:last], lines_read[last:])
+        )
+        return Words(words, before[-CONTEXT:], after[:CONTEXT])
     root = parse_xml(page.name, page.read(), root={"ca": "Hansard", "uk": "publicwhip"}[source])
     (element,) = root.xpath("//*[@id=$part and (self::Intervention or self::speech)]", part=part)
     pieces = element.xpath("Content/*") if source == "ca" else element
-    return [word for piece in pieces for word in words_of(" ".join(piece.itertext()))]
+    return Words([word for piece in pieces for word in words_of(" ".join(piece.itertext()))], [], [])
 
 
 class _Kept:
@@ -125,7 +140,7 @@ class _Kept:
     def __init__(self, clients: Iterable[Client]) -> None:
         self._clients = sorted(clients, key=lambda client: client.client_id)
 
-    def near(self, words: Sequence[str], part: str, source: str) -> list[tuple[str, str]]:
+    def near(self, read: Words, part: str, source: str) -> list[tuple[str, str]]:
         """(Word, speaker) of what was kept of the passage, some words around it included for a US page."""
         if source == "us":
             prefix = part.split()[0].split("-", 4)[4] + "."
@@ -138,7 +153,7 @@ class _Kept:
             if _belongs(client.client_id, prefix, source)
             for word in words_of(client.text)
         ]
-        return _around(words, kept) if source == "us" else kept
+        return _around([*read.before, *read.words, *read.after], kept) if source == "us" else kept
 
 
 def _belongs(client_id: str, prefix: str, source: str) -> bool:
@@ -154,15 +169,17 @@ def _around(words: Sequence[str], kept: list[tuple[str, str]]) -> list[tuple[str
     if not hits:
         return []
     best = max(hits, key=lambda first: sum(first <= hit < first + len(words) for hit in hits))
-    return kept[max(0, best - SLACK) : best + len(words) + SLACK]
+    return kept[max(0, best - ANCHOR) : best + len(words)]
 
 
-def _add(total: Score, passage: Passage, words: Sequence[str], kept: list[tuple[str, str]]) -> None:
+def _add(total: Score, passage: Passage, read: Words, kept: list[tuple[str, str]]) -> None:
     """Add one passage's words to the score."""
+    words, offset = read.words, len(read.before)
     out = {at for first, last in passage.left_out for at in range(first, last)}
     expected = set(range(len(words))) - out
-    matcher = SequenceMatcher(None, words, [word for word, _ in kept], autojunk=False)
-    found = {a + step: b + step for a, b, size in matcher.get_matching_blocks() for step in range(size)}
+    matcher = SequenceMatcher(None, [*read.before, *words, *read.after], [word for word, _ in kept], autojunk=False)
+    pairs = ((a - offset + step, b + step) for a, b, size in matcher.get_matching_blocks() for step in range(size))
+    found = {at: there for at, there in pairs if 0 <= at < len(words)}
     whole = bool(kept) and not passage.part.partition(" ")[2]  # of an element all kept words are its own
     total.passages += 1
     total.expected += len(expected)

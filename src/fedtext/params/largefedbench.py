@@ -52,10 +52,10 @@ class LargeFedBench(Parameters):
 
     `model_cutoff` keeps only text dated after it; undated text goes whenever a date is asked for. `exclude_licenses`
     names licence ids (docs/largefedbench.md). A spoken sentence with a smaller share of letters than
-    `min_letter_share` goes: the paper's rule, which also takes a few sentences full of figures; 0 keeps them.
-    `client` says what a client is: a speech as in the paper, a speaker's speeches of a day, or all of a speaker's; texts
-    without a speaker are clients of their own. `near_duplicates`: `drop` keeps the first text of a cluster, `group` keeps
-    all and puts them into the first one's split, `report` only lists them, `ignore` does not look.
+    `min_letter_share` goes: the paper's rule, with a number counted as one character; 0 keeps them.
+    `client` says what a client is: a speech as in the paper, a speaker's speeches of a day, or all of a speaker's;
+    texts without a speaker are clients of their own. `near_duplicates`: `drop` keeps the first text of a cluster,
+    `group` keeps all and puts them into the first one's split, `report` only lists them, `ignore` does not look.
     `near_duplicate_similarity` starts at 0.7, where MinHash's bands find 99% of the pairs; at 0.5 they find 64%.
     `shard_bytes` and `processes` change how a build runs, never its bytes.
     """

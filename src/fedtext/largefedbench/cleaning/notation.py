@@ -83,6 +83,7 @@ NOTATION = (
         "question_number",
         "uk",
         r"[\[(]\d{5,7}[\])]",
+        rf"{_LINE_START}\((?:Urgent Question|Private Notice Question)\):?",
         rf"{_LINE_START}T?\d{{1,3}}\. (?=(?:What|When|Whether|If|How|Who|Why|Where|To) )",
     ),
     rule("chair_notice", "uk", r"\[\s*[^\[\]]{3,60} in the Chair\.?\s*\]"),

@@ -49,8 +49,10 @@ def paragraphs(speech: Any) -> list[Paragraph]:
 
 def _opens(text: str, before: list[Paragraph]) -> bool:
     """Whether an indented paragraph opens a quotation that is read out: what stands before it announces no motion."""
-    said = bool(before) and before[-1].kind == SPOKEN and not _MOVES.search(before[-1].text)
-    return said and bool(_QUOTED.match(text))
+    if not before or before[-1].kind != SPOKEN or _MOVES.search(before[-1].text):
+        return False
+    announced = before[-1].text.endswith(":") and not text.startswith("That ")
+    return announced or bool(_QUOTED.match(text))
 
 
 def _goes_on(text: str) -> bool:
