@@ -21,15 +21,15 @@ def labelled(raw: Path, part: str, left_out: tuple[tuple[int, int], ...]) -> Pas
 
 
 def test_scores_of_a_right_and_of_a_wrong_label(raw: Path) -> None:
-    # "Madam Speaker," is the address, words 10 to 15 "An hon. member: Not true.", the last three the Speaker's
-    right = labelled(raw, "102", ((0, 2), (10, 15), (18, 18)))
+    # not his: "Madam Speaker," | "An hon. member: Not true." and his label after it | "The Speaker: Order."
+    right = labelled(raw, "102", ((0, 2), (9, 17), (27, 30)))
     exact = score([right], raw, "ca", conf_base(LargeFedBench))
-    assert exact.kept == exact.right == exact.rightly_named
-    assert exact.speeches == 1
-    assert exact.precision() == 1
-    assert exact.recall() < 1  # the labels "Mr. Paul Lee:" and "The Speaker: Order." are not left out above
-    wrong = score([labelled(raw, "102", ((0, 8),))], raw, "ca", conf_base(LargeFedBench))
-    assert wrong.precision() < 1
+    assert (exact.expected, exact.kept, exact.right, exact.rightly_named) == (17, 17, 17, 17)
+    assert (exact.speeches, exact.precision(), exact.recall()) == (1, 1.0, 1.0)
+    all_of_it = score([labelled(raw, "102", ())], raw, "ca", conf_base(LargeFedBench))
+    assert (all_of_it.precision(), all_of_it.recall()) == (1.0, 17 / 30)
+    wrong = score([labelled(raw, "102", ((0, 9),))], raw, "ca", conf_base(LargeFedBench))
+    assert wrong.precision() == 10 / 17
 
 
 def test_a_page_that_changed_is_refused(raw: Path) -> None:

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -188,10 +189,9 @@ def _add(total: Score, passage: Passage, read: Words, kept: list[tuple[str, str]
     starts = [*passage.speakers, (len(words), "")]
     opening = bool(expected & set(range(starts[0][0])))  # a speech that began before the passage
     total.speeches += opening + sum(
-        bool(expected & set(range(first, following)))
-        for (first, _), (following, _) in zip(starts, starts[1:], strict=False)
+        bool(expected & set(range(first, following))) for (first, _), (following, _) in pairwise(starts)
     )
-    for (first, name), (following, _) in zip(starts, starts[1:], strict=False):
+    for (first, name), (following, _) in pairwise(starts):
         said = [found[at] for at in range(first, following) if at in found and at in expected]
         total.named += len(said)
         total.rightly_named += sum(set(words_of(name)) <= set(words_of(kept[at][1])) for at in said)

@@ -47,7 +47,7 @@ class RawPageError(FedtextError):
         )
 
 
-class LeftAside(RawPageError):
+class LeftAsideError(RawPageError):
     """A sound page of a kind that no client comes from: it is listed by name with the reason and stops nothing."""
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ from fedtext.largefedbench.clients import Client, clients_of
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
 from fedtext.largefedbench.processes import Run
-from fedtext.largefedbench.raw_pages import LeftAside, RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import LeftAsideError, RawPage, RawPageError
 from fedtext.largefedbench.schema import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.tokens import ChunkTokenizer
@@ -146,7 +146,7 @@ def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: lis
 def _note_bad(
     error: RawPageError, params: LargeFedBench, counts: SourceCounts, bad_pages: list[tuple[str, str]]
 ) -> None:
-    if params.on_bad_page == "stop" and not isinstance(error, LeftAside):
+    if params.on_bad_page == "stop" and not isinstance(error, LeftAsideError):
         raise error
     counts.note("bad_pages")
     bad_pages.append((error.name, error.reason))

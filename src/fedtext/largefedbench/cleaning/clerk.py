@@ -43,7 +43,8 @@ CLERK = (
         r"There was no objection\.?",
         rf"There being no objection\b{_NARRATED}",
         r"(?:Mr|Mrs|Ms|Miss|Dr)\. .{2,60} addressed the (?:Chair|House|Senate)\.?",
-        r"(?:Several|A number of|Some|SEVERAL) (?:Senators|Members|SENATORS|MEMBERS) addressed the (?:Chair|House|Senate)\.?",
+        r"(?:Several|A number of|Some|SEVERAL) (?:Senators|Members|SENATORS|MEMBERS) addressed the"
+        r" (?:Chair|House|Senate)\.?",
         rf"At \d+ o'clock\b{_NARRATED}",
         rf"Accordingly, the (?:Committee|House) (?:rose|resolved)\b{_NARRATED}",
         rf"Thereupon,? (?:the|at)\b{_NARRATED}",
@@ -58,7 +59,8 @@ CLERK = (
         r"The text of .{2,160} (?:is|are) as follows:",
         r"The (?:amendment|resolution|bill|following|material|letter|article|statement)\b[^.;!?]{0,160} follows:",
         r"Pending:",
-        rf"An? (?:joint |concurrent )?(?:resolution|bill) (?:\((?:S|H)\.[^()]*\)|proposing an amendment to the Constitution)"
+        rf"An? (?:joint |concurrent )?(?:resolution|bill) (?:\((?:S|H)\.[^()]*\)"
+        rf"|proposing an amendment to the Constitution)"
         rf"{_NARRATED}",
         rf"S\. {_US_BILL} {_NARRATED}",
         rf"SA\.? \d+\. {_NARRATED}",

@@ -72,8 +72,8 @@ NOTATION = (
     rule(
         "bracketed_noise",
         "",
-        r"[\[(]\s*(?:Prolonged )?(?:Laughter|Applause|Cheers|Cheering|Interruptions?|Interjections?|Disturbance|Shouting"
-        r"|Standing ovation|Uproar|Inaudible|Technical difficulties|Pause|Quorum call)\b[^\[\]()]{0,60}[\])]",
+        r"[\[(]\s*(?:Prolonged )?(?:Laughter|Applause|Cheers|Cheering|Interruptions?|Interjections?|Disturbance"
+        r"|Shouting|Standing ovation|Uproar|Inaudible|Technical difficulties|Pause|Quorum call)\b[^\[\]()]{0,60}[\])]",
         r"\[\s*(?:sic|ph|phonetic|inaudible|crosstalk)\.?\s*\]",
         r"\[\s*H(?:on|ON)\.? M(?:embers|EMBERS)[^\[\]]*\]",
         r"\[\s*(?:An|AN|Some|SOME|Several) H(?:on|ON)\.? M[^\[\]]*\]",

@@ -16,7 +16,8 @@ ABBREVIATIONS = frozenset(
         Jul. Aug. Sept. Sep. Oct. Nov. Dec. Art. Arts. Cl. cl. Cls. Cong. Con. Res. Rept. Stat. Pub. Vol.
         vol. Ch. ch. para. paras. pp. col. cols. fig. approx. dept. Dept. Ala. Ariz. Ark. Calif. Colo. Conn.
         Del. Fla. Ga. Ill. Ind. Kan. Ky. La. Md. Mass. Mich. Minn. Miss. Mo. Mont. Neb. Nev. Okla. Ore. Pa.
-        Tenn. Tex. Vt. Va. Wash. Wis. Wyo. Ont. Que. Sask. Alta. Man. Supp. Cir. Ct. Dist. Univ. Assn. Geo. Eliz. Vict.""",
+        Tenn. Tex. Vt. Va. Wash. Wis. Wyo. Ont. Que. Sask. Alta. Man. Supp. Cir. Ct. Dist.
+        Univ. Assn. Geo. Eliz. Vict.""",
     )
 )
 # Abbreviations only before a number: a spoken "No. We will not." is two sentences, "Motion No. 1" is not.

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fedtext.largefedbench.raw_pages import LeftAside, RawPage, RawPageError, parse_xml, reading
+from fedtext.largefedbench.raw_pages import LeftAsideError, RawPage, RawPageError, parse_xml, reading
 from fedtext.largefedbench.sources.canada_speakers import Segment, bare_name, mark_motion, segments, turn_kind
 from fedtext.largefedbench.turns import Paragraph, Turn, joined
 from fedtext.system.errors import InputError
@@ -64,7 +64,7 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
         if other is None:
             yield from _walk(body, sitting)
             return
-        yield LeftAside(page.name, LEFT_ASIDE[other])
+        yield LeftAsideError(page.name, LEFT_ASIDE[other])
         yield from (replace(turn, kind=other) for turn in _walk(body, sitting))
 
 

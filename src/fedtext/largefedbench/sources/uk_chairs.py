@@ -13,16 +13,20 @@ import re
 OFFICE = re.compile(
     r"(?:Mr|Madam|Mrs|Ms|The|Several|Hon)\.? ?(?:[A-Z][\w]* ){0,3}(?:Speaker|Chair(?:man|woman)?|Chairs?)\b.*"
     r"|(?:Several |Some )?[Hh]on\.? [Mm]embers?"
-    r"|The (?:(?:First |Second )?(?:Deputy )?Chairman of (?:Ways and Means|Committees)|Lord (?:Speaker|Chancellor in the Chair)"
-    r"|Lord on the Woolsack|Temporary Chair\w*|Clerk\b.*)|(?:Senior )?Deputy (?:Lord )?Speaker\b.*|(?:A )?[Nn]oble Lords?"
+    r"|The (?:(?:First |Second )?(?:Deputy )?Chairman of (?:Ways and Means|Committees)"
+    r"|Lord (?:Speaker|Chancellor in the Chair)|Lord on the Woolsack|Temporary Chair\w*|Clerk\b.*)"
+    r"|(?:Senior )?Deputy (?:Lord )?Speaker\b.*"
+    r"|(?:A )?[Nn]oble Lords?"
     r"|.+\((?:in|In) the Chair\)"
 )
 LORDS_FORMULA = re.compile(
     r"\b(?:the )?time (?:allowed|allotted) for (?:this|the) [\w ]{0,30}(?:has|is) (?:now )?(?:elapsed|up|over)"
-    r"|\bsupplementary questions have (?:now )?been asked|\bWe (?:now )?come (?:now )?to (?:the (?:group|first group|20 minutes)"
-    r"|Amendments?\b)|\brequests? (?:so far,? )?to speak after the Minister|\bI (?:\w+ )?call the (?:noble|Minister|right reverend)"
-    r"|\bThe Question is (?:that|whether)|\bAs many as are of that opinion|\bif (?:this )?[Aa]mendment \w+ is agreed to,? I"
-    r" (?:cannot|will not|shall not) (?:be able to )?call"
+    r"|\bsupplementary questions have (?:now )?been asked"
+    r"|\bWe (?:now )?come (?:now )?to (?:the (?:group|first group|20 minutes)|Amendments?\b)"
+    r"|\brequests? (?:so far,? )?to speak after the Minister"
+    r"|\bI (?:\w+ )?call the (?:noble|Minister|right reverend)"
+    r"|\bThe Question is (?:that|whether)|\bAs many as are of that opinion"
+    r"|\bif (?:this )?[Aa]mendment \w+ is agreed to,? I (?:cannot|will not|shall not) (?:be able to )?call"
 )
 LORDS_FORMULA_WORDS = 150  # the most a chair's announcement runs to
 NOTICE = re.compile(r"\[\s*(?P<name>[^\[\]]{3,60}?) in the Chair\.?\s*\]")
@@ -71,7 +75,7 @@ class Chairs:
             self._noticed = bare(match["name"])
 
     def has(self, speaker: str, text: str = "") -> bool:
-        """Whether `speaker` says `text` from the chair; the text matters only where deputies speak for themselves too."""
+        """Whether `speaker` says `text` from the chair; the text matters where deputies speak for themselves too."""
         name = bare(speaker)
         return (
             bool(OFFICE.fullmatch(speaker))

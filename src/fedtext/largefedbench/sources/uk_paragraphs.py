@@ -17,7 +17,8 @@ HEADING = "heading"
 _QUOTED = re.compile(r"[“\"‘'…]")
 # A paragraph that these end announces a motion or an amendment, not something to be read out.
 _MOVES = re.compile(
-    r"(?:\b(?:move|moved|insert|leave out|substitute|resolved|ordered|add|say)\b|question (?:put|proposed)|line \d+)[,:—–-]*\s*$",
+    r"(?:\b(?:move|moved|insert|leave out|substitute|resolved|ordered|add|say)\b|question (?:put|proposed)|line \d+)"
+    r"[,:—–-]*\s*$",
     re.I,
 )
 # What the Lords print between two speeches: the next amendment's number, its mover and its text.
@@ -25,7 +26,7 @@ _NEXT_AMENDMENT = re.compile(r"(?:Amendments? \d+\w*(?:,? (?:to|and) \d+\w*)*|(?
 _CLAUSE_HEADING = re.compile(r"(?:Clause|Schedule|Clauses|Part|Chapter) \d+\w*\s*(?::|[-—–]) .{3,200}(?<![.!?:])$")
 _AMENDMENT = re.compile(
     r"(?:(?:Amendment |\()?\d+[A-Z]{0,2}\)?[:,.]? |Amendment \([a-z]\)[^.]{0,40}, )"
-    r"(?:(?:After |Before |Insert )?(?:Clause|Schedule|clause|schedule)|[Pp]age|[Ll]ine|[Ii]n (?:Clause|Schedule|clause))\b"
+    r"(?:(?:After |Before |Insert )?(?:[Cc]lause|[Ss]chedule)|[Pp]age|[Ll]ine|[Ii]n (?:[Cc]lause|Schedule))\b"
     r".*(?:leave out|insert|at end|divide|substitute|transpose)"
 )
 

@@ -147,6 +147,7 @@ def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Pers
 
 
 def preformatted(name: str, data: bytes) -> str:
+    """The text of a granule's `<pre>` blocks, a bullet standing for the element that marks what was handed in."""
     root = parse_html(name, data)
     with reading(name):
         blocks = root.findall(".//pre")

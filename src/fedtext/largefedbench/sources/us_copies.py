@@ -64,7 +64,7 @@ def _index(lines: Sequence[Sequence[_Line]]) -> dict[str, list[tuple[int, int]]]
 def _runs(
     own: Sequence[_Line], places: dict[str, list[tuple[int, int]]], lines: Sequence[Sequence[_Line]]
 ) -> dict[int, list[tuple[int, int]]]:
-    """By other granule: pairs of line numbers (here, there) that read the same in runs of at least `MIN_WORDS` words."""
+    """By other granule: pairs of lines (here, there) that read the same, in runs of at least `MIN_WORDS` words."""
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     granule = id(own)
     ends: dict[tuple[int, int], int] = {}  # (other granule, shift) -> first line here after the run last taken

@@ -15,7 +15,8 @@ from fedtext.largefedbench.turns import INSERTED, SPOKEN, Paragraph, n_words
 _PRINTED = re.compile(
     r"There being no objection|^The (?:[a-z]+ ){0,4}clerk\b|^The .{0,160}\b(?:is|are|was|were) as follows"
     r"|^Pending:|\b(?:includ|insert|print|submit|plac|enter)\w* [^.]{0,80}\b(?:in|into|for) (?:the|today's) Record\b"
-    r"|(?<!quote as )(?<!said as )(?<!wrote as )follows?:$|\b(?:amendments?|bills?|resolutions?|cosponsors?|table|chart)\b[^.]{0,40}:$",
+    r"|(?<!quote as )(?<!said as )(?<!wrote as )follows?:$"
+    r"|\b(?:amendments?|bills?|resolutions?|cosponsors?|table|chart)\b[^.]{0,40}:$",
     re.I,
 )
 _NOT_READ = re.compile(
