@@ -16,8 +16,7 @@ _PERSONAL = r"(?:Mr|MR|Mrs|MRS|Ms|MS|Miss|MISS|Dr|DR)\.?(?: (?:Manager|Counsel))
 _OFFICES = (
     r"(?:Chairman|Chairwoman|Senator|Congressman|Congresswoman|Delegate|Representative|(?:Vice )?President"
     r"|Prime Minister|Premier|Taoiseach|Chancellor|King|Queen|Prince|Princess|(?:His Holiness )?Pope"
-    r"|Governor"
-    r"|Ambassador|Secretary(?:[ -]General)?|General|Admiral|Colonel|Captain|Major|Astronaut|Sultan|Emperor|Minister)"
+    r"|Governor|Ambassador|Secretary(?:[ -]General)?|General|Admiral|Colonel|Captain|Major|Sultan|Emperor|Minister)"
 )
 _CAPITAL = "[A-ZÀ-Þ]"
 _NAME = (
