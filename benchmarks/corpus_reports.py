@@ -86,7 +86,7 @@ def link_raw_pages(shared: Path, raw: Path) -> None:
 def build_commands(root: Path, wanted: set[str]) -> list[list[str]]:
     """One build a snapshot; the figures of the benchmark itself are left out."""
     words = ("--pipelines", "largefedbench", "--to-nodes", "build_largefedbench")
-    common = {"data_root": root, "largefedbench.near_duplicates": "false"}
+    common = {"data_root": root, "largefedbench.near_duplicates": "ignore"}
     return [command(*words, **common, **{"largefedbench.snapshot": name}, **SNAPSHOTS[name]) for name in sorted(wanted)]
 
 

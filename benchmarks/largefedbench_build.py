@@ -49,7 +49,7 @@ def ratio(shared: Path, work: Path, copies: int, repeats: int, processes: int) -
         seconds["plain"].append(took)
         fast = load_tokenizer(source)
         words_of.cache_clear()  # it knows no word yet
-        params = conf_base(LargeFedBench, snapshot=f"r{repeat}", near_duplicates=False, processes=processes)
+        params = conf_base(LargeFedBench, snapshot=f"r{repeat}", near_duplicates="ignore", processes=processes)
         snapshot, took = _timed(clock, lambda p=params, f=fast: build_snapshot(p, f, raw_dir=raw, out_dir=work / "o"))
         seconds["ours"].append(took)
         _same_chunks(work / "plain.parquet", snapshot, clients)

@@ -218,7 +218,7 @@ def test_a_temporal_split_puts_the_newest_text_in_test(raw: Path, tmp_path: Path
 
 
 def test_the_published_reading_shows_its_faults(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
-    snapshot = build(raw, tmp_path, words, cleaning="published")
+    snapshot = build(raw, tmp_path, words, cleaning="published", near_duplicates="report")
     texts = dict(zip(*all_clients(snapshot)[["client_id", "text"]].to_numpy().T, strict=True))
     us = texts["2024-05-14.us.pt1-PgH3001.0001"]
     assert "{time}  1015" in us

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.largefedbench.raw_pages import RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import LeftAsideError, RawPage, RawPageError
 from fedtext.largefedbench.sources import canada
-from fedtext.largefedbench.sources.canada_speakers import mark_motion, turn_kind
+from fedtext.largefedbench.sources.canada_speakers import bare_name, mark_motion, turn_kind
 from fedtext.largefedbench.turns import Paragraph, Turn
 
 from .pages import CANADA
@@ -15,7 +15,7 @@ from .pages import CANADA
 def parse(tmp_path: Path, text: str = CANADA) -> list[Turn]:
     path = tmp_path / "HAN.xml"
     path.write_text(text, "utf-8")
-    return list(canada.parse(RawPage("ca/HAN.xml", path)))
+    return [item for item in canada.parse(RawPage("ca/HAN.xml", path)) if isinstance(item, Turn)]
 
 
 def spoken(turn: Turn) -> list[str]:
@@ -102,6 +102,9 @@ def test_a_motion_without_said_ends_at_the_vocative() -> None:
         ("The Clerk of the House", "chair"),
         ("Some Hon. Members", "collective"),
         ("An hon. member", "collective"),
+        ("Le Président", "chair"),
+        ("La vice-présidente", "chair"),
+        ("Des voix", "collective"),
         ("Mr. Peter Speaker", "speech"),
         ("Hon. Greg Chair", "speech"),
     ],
@@ -113,3 +116,38 @@ def test_kinds_of_speakers(name: str, kind: str) -> None:
 def test_a_page_without_its_date_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RawPageError, match=r"ca/HAN.xml: KeyError: 'MetaDateNumYear'"):
         parse(tmp_path, CANADA.replace("MetaDateNumYear", "Nothing"))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (CANADA.replace('lang="EN"', 'lang="FR"'), "french_edition"),
+        (CANADA.replace('lang="EN"', 'lang="fr"'), "french_edition"),
+        (
+            CANADA.replace(
+                "<ExtractedInformation>",
+                '<ExtractedInformation><ExtractedItem Name="MetaDocumentCategory">Committee</ExtractedItem>',
+            ),
+            "committee_evidence",
+        ),
+    ],
+)
+def test_another_edition_is_left_aside_by_name_and_counted(tmp_path: Path, text: str, kind: str) -> None:
+    path = tmp_path / "HAN.xml"
+    path.write_text(text, "utf-8")
+    named, *turns = canada.parse(RawPage("ca/HAN.xml", path))
+    assert isinstance(named, LeftAsideError)
+    assert (named.name, named.reason) == ("ca/HAN.xml", canada.LEFT_ASIDE[kind])
+    assert {turn.kind for turn in turns if isinstance(turn, Turn)} == {kind}
+    assert len(turns) == len(parse(tmp_path))
+
+
+def test_brackets_in_brackets_are_no_part_of_a_name() -> None:
+    assert bare_name("Ms. Yvonne Jones (Parliamentary Secretary to the Minister (North), Lib.):") == "Ms. Yvonne Jones"
+    assert bare_name("Le président (M. Pat Kelly (Calgary Rocky Ridge, PCC))") == "Le président"
+    assert bare_name("Mr. Lee (never closed") == "Mr. Lee"
+
+
+def test_the_case_of_a_floor_language_does_not_matter(tmp_path: Path) -> None:
+    turns = parse(tmp_path, CANADA.replace('language="EN"', 'language="fr"'))
+    assert {t.floor_language for t in turns if t.kind == "speech"} == {"fr"}

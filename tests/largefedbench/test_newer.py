@@ -45,7 +45,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory, words: ChunkTokenizer) ->
     for server, months in (("biorxiv", (3, 5)), ("medrxiv", (5,))):
         (root / "raw" / server).mkdir(parents=True)
         (root / "raw" / server / "page.json").write_bytes(rows(server, months))
-    params = conf_base(LargeFedBench, snapshot="a", chunking=Chunking(length=4, min_tokens=2), near_duplicates=False)
+    params = conf_base(LargeFedBench, snapshot="a", chunking=Chunking(length=4, min_tokens=2), near_duplicates="ignore")
     return build_snapshot(params, words, raw_dir=root / "raw", out_dir=root)
 
 

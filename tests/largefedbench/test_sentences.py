@@ -23,6 +23,8 @@ from fedtext.largefedbench.cleaning.sentences import is_prose, letter_share, spl
         ("St. John’s is far. So is Jan. 5.", ["St. John’s is far.", "So is Jan. 5."]),
         ("Wait... And then? Yes.", ["Wait...", "And then?", "Yes."]),
         ("H.R. 3057 is good. S. 1042 too.", ["H.R. 3057 is good.", "S. 1042 too."]),
+        ("The then-U.S. Ambassador knew. He went.", ["The then-U.S. Ambassador knew.", "He went."]),
+        ("See 930 F. Supp. 824 on this. We did.", ["See 930 F. Supp. 824 on this.", "We did."]),
         ("", []),
     ],
 )
@@ -41,7 +43,16 @@ def test_splitting_loses_no_word(parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "share"), [("No.", 1.0), ("", 0.0), ("12, 13.", 0.0), ("abc 1", 0.75), ("“Été!”", 1.0), ("a-b", 2 / 3)]
+    ("sentence", "share"),
+    [
+        ("No.", 1.0),
+        ("", 0.0),
+        ("12, 13.", 0.0),
+        ("It is $5,222.53.", 0.8),
+        ("abc 1", 0.75),
+        ("“Été!”", 1.0),
+        ("a-b", 2 / 3),
+    ],
 )
 def test_letter_share(sentence: str, share: float) -> None:
     assert letter_share(sentence) == pytest.approx(share)

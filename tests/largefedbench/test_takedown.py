@@ -54,6 +54,15 @@ def test_who_is_on_the_list_stays_out_of_every_later_snapshot(raw: Path, tmp_pat
     assert "K000001" not in (after / "provenance.json").read_text("utf-8") + card
 
 
+def test_a_client_that_is_a_speaker_stays_out_by_its_id(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    before = build(raw, tmp_path, words, client="speaker")
+    (one,) = (name for name in ids(before, "congress") if name.endswith("ca.speaker.hon-anne-roy"))
+    (raw / "takedown.txt").write_text(f"id: {one}\n")
+    after = build(raw, tmp_path, words, "b", client="speaker")
+    assert set(ids(before, "congress")) - set(ids(after, "congress")) == {one}
+    everything_adds_up(after)
+
+
 def test_a_wrong_list_is_refused(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
     (tmp_path / "list.txt").write_text("id: a\nJane Keller\n")
     with pytest.raises(ValueError, match=r"list\.txt, line 2: 'Jane Keller' is neither"):

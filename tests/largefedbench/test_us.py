@@ -4,10 +4,15 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.sources import us, us_lines, us_page
-from fedtext.largefedbench.turns import Turn
+from fedtext.largefedbench.sources.us_copies import without_copies
+from fedtext.largefedbench.sources.us_quotations import read_aloud
+from fedtext.largefedbench.sources.us_speakers import Person, Roll, label, one_edit_apart, roll_of
+from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn
 
 from .pages import US_DATE
 
@@ -101,6 +106,19 @@ def test_a_package_with_another_name_is_an_error(raw: Path) -> None:
         ("Mr. Van HOLLEN. I", "Mr. Van HOLLEN"),
         ("Ms. BARRAGÁN. I", "Ms. BARRAGÁN"),
         ("Mr. ÁLVAREZ. I", "Mr. ÁLVAREZ"),
+        ("Mr. KOHL.", "Mr. KOHL"),
+        ("Mr. Manager SCHIFF. Mr. Chief Justice", "Mr. Manager SCHIFF"),
+        ("Ms. Manager GARCIA of Texas. Mr. Chief Justice", "Ms. Manager GARCIA of Texas"),
+        ("Mr. Counsel CIPOLLONE. Thank you", "Mr. Counsel CIPOLLONE"),
+        ("Prime Minister KISHIDA. Mr. Speaker", "Prime Minister KISHIDA"),
+        ("President ZELENSKYY. Thank you", "President ZELENSKYY"),
+        ("Pope FRANCIS. Mr. Vice President", "Pope FRANCIS"),
+        ("The PRESIDENT. Mr. Speaker, Madam Vice President", "The PRESIDENT"),
+        ("Mr. WARNER, Mr. President, I", "Mr. WARNER"),
+        ("Mr. LUJÁN [presiding]. I", "Mr. LUJÁN"),
+        ("Mr. DORGAN addressed the Chair.", None),
+        ("World War II. It", None),
+        ("President Zelenskyy. He", None),
         ("Ms. De La Cruz is right. She", None),
         ("Mr. WARNER (for himself and Mr. Kyl) proposed an amendment. It", None),
         ("Mr. Smith of Texas is right. He", None),
@@ -109,8 +127,9 @@ def test_a_package_with_another_name_is_an_error(raw: Path) -> None:
     ],
 )
 def test_speaker_labels(line: str, name: str | None) -> None:
-    match = us.MEMBER.match(line)
-    assert (match and match["name"]) == name
+    found = label(line)
+    assert (found and found.name) == name
+    assert found is None or found.kind == SPEECH
 
 
 @pytest.mark.parametrize(
@@ -122,15 +141,21 @@ def test_speaker_labels(line: str, name: str | None) -> None:
         "THE PRESIDING OFFICER. Without",
         "The VICE PRESIDENT. The",
         "The PRESIDENT pro tempore. The",
+        "The PRESIDING OFFICER [Mr. Brownback]. Without",
+        "The ACTING PRESIDENT pro tempore. The",
+        "The CHIEF JUSTICE. The",
+        "The SERGEANT AT ARMS. Hear ye",
     ],
 )
 def test_chair_labels(line: str) -> None:
-    assert us.CHAIR.match(line)
+    found = label(line)
+    assert found is not None
+    assert found.kind == CHAIR_TURN
 
 
 def test_the_president_as_a_subject_is_no_chair() -> None:
-    assert us.CHAIR.match("The President. I met him") is None
-    assert us.CHAIR.match("The Speaker of the House. He") is None
+    assert label("The President. I met him") is None
+    assert label("The Speaker of the House. He") is None
 
 
 def test_headings_centred_at_the_left_are_not_speech() -> None:
@@ -157,3 +182,86 @@ def test_hyphens_close_up() -> None:
     assert us_lines.join_lines(["the 109-", "179th state-", "owned thing--", "And so", "on"]) == (
         "the 109-179th state-owned thing--And so on"
     )
+
+
+DORGAN, REID = Person("Byron L. Dorgan", "D000432"), Person("Harry Reid", "R000146")
+
+
+def test_a_typo_is_read_as_the_only_name_one_edit_away() -> None:
+    roll = Roll({}, roll_of([("Mr. DORGAN", DORGAN), ("Mr. REID", REID)]))
+    assert roll.find("Mr. DROGAN") == DORGAN
+    assert roll.find("Mr. Manager DORGAN") == DORGAN
+    assert roll.find("Mr. REED") == Person("Mr. REED", "")  # another senator: short names are taken as printed
+    assert roll.find("Mr. DURBIN") == Person("Mr. DURBIN", "")
+    two = Roll({}, roll_of([("Mr. MARTIN", DORGAN), ("Mr. MARLIN", REID)]))
+    assert two.find("Mr. MARKIN") == Person("Mr. MARKIN", "")  # two candidates
+
+
+def test_a_name_of_two_members_is_nobodys() -> None:
+    assert roll_of([("Mr. KING", DORGAN), ("Mr. KING", REID)]) == {}
+
+
+@given(st.text("abcd", min_size=1, max_size=6), st.integers(0, 5), st.sampled_from("abcd"))
+def test_one_edit_is_symmetric_and_finds_every_single_edit(word: str, place: int, letter: str) -> None:
+    at = place % len(word)
+    swapped = word[:at] + word[at : at + 2][::-1] + word[at + 2 :]
+    for edited in (
+        word[:at] + word[at + 1 :],
+        word[:at] + letter + word[at:],
+        word[:at] + letter + word[at + 1 :],
+        swapped,
+    ):
+        assert one_edit_apart(word, edited) == one_edit_apart(edited, word) == (word != edited)
+    assert not one_edit_apart(word, word + "xy")
+
+
+def test_a_quotation_after_a_members_colon_is_read_aloud() -> None:
+    def kinds(announced: str, inserted: str = "The plan is a good one.") -> str:
+        return read_aloud(
+            [Paragraph(announced), Paragraph("[[Page S1]]", "page_mark"), Paragraph(inserted, "inserted")]
+        )[2].kind
+
+    assert kinds("The task force went on to observe:") == "spoken"
+    assert (
+        kinds("There being no objection, the letter was ordered to be printed in the Record, as follows:") == "inserted"
+    )
+    assert kinds("I include this report in the Record:") == "inserted"
+    assert kinds("I said so.") == "inserted"
+    assert kinds("The bill says:", "Be it enacted by the Senate") == "inserted"
+    assert kinds("I base it on these factors:", "resettlement of refugees") == "inserted"  # a heading
+
+
+def granule(name: str, *texts: str) -> list[Turn]:
+    return [
+        Turn(f"{name}.{n}", "us", SPEECH, "2024-05-14", (Paragraph("Mr. POE. ", "speaker_label"), Paragraph(text)))
+        for n, text in enumerate(texts)
+    ]
+
+
+LONG = "the bridge over the river is old and nobody has looked at its pillars for many years so the water rises under it now "
+
+
+def test_a_section_loses_what_its_parts_hold_and_nothing_else() -> None:
+    part = granule("part", f"One {LONG}", "I yield back.")
+    section = granule("section", f"Zero {LONG}", f"One {LONG}", "I yield back.", f"Two {LONG}")
+    other = granule("other", "I yield back.", f"Three {LONG}")
+    kept = without_copies([part, section, other])
+    assert kept[0] == part
+    assert [turn.kind for turn in kept[1]] == [SPEECH, COPY, COPY, SPEECH]
+    assert kept[2] == other
+    assert without_copies([section, part])[1] == part  # in whatever order they come
+
+
+def test_formulas_that_two_granules_share_are_no_copies() -> None:
+    one, two = granule("one", "I thank the Chair.", LONG), granule("two", "I thank the Chair.", f"Not {LONG} at all")
+    assert without_copies([one, two]) == [one, two]
+
+
+def test_hearing_notices_and_statements_with_a_closing_bullet_are_not_speech(package: Path) -> None:
+    mods = package / "mods.xml"
+    mods.write_text(mods.read_text("utf-8").replace("<title>BRIDGES", "<title>NOTICES OF HEARINGS"), "utf-8")
+    assert {turn.kind for turn in turns(package) if "PgH3001" in turn.client_id} == {"printed_notice"}
+    page = package / "html" / f"CREC-{US_DATE}-pt1-PgH3001.htm"
+    page.write_text(page.read_text("utf-8").replace("I was there.", "I was there.•"), "utf-8")
+    mods.write_text(mods.read_text("utf-8").replace("NOTICES OF HEARINGS", "BRIDGES"), "utf-8")
+    assert turns(package)[-1].kind == "not_spoken"

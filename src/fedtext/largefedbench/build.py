@@ -163,9 +163,9 @@ def _merge(
 
 
 def _take_back(merged: Iterable[Merged], counts: dict[str, SourceCounts]) -> None:
-    """Clients whose id came twice were counted twice."""
+    """What the merge left out (ids that came twice, near-duplicates) was counted as kept before."""
     for one in merged:
-        for source, (clients, words) in one.repeated.items():
-            counts[source].clients -= clients
+        for (source, rule), (texts, words) in sorted(one.left_out.items()):
+            counts[source].clients -= texts
             counts[source].words_kept -= words
-            counts[source].leave_out("duplicate_client_id", words, clients)
+            counts[source].leave_out(rule, words, texts)

@@ -23,8 +23,8 @@ LICENSE_AND_TAGS = (
 
 INTRODUCTION = """# LargeFedBench {snapshot}
 
-A federated text benchmark after POPri (ICML 2025, appendix F): every speech and every abstract is a client, cut into
-chunks of {length} tokens. Rebuilt from the public sources by `fedtext`; cleaning: {cleaning}.
+A federated text benchmark after POPri (ICML 2025, appendix F): {client}, cut into chunks of
+{length} tokens. Rebuilt from the public sources by `fedtext`; cleaning: {cleaning}.
 
 - Dates: {dates}.
 - Tokenizer: {tokenizer}, sha256 {tokenizer_sha256}.
@@ -34,10 +34,21 @@ chunks of {length} tokens. Rebuilt from the public sources by `fedtext`; cleanin
 - Load: `datasets.load_dataset(directory, "{first}")`; chunks under the same name with `_chunks`.
 """
 
-DUPLICATES = """## Near-duplicate clients
+CLIENTS = {
+    "speech": "every speech and every abstract is a client",
+    "speaker_day": "a speaker's speeches of one day are a client, and so is every abstract",
+    "speaker": "all speeches of a speaker are a client, and so is every abstract",
+}
 
-Clients whose words resemble an earlier client's (MinHash, `<config>/near_duplicates.parquet`). They stay in the tables.
+DUPLICATES = """## Near-duplicate texts
+
+Texts whose words resemble an earlier text's (MinHash, `<config>/near_duplicates.parquet`). {what}
 """
+DUPLICATES_ARE = {
+    "drop": "Only the first of each cluster is in the tables.",
+    "group": "They stay in the tables, each cluster in one split.",
+    "report": "They stay in the tables, whatever their split.",
+}
 
 USES = """## Uses and limits
 
@@ -81,6 +92,7 @@ def _front_matter(facts: dict[str, Any]) -> str:
 def _introduction(facts: dict[str, Any]) -> str:
     return INTRODUCTION.format(
         snapshot=facts["snapshot"],
+        client=CLIENTS[facts["parameters"]["client"]],
         length=facts["parameters"]["chunking"]["length"],
         cleaning=facts["parameters"]["cleaning"],
         dates="; ".join(f"{config} {first} to {last}" for config, (first, last) in facts["dates"].items())
@@ -104,7 +116,10 @@ def _sizes(facts: dict[str, Any]) -> str:
         for split in SPLITS
         if (s := splits.get(split))
     ]
-    return "## Sizes\n\n" + _table(["config", "split", "clients", "chunks", "tokens", "chunks per client"], rows)
+    sizes = _table(["config", "split", "clients", "chunks", "tokens", "chunks per client"], rows)
+    units = [[config, *numbers.values()] for config, numbers in facts["clients_by_unit"].items()]
+    head = ["config", *(f"clients if `client: {unit}`" for unit in CLIENTS)]
+    return f"## Sizes\n\n{sizes}\n{_table(head, units)}"
 
 
 def _columns(_: dict[str, Any]) -> str:
@@ -121,7 +136,7 @@ def _removals(facts: dict[str, Any]) -> str:
     for name, counts in facts["sources"].items():
         share = 100 * counts["words_kept"] / max(counts["words"], 1)
         read = f"{counts['pages']} pages, {counts['turns']} turns, {counts['words']} words read"
-        kept = f"{counts['clients']} clients, {counts['words_kept']} words kept ({share:.1f}%)"
+        kept = f"{counts['clients']} texts, {counts['words_kept']} words kept ({share:.1f}%)"
         rows = [["whole turn", rule, c["turns"], c["words"]] for rule, c in counts["left_out"].items()]
         rows += [["inside a turn", rule, c["times"], c["words"]] for rule, c in counts["removed"].items()]
         parts += [f"`{name}`: {read}; {kept}.\n", _table(["what", "rule", "times", "words"], rows) if rows else ""]
@@ -136,9 +151,12 @@ def _bad_pages(facts: dict[str, Any]) -> str:
 def _duplicates(facts: dict[str, Any]) -> str:
     found = facts["near_duplicates"]
     if not found:
-        return "## Near-duplicate clients\n\nNot looked for.\n"
+        return "## Near-duplicate texts\n\nNot looked for.\n"
     head = ["config", *next(iter(found.values()))]
-    return f"{DUPLICATES}\n" + _table(head, [[config, *counts.values()] for config, counts in found.items()])
+    what = DUPLICATES_ARE[facts["parameters"]["near_duplicates"]]
+    return f"{DUPLICATES.format(what=what)}\n" + _table(
+        head, [[config, *counts.values()] for config, counts in found.items()]
+    )
 
 
 def _licenses(facts: dict[str, Any]) -> str:

@@ -1,13 +1,15 @@
 """Near-duplicate clients by MinHash: the share of equal minima estimates how alike two texts' word 5-grams are.
 
 NumPy only, with a public seed, so that anyone gets the same report. Texts are compared by their words, case and
-punctuation aside. Candidates share a band of minima; each is then checked against the first client of its bucket,
-so equal formulas said a thousand times cost a thousand comparisons, not a million.
+punctuation aside. Candidates share a band of minima; each is then checked against the first client of its bucket, and
+those unlike it against the first of their own, so equal formulas said a thousand times cost a thousand comparisons,
+not a million.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from fedtext.seeding import stream
 SHINGLE_WORDS = 5
 PERMUTATIONS = 64
 BANDS = 16
+REPRESENTATIVES = 32  # of a bucket, with which its members are compared
 SIGNATURE_BYTES = 4 * PERMUTATIONS
 SEED = 2025  # public, and part of the report's definition
 
@@ -103,13 +106,41 @@ def near_duplicates(signatures: UInt32[np.ndarray, "client permutation"], simila
     rows = PERMUTATIONS // BANDS
     for band in range(BANDS):
         for bucket in _buckets(np.ascontiguousarray(signatures[:, band * rows : (band + 1) * rows])):
-            original = int(bucket[0])
-            shares = (signatures[bucket[1:]] == signatures[original]).mean(axis=1)
-            for client, share in zip(bucket[1:].tolist(), shares.tolist(), strict=True):
-                known = best.get(client)
-                if share >= similarity and (known is None or (-share, original) < (-known.similarity, known.original)):
-                    best[client] = Duplicate(client, original, share)
+            for found in _pairs(signatures, bucket, similarity):
+                known = best.get(found.client)
+                if known is None or (-found.similarity, found.original) < (-known.similarity, known.original):
+                    best[found.client] = found
     return [best[client] for client in sorted(best)]
+
+
+def _pairs(
+    signatures: UInt32[np.ndarray, "client permutation"], bucket: np.ndarray, similarity: float
+) -> Iterator[Duplicate]:
+    """Members of a bucket and the earlier one they resemble: its first member, or the first of those unlike it."""
+    for _ in range(REPRESENTATIVES):
+        if len(bucket) < 2:
+            return
+        original, rest = int(bucket[0]), bucket[1:]
+        shares = (signatures[rest] == signatures[original]).mean(axis=1)
+        alike = shares >= similarity
+        for client, share in zip(rest[alike].tolist(), shares[alike].tolist(), strict=True):
+            yield Duplicate(client, original, share)
+        bucket = rest[~alike]
+
+
+def firsts_of_clusters(found: Iterable[Duplicate]) -> dict[int, int]:
+    """By client that resembles another: the first client of its cluster, clusters being chains of resemblances."""
+    parents: dict[int, int] = {}
+
+    def root(client: int) -> int:
+        while (parent := parents.get(client, client)) != client:
+            client = parent
+        return client
+
+    for duplicate in found:
+        low, high = sorted((root(duplicate.client), root(duplicate.original)))
+        parents[high] = low
+    return {client: root(client) for client in parents if root(client) != client}
 
 
 def _buckets(keys: UInt32[np.ndarray, "client row"]) -> list[np.ndarray]:

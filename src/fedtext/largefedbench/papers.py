@@ -43,6 +43,7 @@ def write_papers(
         "date_published": _date_published(params, dates),
         "dates": dates,
         "configs": {one.config: dict(sorted(one.sizes.items())) for one in merged},
+        "clients_by_unit": {one.config: one.units for one in merged},
         "licenses": licenses,
         "near_duplicates": {one.config: one.duplicates for one in merged if one.duplicates is not None},
         "sources": {name: one.as_dict() for name, one in sorted(counts.items())},

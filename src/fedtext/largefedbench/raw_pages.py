@@ -70,6 +70,13 @@ class Completeness(NamedTuple):
         return RawPageError(self.name, said)
 
 
+class LeftAsideError(RawPageError):
+    """A sound page of a kind that no client comes from: it is listed by name with the reason and stops nothing."""
+
+    def __str__(self) -> str:
+        return f"raw page {self.name} is left aside: {self.reason}"
+
+
 @dataclass(frozen=True, order=True)
 class RawPage:
     """One file (or one day's directory, for the US) of raw material; `name` is its path under the raw directory."""

@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 
 from fedtext.largefedbench.near_duplicates import SIGNATURE_BYTES
 
+Row = tuple[Any, ...]  # of a table, in the order of its columns
+
 _TEXT_COLUMNS = (
     "client_id", "source", "country", "chamber", "date", "speaker", "speaker_id", "title", "url", "license",
     "floor_language", "label", "text",
@@ -50,11 +52,11 @@ SHARD = pa.schema(
 )
 TABLES = {"clients": CLIENTS, "chunks": CHUNKS}
 DESCRIPTIONS = {
-    "client_id": "date, source and the source's own id; the unit of privacy",
+    "client_id": "date, source and the source's own id, or the speaker; the unit of privacy",
     "source": "ca, uk, us, biorxiv, medrxiv, pubmed, openreview or scitldr",
     "country": "CA, GB or US; empty for abstracts",
     "chamber": "the chamber that sat",
-    "date": "ISO date of the sitting or posting; empty where the source gives none",
+    "date": "ISO date of the sitting or posting, a speaker's first; empty where the source gives none",
     "speaker": "as the source names them",
     "speaker_id": "the source's id of the speaker, where it gives one",
     "title": "subject of business, granule or abstract title",
@@ -62,7 +64,7 @@ DESCRIPTIONS = {
     "license": "licence id, explained in licenses/",
     "floor_language": "en, fr (the text is the official translation) or mixed",
     "label": "country, preprint category, or area and recommendation of a review",
-    "text": "the cleaned text, one line",
+    "text": "the cleaned text, a line each speech",
     "n_tokens": "tokens of the chunking tokenizer",
     "personal_data": "what the text holds of e-mail and telephone, by pattern; empty for neither",
     "split": "train, validation or test",

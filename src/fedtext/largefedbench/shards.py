@@ -20,7 +20,7 @@ from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
 from fedtext.largefedbench.personal_data import kinds_in, without_personal_data
 from fedtext.largefedbench.processes import Run
-from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import Completeness, LeftAsideError, RawPage, RawPageError
 from fedtext.largefedbench.schema import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.takedown import read_takedown
@@ -131,7 +131,7 @@ def write_shard(task: ShardTask) -> Path:
     clients = sorted(_clients(turns, task.params, counts), key=lambda client: client.client_id)
     partial = task.path.with_suffix(f".{os.getpid()}.partial")
     writer = TableWriter(partial, SHARD, row_group=ROW_GROUP)
-    minhash = MinHash() if task.params.near_duplicates else None
+    minhash = MinHash() if task.params.near_duplicates != "ignore" else None
     for first in range(0, len(clients), BATCH):
         _write_batch(writer, clients[first : first + BATCH], task, minhash)
     first_id = clients[0].client_id if clients else ""
@@ -176,7 +176,7 @@ def _loss(item: RawPageError | Completeness, counts: SourceCounts) -> RawPageErr
 def _note_bad(
     error: RawPageError, params: LargeFedBench, counts: SourceCounts, bad_pages: list[tuple[str, str]]
 ) -> None:
-    if params.on_bad_page == "stop":
+    if params.on_bad_page == "stop" and not isinstance(error, LeftAsideError):
         raise error
     counts.note("bad_pages")
     bad_pages.append((error.name, error.reason))

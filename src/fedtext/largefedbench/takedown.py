@@ -1,7 +1,8 @@
 """The takedown list: clients and speakers who asked to be left out, of this snapshot and of every later one.
 
 One a line: `id: 2024-05-09.ca.100` or `speaker: us/K000001`, a source and the speaker's id or name as the tables have
-it; `#` starts a comment. Snapshots say how many were left out, never who.
+it; `#` starts a comment. The id of a client that is a speaker, or a speaker's day, leaves out the speaker. Snapshots
+say how many were left out, never who.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from fedtext.largefedbench.clients import Client
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.turns import Turn, n_words
+from fedtext.largefedbench.units import Text, split_key, unit_of
 from fedtext.system.errors import InputError
 
 RULE = "taken_down"
@@ -21,7 +23,7 @@ RULE = "taken_down"
 
 @dataclass(frozen=True)
 class Takedown:
-    """Client ids, and (source, speaker's id or name), to leave out."""
+    """Client ids, undated for those of speakers, and (source, speaker's id or name), to leave out."""
 
     ids: frozenset[str] = frozenset()
     speakers: frozenset[tuple[str, str]] = frozenset()
@@ -29,7 +31,7 @@ class Takedown:
     def has(self, one: Turn | Client) -> bool:
         """Whether a turn or a client is on the list."""
         said_by = {(one.source, one.speaker_id), (one.source, one.speaker)}
-        return one.client_id in self.ids or not self.speakers.isdisjoint(said_by)
+        return one.client_id in self.ids or speaker_key(one) in self.ids or not self.speakers.isdisjoint(said_by)
 
     def without_turns(self, turns: Iterable[Turn], counts: SourceCounts) -> Iterator[Turn]:
         """The turns that stay; the others are counted."""
@@ -54,6 +56,11 @@ class Takedown:
                 yield client
 
 
+def speaker_key(one: Turn | Client) -> str:
+    """The undated id of the client that would hold all of its speaker's texts."""
+    return unit_of(Text(one.client_id, one.source, one.date, one.speaker, one.speaker_id), "speaker")
+
+
 def read_takedown(path: Path | None) -> Takedown:
     """The list in a file; an empty one without a file.
 
@@ -71,7 +78,7 @@ def _read(path: Path, _changed: int) -> Takedown:
         kind, _, name = (part.strip() for part in text.partition(":"))
         source, _, speaker = (part.strip() for part in name.partition("/"))
         if kind == "id" and name:
-            ids.add(name)
+            ids.add(split_key(name, "speaker"))
         elif kind == "speaker" and source and speaker:
             speakers.add((source, speaker))
         elif text:

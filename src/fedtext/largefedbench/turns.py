@@ -11,9 +11,14 @@ from typing import NamedTuple
 
 SPOKEN = "spoken"  # a paragraph said (or, for abstracts, written) by the turn's own speaker
 SPEECH = "speech"  # a turn of an ordinary speaker; every other kind is left out of the clean benchmark
+CHAIR_TURN = "chair"
+COLLECTIVE = "collective"  # "Some hon. members"
+NOT_SPOKEN = "not_spoken"  # handed in and printed with a bullet
+INSERTED = "inserted"  # matter set in print, indented
+COPY = "copy_of_sub_granule"  # what a page of a whole section repeats from the pages of its parts
 
 # Kinds of turn that an ordinary reader would call an intervention: somebody has the floor.
-INTERVENTIONS = frozenset({SPEECH, "chair", "collective", "not_spoken"})
+INTERVENTIONS = frozenset({SPEECH, CHAIR_TURN, COLLECTIVE, NOT_SPOKEN})
 
 
 class Paragraph(NamedTuple):

@@ -15,6 +15,7 @@ from fedtext.params.corpus import Chunking
 from fedtext.system.errors import InputError, MissingFileError
 
 Source = Literal["ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr"]
+ClientUnit = Literal["speech", "speaker_day", "speaker"]
 LicenseId = Literal[
     "public_domain_us", "open_parliament_3", "speakers_permission_ca", "cc0", "cc_by", "cc_by_4_0", "cc_by_nc",
     "cc_by_nd", "cc_by_nc_nd", "pubmed", "apache_2_0",
@@ -69,7 +70,10 @@ class LargeFedBench(Parameters):
 
     `model_cutoff` keeps only text dated after it; undated text goes whenever a date is asked for. `exclude_licenses`
     names licence ids (docs/largefedbench.md). A spoken sentence with a smaller share of letters than
-    `min_letter_share` goes: the paper's rule, which also takes a few sentences full of figures; 0 keeps them.
+    `min_letter_share` goes: the paper's rule, with a number counted as one character; 0 keeps them.
+    `client` says what a client is: a speech as in the paper, a speaker's speeches of a day, or all of a speaker's;
+    texts without a speaker are clients of their own. `near_duplicates`: `drop` keeps the first text of a cluster,
+    `group` keeps all and puts them into the first one's split, `report` only lists them, `ignore` does not look.
     `near_duplicate_similarity` starts at 0.7, where MinHash's bands find 99% of the pairs; at 0.5 they find 64%.
     `window` is a half-year by name (`2025H1`) in place of `from_date` and `to_date`. `takedown` is a file of clients
     and speakers that stay out; without it `<raw_dir>/takedown.txt` is, if it is there. `personal_data: remove` takes
@@ -96,7 +100,8 @@ class LargeFedBench(Parameters):
     tokenizer: str
     chunking: Chunking
     split: Splitting
-    near_duplicates: bool
+    client: ClientUnit
+    near_duplicates: Literal["drop", "group", "report", "ignore"]
     near_duplicate_similarity: float = Field(ge=0.7, le=1)
     map_speeches: int = Field(ge=0)
     shard_bytes: int = Field(ge=1)
@@ -130,6 +135,20 @@ class LargeFedBench(Parameters):
         if value is not None and (not value or "/" in value or value.startswith(".")):
             raise InputError(f"snapshot name {value!r} is not a plain directory name: use one such as 2025.1")
         return value
+
+    @model_validator(mode="after")
+    def _one_client_one_split(self) -> Self:
+        if self.client == "speaker" and self.split.method == "temporal":
+            raise InputError(
+                "largefedbench.client=speaker has no date to split by, for one speaker speaks on many days: set "
+                "client=speaker_day or split.method=hash"
+            )
+        if self.client != "speech" and self.near_duplicates == "group":
+            raise InputError(
+                f"largefedbench.near_duplicates=group would bind the splits of all {self.client} clients that share a "
+                "formula: set near_duplicates=drop, or client=speech"
+            )
+        return self
 
     def bytes_matter(self) -> dict[str, object]:
         """The parameters a snapshot's bytes depend on, for its provenance; where and how it was built is left out."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fedtext.largefedbench.cleaning.clerk import CLERK
+from fedtext.largefedbench.cleaning.languages import is_another_language
 from fedtext.largefedbench.cleaning.notation import MEMBER_NAMES, MEMBER_STARTS, NOTATION, NOTATION_STARTS
 from fedtext.largefedbench.cleaning.procedure import PROCEDURE
 from fedtext.largefedbench.cleaning.rules import RuleSet
@@ -50,6 +51,7 @@ class _Stages(NamedTuple):
     member_names: RuleSet
     clerk: RuleSet
     procedure: RuleSet
+    other_languages: bool  # whether the record prints words in a language other than its own
 
 
 @functools.cache
@@ -59,6 +61,7 @@ def _stages(source: str) -> _Stages:
         RuleSet(MEMBER_NAMES, source, starts=MEMBER_STARTS[source]),
         RuleSet(CLERK, source),
         RuleSet(PROCEDURE, source),
+        source == "ca",
     )
 
 
@@ -114,6 +117,8 @@ def _kept_sentences(line: str, stages: _Stages, min_letter_share: float, removed
         formula = stages.procedure.pattern.fullmatch(sentence.strip(" .!?,;—–-"))
         if formula:
             removed.append(Removal(stages.procedure.name(formula), sentence))
+        elif stages.other_languages and is_another_language(sentence):
+            removed.append(Removal("spoken_in_another_language", sentence))
         elif not is_prose(sentence, min_letter_share):
             removed.append(Removal("not_letters", sentence))
         else:

@@ -41,7 +41,11 @@ CLERK = (
         rf"(?:The|A) (?:first |second )?{_US_THING},?(?: as (?:amended|modified),?)?(?: to [a-z ]+?)? (?:was|were)"
         rf" {_US_DONE}\b{_NARRATED}",
         r"There was no objection\.?",
-        rf"There being no objection,{_NARRATED}",
+        rf"There being no objection\b{_NARRATED}",
+        r"(?:Mr|Mrs|Ms|Miss|Dr)\. .{2,60} addressed the (?:Chair|House|Senate)\.?",
+        r"(?:Several|A number of|Some|SEVERAL) (?:Senators|Members|SENATORS|MEMBERS) addressed the"
+        r" (?:Chair|House|Senate)\.?",
+        rf"At \d+ o'clock\b{_NARRATED}",
         rf"Accordingly, the (?:Committee|House) (?:rose|resolved)\b{_NARRATED}",
         rf"Thereupon,? (?:the|at)\b{_NARRATED}",
         rf"The (?:House|Senate) (?:met|adjourned|stood|proceeded)\b{_NARRATED}",
@@ -55,6 +59,9 @@ CLERK = (
         r"The text of .{2,160} (?:is|are) as follows:",
         r"The (?:amendment|resolution|bill|following|material|letter|article|statement)\b[^.;!?]{0,160} follows:",
         r"Pending:",
+        rf"An? (?:joint |concurrent )?(?:resolution|bill) (?:\((?:S|H)\.[^()]*\)"
+        rf"|proposing an amendment to the Constitution)"
+        rf"{_NARRATED}",
         rf"S\. {_US_BILL} {_NARRATED}",
         rf"SA\.? \d+\. {_NARRATED}",
         rf"H\. ?(?:R\. )?{_US_BILL} {_NARRATED}",
@@ -71,6 +78,7 @@ CLERK = (
         rf"Bill,? (?:accordingly )?(?:reported|presented|as amended|to be)\b{_NARRATED}",
         rf"Bill {_READ}{_NARRATED}",
         rf"(?:Resolved|Ordered),{_NARRATED}",
+        r"(?:rose|indicated (?:assent|dissent)|nodded|shook (?:his|her) head)[\s.—–-]*",
         rf"House adjourned\b{_NARRATED}",
         rf"(?:Sitting|Committee) (?:suspended|adjourned)\b{_NARRATED}",
         rf"(?:On resuming|Debate adjourned|Debate to be resumed|Division No\. \d+)\b{_NARRATED}",

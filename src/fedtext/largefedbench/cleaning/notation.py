@@ -35,6 +35,9 @@ NOTATION = (
     rule(
         "spoken_in_another_language",
         "",
+        # The words themselves, where the record prints them before their translation.
+        r"\[[^\[\]]{0,60}\bspoke in [^\[\]]{2,40} as follows:?\][^\[\]]{0,4000}\[[^\[\]]{0,60}translat[^\[\]]{0,40}\]",
+        r"\[[^\[\]]{0,60}\btranslat(?:ed|ion)[^\[\]]{0,40}\]",
         r"\[[^\[\]]{0,60}\b(?:spoke|sang|speaking|speaks|spoken) in [^\[\]]{2,60}\]",
         r"\([^()]{0,30}\b[Ss]poke in [A-Z][^()]{2,40}\)",
     ),
@@ -50,6 +53,7 @@ NOTATION = (
         r"\(At the request of [^()]{2,80}(?:\([^()]*\)[^()]*)*\)",
         r"\(The (?:[a-z]+ ){0,4}(?:bill|amendment|nominations?|remarks|statement|text)\b"
         r"[^()]*(?:printed|appear)[^()]*\)",
+        r"\((?:The )?(?:(?:full )?text of the )?(?:remarks|statements?|testimony) of [^()]*(?:\([^()]*\)[^()]*)*\)",
         r"\(The foregoing tally[^()]*\)",
         r"\(Purpose: [^()]*(?:\([^()]*\)[^()]*)*\)",
         r"\(See exhibit \d+\.?\)",
@@ -68,20 +72,21 @@ NOTATION = (
     rule(
         "bracketed_noise",
         "",
-        r"[\[(](?:Prolonged )?(?:Laughter|Applause|Cheers|Cheering|Interruptions?|Interjections?|Disturbance|Shouting"
-        r"|Standing ovation|Uproar|Inaudible|Technical difficulties|Pause|Quorum call)\b[^\[\]()]{0,60}[\])]",
-        r"\[(?:sic|ph|phonetic|inaudible|crosstalk)\.?\]",
-        r"\[H(?:on|ON)\.? M(?:embers|EMBERS)[^\[\]]*\]",
-        r"\[(?:An|AN|Some|SOME|Several) H(?:on|ON)\.? M[^\[\]]*\]",
+        r"[\[(]\s*(?:Prolonged )?(?:Laughter|Applause|Cheers|Cheering|Interruptions?|Interjections?|Disturbance"
+        r"|Shouting|Standing ovation|Uproar|Inaudible|Technical difficulties|Pause|Quorum call)\b[^\[\]()]{0,60}[\])]",
+        r"\[\s*(?:sic|ph|phonetic|inaudible|crosstalk)\.?\s*\]",
+        r"\[\s*H(?:on|ON)\.? M(?:embers|EMBERS)[^\[\]]*\]",
+        r"\[\s*(?:An|AN|Some|SOME|Several) H(?:on|ON)\.? M[^\[\]]*\]",
     ),
     rule("report_reference", "uk", r"\[\s*(?:Official Report|HC Deb|HL Deb|Hansard)[^\[\]]*\]"),
     rule(
         "question_number",
         "uk",
         r"[\[(]\d{5,7}[\])]",
+        rf"{_LINE_START}\((?:Urgent Question|Private Notice Question)\):?",
         rf"{_LINE_START}T?\d{{1,3}}\. (?=(?:What|When|Whether|If|How|Who|Why|Where|To) )",
     ),
-    rule("chair_notice", "uk", rf"\[{_TITLED_NAME} in the Chair\.?\]"),
+    rule("chair_notice", "uk", r"\[\s*[^\[\]]{3,60} in the Chair\.?\s*\]"),
 )
 
 # A name the reporter adds in brackets after whom the speaker named by place; the first group stays.

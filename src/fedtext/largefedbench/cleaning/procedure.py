@@ -10,6 +10,7 @@ from fedtext.largefedbench.cleaning.rules import rule
 
 _LEAD = (
     r"(?:(?:And|So|Again|(?:So )?[Aa]t this (?:time|point)|With that|On that|Now|Then|But|In the meantime"
+    r"|[Aa]s (?:if )?in (?:executive|legislative) session|[Aa]s if in morning business"
     r"|If there is no .{2,60}),? )*"
 )
 _COUNT = r"(?:\d+(?: ?\d/\d)?|an?|one|two|three|four|five|ten|half a)"

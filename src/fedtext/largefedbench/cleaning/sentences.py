@@ -16,14 +16,19 @@ ABBREVIATIONS = frozenset(
         Jul. Aug. Sept. Sep. Oct. Nov. Dec. Art. Arts. Cl. cl. Cls. Cong. Con. Res. Rept. Stat. Pub. Vol.
         vol. Ch. ch. para. paras. pp. col. cols. fig. approx. dept. Dept. Ala. Ariz. Ark. Calif. Colo. Conn.
         Del. Fla. Ga. Ill. Ind. Kan. Ky. La. Md. Mass. Mich. Minn. Miss. Mo. Mont. Neb. Nev. Okla. Ore. Pa.
-        Tenn. Tex. Vt. Va. Wash. Wis. Wyo. Ont. Que. Sask. Alta. Man.""",
+        Tenn. Tex. Vt. Va. Wash. Wis. Wyo. Ont. Que. Sask. Alta. Man. Supp. Cir. Ct. Dist.
+        Univ. Assn. Geo. Eliz. Vict.""",
     )
 )
 # Abbreviations only before a number: a spoken "No. We will not." is two sentences, "Motion No. 1" is not.
-BEFORE_NUMBER = frozenset({"No.", "Nos.", "no.", "nos.", "p.", "c.", "s.", "ss.", "art.", "sec."})
+BEFORE_NUMBER = frozenset(
+    {"No.", "Nos.", "no.", "nos.", "p.", "c.", "s.", "ss.", "art.", "sec.", "App.", "Reg.", "Op."}
+)
 _LONGEST_ABBREVIATION = 16
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)+")
 
+# A number that is read aloud as one: "$5,222,049,625,819.53", "9:30", "1/2", "98-2", "40%".
+_NUMBER = re.compile(r"[$£€]?\d(?:[\d,.:/–-]*\d)?%?")
 _NOT_A_LETTER = re.compile(r"[^\w\s]|[\d_]")
 _PLAIN_LETTERS = string.ascii_letters.encode()
 _EDGES = " .!?,;:…—–-\"“”‘’'()[]•"
@@ -51,6 +56,7 @@ def _is_abbreviation(paragraph: str, start: int, match: re.Match[str]) -> bool:
     if len(word) > _LONGEST_ABBREVIATION:
         return False
     word = word.lstrip("“\"‘'([—–")
+    word = word.rpartition("-")[2]  # "then-U.S."
     if word in ABBREVIATIONS:
         return True
     following = paragraph[match.end() : match.end() + 1]
@@ -69,7 +75,10 @@ def is_prose(sentence: str, min_share: float) -> bool:
 
 
 def letter_share(sentence: str) -> float:
-    """Letters over non-space characters, edge punctuation aside (so that a spoken "No." is all letters); 0 if empty."""
-    core = sentence.strip(_EDGES)
+    """Letters over non-space characters, edge punctuation aside (so that a spoken "No." is all letters); 0 if empty.
+
+    A number counts as one character however many figures it has: said aloud it is words.
+    """
+    core = _NUMBER.sub("0", sentence.strip(_EDGES))
     characters = len(core) - core.count(" ")
     return 1 - len(_NOT_A_LETTER.findall(core)) / characters if characters else 0.0

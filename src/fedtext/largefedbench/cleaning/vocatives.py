@@ -8,13 +8,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from fedtext.largefedbench.cleaning.languages import SPEAKER as INUKTITUT_SPEAKER
 from fedtext.largefedbench.cleaning.rules import matches_at
 
-_OFFICE = r"(?:Speaker|President|Chairman|Chairwoman|Chairperson|Chair)(?:\spro\stempore)?"
+_OFFICE = r"(?:Speaker|President|Chairman|Chairwoman|Chairperson|Chair|Chief\sJustice)(?:\spro\stempore)?"
 _CHAIR = rf"(?:Mr\.?|Madame?|Mrs\.?|Ms\.?|Mister)\s(?:(?:Acting|Assistant|Deputy|Vice)[\s-])*{_OFFICE}"
 _HEARERS = r"(?:\sand\s(?:my\s|fellow\s|distinguished\s)*(?:colleagues|[Mm]embers|Senators|friends)(?=\s?[,.:]))?"
-_TITLE = rf"(?:{_CHAIR}{_HEARERS}|[Mm]y\s(?:noble\s)?Lords)"
-_STARTS = re.compile(r"[Mm](?:rs?\b|s\b|adam|ister|y\s(?:noble\s)?Lords)")
+_TITLE = rf"(?:{_CHAIR}{_HEARERS}|[Mm]y\s(?:noble\s)?Lords|{INUKTITUT_SPEAKER})"
+_STARTS = re.compile(r"[Mm](?:rs?\b|s\b|adam|ister|y\s(?:noble\s)?Lords)|[Uu]qaq")
+_MENTIONS = re.compile(r"Speaker|President|Chair|Lords|Chief|[Uu]qaq")
 _ADDRESS = re.compile(
     rf"(?<!\w)(?P<title>(?:{_TITLE},\s)*{_TITLE})(?!\w)(?P<mark>\s?(?:\.\.\.|--|[,;:.!?—–])|)(?P<after>\s*)"
 )
@@ -41,7 +43,7 @@ class Stripped(NamedTuple):
 
 def strip_vocatives(text: str) -> Stripped:
     """`text` (paragraphs on lines) without the addresses to the chair; a sentence they opened gets its capital back."""
-    if not ("Speaker" in text or "President" in text or "Chair" in text or "Lords" in text):
+    if not _MENTIONS.search(text):
         return Stripped(text, [])
     pieces: list[str] = []
     vocatives: list[str] = []

@@ -2,22 +2,29 @@
 
 `HansardBody/OrderOfBusiness/SubjectOfBusiness/SubjectOfBusinessContent/Intervention/{PersonSpeaking,Content}`; a
 paragraph that holds a bold label ("<B>Some hon. members:</B>") changes speaker there. Text spoken in French is the
-official translation: `floor_language` says so. Licence: Speaker's Permission.
+official translation: `floor_language` says so. The French edition of a sitting and the evidence of a committee have the
+same form and the same ids: they are left aside by name. Licence: Speaker's Permission.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
+from fedtext.largefedbench.raw_pages import LeftAsideError, RawPage, RawPageError, parse_xml, possible_date, reading
 from fedtext.largefedbench.sources.canada_speakers import Segment, bare_name, mark_motion, segments, turn_kind
 from fedtext.largefedbench.turns import Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
 LICENSE = "speakers_permission_ca"
 
+# Pages of another kind, and what is said of each in the list of pages.
+LEFT_ASIDE = {
+    "french_edition": "the French edition of a sitting: fetch the English one (HAN...-E.XML)",
+    "committee_evidence": "evidence of a committee, not a sitting of the House",
+}
+FLOORS = {"EN": "en", "FR": "fr"}
 HEADINGS = frozenset({"OrderOfBusinessTitle", "SubjectOfBusinessTitle", "SubjectOfBusinessQualifier", "CatchLine"})
 # Elements that hold text nobody in the chamber says, by the kind they are counted under.
 UNSPOKEN = {
@@ -44,18 +51,33 @@ class Sitting:
     seen: set[str] = field(default_factory=set)
 
 
-def parse(page: RawPage) -> Iterator[Turn]:
-    """Every turn and every unspoken piece of one sitting, in document order."""
+def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
+    """Every turn and every unspoken piece of one sitting, in document order; no turn of another page is speech."""
     root = parse_xml(page.name, page.read(), root="Hansard")
     with reading(page.name):
         body = root.find("HansardBody")
         if body is None:
             raise InputError("no <HansardBody>")
-        yield from _walk(body, _sitting(root))
+        items = {item.get("Name"): joined(*item.itertext()) for item in root.iter("ExtractedItem")}
+        sitting, other = _sitting(items), _other_page(root, items)
+        if other is None:
+            yield from _walk(body, sitting)
+            return
+        yield LeftAsideError(page.name, LEFT_ASIDE[other])
+        yield from (replace(turn, kind=other) for turn in _walk(body, sitting))
 
 
-def _sitting(root: Any) -> Sitting:
-    items = {item.get("Name"): joined(*item.itertext()) for item in root.iter("ExtractedItem")}
+def _other_page(root: Any, items: dict[str | None, str]) -> str | None:
+    """Why the page is not the English record of a sitting of the House, as a key of `LEFT_ASIDE`, or None."""
+    category = items.get("MetaDocumentCategory", "").upper()
+    if category.startswith("COMMITTEE") or "COMMITTEE" in items.get("InstitutionDebateEn", "").upper():
+        return "committee_evidence"
+    language = root.get("{http://www.w3.org/XML/1998/namespace}lang", "")
+    french = language.upper().startswith("FR") or (not language and items.get("Institution", "").startswith("CHAMBRE"))
+    return "french_edition" if french else None
+
+
+def _sitting(items: dict[str | None, str]) -> Sitting:
     number = items.get("MetaNumberNumber", "")
     session = f"{items.get('ParliamentNumber', '')}{items.get('SessionNumber', '')}"
     date = possible_date(*(int(items[f"MetaDateNum{part}"]) for part in ("Year", "Month", "Day")))
@@ -83,7 +105,7 @@ def _note_state(element: Any, sitting: Sitting) -> None:
     if element.tag in HEADINGS and element.tag != "SubjectOfBusinessQualifier":
         sitting.title = joined(*element.itertext()) or sitting.title
     if element.tag == "FloorLanguage":
-        sitting.floor = "fr" if element.get("language") == "FR" else "en"
+        sitting.floor = FLOORS.get((element.get("language") or "").upper(), sitting.floor)
 
 
 def _unspoken(kind: str, text: str, sitting: Sitting) -> Turn:

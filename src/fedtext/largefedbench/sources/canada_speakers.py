@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, joined
+from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, SPEECH, SPOKEN, Paragraph, joined
 
 CHAIR = re.compile(
     r"The (?:Assistant |Acting |Deputy )*(?:Speaker|Chair|Chairman|Chairperson|Presiding Officer|Clerk)\b"
-    r"|The Clerk of the House|Le (?:vice-)?président"
+    r"|The Clerk of the House|L[ea] (?:vice-|V)?[Pp]résidente?\b|L[ea] [Gg]reffi[eè]re?\b"
 )
-COLLECTIVE = re.compile(
-    r"(?:Some|An|A|Several) hon\.? (?:members?|senators?)|(?:Some|Several) members|Hon\.? members|Members", re.I
+CROWD = re.compile(
+    r"(?:Some|An|A|Several) hon\.? (?:members?|senators?)|(?:Some|Several) members|Hon\.? members|Members"
+    r"|Des (?:voix|députés|sénateurs)|Une voix|Un(?:e)? députée?",
+    re.I,
 )
 SAID = re.compile(r"\s*(?:He|She|They|The (?:hon\. )?(?:member|minister)) said:\s*")
 
@@ -42,15 +44,18 @@ def segments(paragraph: Any) -> Iterator[Segment]:
 
 
 def bare_name(name: str) -> str:
-    """The speaker without the riding, party or office in brackets."""
-    return joined(re.sub(r"\s*\([^()]*\)", "", name)).rstrip(" :")
+    """The speaker without the riding, party or office in brackets, however they are nested."""
+    inner = None
+    while inner != name:
+        inner, name = name, re.sub(r"\s*\([^()]*\)", "", name)
+    return joined(name.partition(" (")[0]).rstrip(" :")
 
 
 def turn_kind(speaker: str) -> str:
     """`chair`, `collective` ("Some hon. members") or `speech`."""
     if CHAIR.match(speaker):
-        return "chair"
-    return "collective" if COLLECTIVE.fullmatch(speaker) else SPEECH
+        return CHAIR_TURN
+    return COLLECTIVE if CROWD.fullmatch(speaker) else SPEECH
 
 
 def mark_motion(paragraphs: list[Paragraph]) -> list[Paragraph]:

@@ -1,7 +1,7 @@
 """UK Parliament, TheyWorkForYou's XML, a file a day and revision: `uk/**/<kind><date><letter>.xml[.gz]`.
 
-Only the last revision of a day counts. Italic paragraphs are the reporters', paragraphs with `pwmotiontext` are
-motions, speeches with `nospeaker` are nobody's. Open Parliament Licence v3.0.
+Only the last revision of a day counts. Speeches with `nospeaker` are nobody's; `uk_paragraphs` says what of a speech is
+not said. Open Parliament Licence v3.0.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
-from fedtext.largefedbench.sources.uk_chairs import Chairs
-from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.sources.uk_chairs import NOTICE, Chairs
+from fedtext.largefedbench.sources.uk_paragraphs import paragraphs
+from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
 LICENSE = "open_parliament_3"
 PAGE = re.compile(
     r"(?P<kind>debates|westminster|westminhall|daylord|lordspages)(?P<date>\d{4}-\d{2}-\d{2})(?P<letter>[a-z]*)\.(?i:xml)"
 )
-CHAMBERS = {"debates": "House of Commons", "daylord": "House of Lords", "lordspages": "House of Lords"}
+LORDS = "House of Lords"
+CHAMBERS = {"debates": "House of Commons", "daylord": LORDS, "lordspages": LORDS}
 HEADINGS = frozenset({"major-heading", "minor-heading", "oral-heading"})
 SPEECH_ID = re.compile(r"uk\.org\.publicwhip/(?P<kind>\w+)/\d{4}-\d{2}-\d{2}[a-z]*\.(?P<number>[\w.]+)")
 DATE_IN_ID = re.compile(r"/(?P<date>\d{4}-\d{2}-\d{2})")
@@ -73,7 +75,7 @@ class _Day:
     def __init__(self, date: str, chamber: str, kind: str) -> None:
         self.date, self.chamber, self.kind = date, chamber, kind
         self.titles = {"major-heading": "", "minor-heading": ""}
-        self.chairs = Chairs(date)
+        self.chairs = Chairs(date, lords=chamber == LORDS)
         self.seen: set[str] = set()
 
     def turn(self, element: Any, number: int, *, superseded: bool) -> Turn:
@@ -81,36 +83,41 @@ class _Day:
         if element.tag in HEADINGS:
             self._note_title(element)
         if element.tag == "speech":
-            paragraphs = tuple(_paragraphs(element))
-            self.chairs.notice(" ".join(p.text for p in paragraphs))
-            kind = self._kind(element)
+            parts = tuple(paragraphs(element))
+            text = " ".join(p.text for p in parts)
+            self.chairs.notice(text)
+            kind = self._kind(element, text)
         else:
             kind = (
                 "heading" if element.tag in HEADINGS else "division" if element.tag == "division" else "unknown_element"
             )
-            paragraphs = (Paragraph(joined(*element.itertext()), kind),)
+            parts = (Paragraph(joined(*element.itertext()), kind),)
         speaker = joined(element.get("speakername"))
         return Turn(
             self._client_id(element, number), "uk", "superseded_revision" if superseded else kind, self.date,
-            paragraphs,
+            parts,
             country="GB", chamber=self.chamber, speaker=speaker,
-            speaker_id=(element.get("person_id") or "").rpartition("/")[2],
+            speaker_id=(element.get("person_id") or element.get("speakerid") or "").rpartition("/")[2],
             title=" - ".join(title for title in self.titles.values() if title), url=self._url(element), license=LICENSE,
             floor_language="en", label="GB",
         )  # fmt: skip
 
     def _note_title(self, element: Any) -> None:
-        title = joined(*element.itertext())
+        text = joined(*element.itertext())
+        self.chairs.notice(text)  # "[Mr. Joe Benton in the Chair]" may stand in a heading
+        title = joined(NOTICE.sub("", text)).strip(" —–-")
+        if not title:
+            return
         if element.tag == "minor-heading":
             self.titles["minor-heading"] = title
         else:
             self.titles = {"major-heading": title, "minor-heading": ""}
 
-    def _kind(self, element: Any) -> str:
+    def _kind(self, element: Any, text: str) -> str:
         speaker = joined(element.get("speakername"))
         if element.get("nospeaker") == "true" or not speaker:
             return "no_speaker"
-        return "chair" if self.chairs.has(speaker) else SPEECH
+        return CHAIR_TURN if self.chairs.has(speaker, text) else SPEECH
 
     def _client_id(self, element: Any, number: int) -> str:
         match = SPEECH_ID.fullmatch(element.get("id") or "")
@@ -125,23 +132,3 @@ class _Day:
     def _url(self, element: Any) -> str:
         path = {"debates": "debates", "daylord": "lords", "lordspages": "lords"}.get(self.kind, "whall")
         return f"https://www.theyworkforyou.com/{path}/?id={(element.get('id') or '').rpartition('/')[2]}"
-
-
-def _paragraphs(speech: Any) -> Iterator[Paragraph]:
-    """The speech's paragraphs by kind; text outside any paragraph is kept apart as an unknown element."""
-    if joined(speech.text):
-        yield Paragraph(joined(speech.text), "unknown_element")
-    for child in speech:
-        yield Paragraph(joined("".join(child.itertext())), _paragraph_kind(child))
-        if joined(child.tail):
-            yield Paragraph(joined(child.tail), "unknown_element")
-
-
-def _paragraph_kind(element: Any) -> str:
-    if element.tag in {"table", "ul", "ol"}:
-        return "table"
-    if element.tag != "p":
-        return "unknown_element"
-    if element.get("pwmotiontext") is not None:
-        return "motion_text"
-    return "italic" if "italic" in (element.get("class") or "").split() else SPOKEN

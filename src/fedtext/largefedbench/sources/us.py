@@ -22,9 +22,12 @@ from fedtext.largefedbench.raw_pages import (
     reading,
 )
 from fedtext.largefedbench.sources import us_lines
+from fedtext.largefedbench.sources.us_copies import without_copies
 from fedtext.largefedbench.sources.us_package import MODS_NAME, completeness, package_files, stem
 from fedtext.largefedbench.sources.us_page import preformatted, refuse_other_day
-from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.sources.us_quotations import read_aloud
+from fedtext.largefedbench.sources.us_speakers import Person, Roll, label, roll_of
+from fedtext.largefedbench.turns import NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
 LICENSE = "public_domain_us"
@@ -34,31 +37,23 @@ MODS = "{http://www.loc.gov/mods/v3}"
 UNSPOKEN_CLASSES = {"EXTENSIONS": "extensions_of_remarks", "DAILYDIGEST": "daily_digest"}
 CLASS_OF_LETTER = {"H": "HOUSE", "S": "SENATE", "E": "EXTENSIONS", "D": "DAILYDIGEST"}
 
-_TITLE = "(?:Mr|MR|Mrs|MRS|Ms|MS|Miss|MISS|Dr|DR|Chairman|Senator)"
-_CAPITAL = "[A-ZÀ-Þ]"
-_NAME = (
-    rf"(?:De |La |Van |de la )*(?:{_CAPITAL}[a-zA-ZÀ-ÿ'’-]*{_CAPITAL}{{2,}}(?:{_CAPITAL}|['’-])*"
-    rf"|{_CAPITAL}{{2,}}|{_CAPITAL}\.)"
-)
-_STATE = r"(?: of (?:the )?[A-Z][a-z]+(?: [A-Z][a-z]+)*)?"
-MEMBER = re.compile(
-    rf"(?P<bullet>•\s*)?(?P<name>{_TITLE}\.? {_NAME}(?: {_NAME})*{_STATE})"
-    r"(?: \([^()]*\))?\.\s+"
-)
-CHAIR = re.compile(
-    r"(?P<name>T(?:he|HE) (?:A(?:cting|CTING) )?(?:SPEAKER|PRESIDING OFFICER|VICE PRESIDENT|PRESIDENT|CHIEF JUSTICE"
-    r"|C(?:hairman|HAIRMAN|HAIRWOMAN|HAIR)|C(?:lerk|LERK)|C(?:haplain|HAPLAIN))(?: pro tempore| PRO TEMPORE)?)"
-    r"(?: \([^()]*\))*\.(?:\s+|$)"
-)
+# Printed with a speaker's label, yet never said: where and when committees will meet, whom to telephone.
+NOTICE_CLASSES = frozenset({"SNOTICE", "SAUTHORITY"})
+NOTICE_TITLE = re.compile(r"NOTICES? (?:OF|:)|NOTICES?$|AUTHORITY FOR COMMITTEES? TO MEET")
 
 
 @dataclass
 class Granule:
-    """What `mods.xml` says of one granule: its class, its title, and speakers as (name, id) by printed name."""
+    """What `mods.xml` says of one granule: its classes, its title, and who speaks in it by printed name."""
 
     kind: str = ""
+    subkind: str = ""
     title: str = ""
-    speakers: dict[str, tuple[str, str]] = field(default_factory=dict)
+    speakers: dict[str, Person] = field(default_factory=dict)
+
+    def is_notice(self) -> bool:
+        """Whether it prints notices of meetings rather than what was said."""
+        return self.subkind in NOTICE_CLASSES or bool(NOTICE_TITLE.match(self.title.upper()))
 
 
 def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
@@ -77,14 +72,17 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
             yield completeness(page, granules, {stem(name) for name, _ in texts})
         except RawPageError as error:
             yield error
+    parsed: list[list[Turn]] = []
     for name, data in files:
         if isinstance(data, RawPageError):
             yield data
         elif name.lower() != MODS_NAME:
             try:
-                yield from _parse_granule(f"{page.name}/{name}", stem(name), data, date, granules)
+                parsed.append(_parse_granule(f"{page.name}/{name}", stem(name), data, date, granules))
             except RawPageError as error:
                 yield error
+    for turns in without_copies(parsed):
+        yield from turns
 
 
 def _package_date(page: RawPage) -> str:
@@ -103,17 +101,17 @@ def _granules(page: RawPage, data: bytes) -> dict[str, Granule]:
 
 
 def _granule(item: Any) -> tuple[str, Granule]:
-    speakers = {}
+    speakers = []
     for member in item.iterfind(f".//{MODS}congMember[@role='SPEAKING']"):
         names = {name.get("type"): joined(name.text) for name in member.iterfind(f"{MODS}name")}
         if parsed := names.get("parsed"):
-            speakers[parsed.lower()] = (names.get("authority-fnf") or parsed, member.get("bioGuideId") or "")
+            speakers.append((parsed, Person(names.get("authority-fnf") or parsed, member.get("bioGuideId") or "")))
     title = joined(item.findtext(f"{MODS}titleInfo/{MODS}title"))
-    kind = joined(item.findtext(f".//{MODS}granuleClass")).upper()
-    return joined(item.findtext(f".//{MODS}accessId")), Granule(kind, title, speakers)
+    kind, subkind = (joined(item.findtext(f".//{MODS}{name}")).upper() for name in ("granuleClass", "subGranuleClass"))
+    return joined(item.findtext(f".//{MODS}accessId")), Granule(kind, subkind, title, roll_of(speakers))
 
 
-def _parse_granule(name: str, granule_id: str, data: bytes, date: str, granules: dict[str, Granule]) -> Iterator[Turn]:
+def _parse_granule(name: str, granule_id: str, data: bytes, date: str, granules: dict[str, Granule]) -> list[Turn]:
     text = preformatted(name, data)
     granule = granules.get(granule_id) or Granule()
     with reading(name):
@@ -124,34 +122,47 @@ def _parse_granule(name: str, granule_id: str, data: bytes, date: str, granules:
         base = f"{date}.us.{PACKAGE.sub('', granule_id).strip('-')}"
         if kind in UNSPOKEN_CLASSES:
             left_out = UNSPOKEN_CLASSES[kind]
-            yield Turn(base, "us", left_out, date, (Paragraph(joined(text), left_out),))
-            return
+            return [Turn(base, "us", left_out, date, (Paragraph(joined(text), left_out),))]
         paragraphs = list(us_lines.paragraphs(text))
         title = granule.title or next((p.text for p in paragraphs if p.kind == "heading"), "")
         url = f"https://www.govinfo.gov/content/pkg/CREC-{date}/html/{granule_id}.htm"
+        roll = Roll(granule.speakers, _names_of_chamber(granules, kind))
+        turns = []
         for number, (speaker, turn_kind, parts) in enumerate(_turns(paragraphs)):
-            full_name, speaker_id = granule.speakers.get(speaker.lower(), (speaker, ""))
-            yield Turn(
-                f"{base}.{number:04d}", "us", turn_kind, date, tuple(parts), country="US", chamber=kind.title(),
-                speaker=full_name, speaker_id=speaker_id, title=title, url=url, license=LICENSE, floor_language="en",
-                label="US",
-            )  # fmt: skip
+            person = roll.find(speaker) if turn_kind in (SPEECH, NOT_SPOKEN) else Person(speaker, "")
+            turns.append(Turn(
+                f"{base}.{number:04d}", "us", "printed_notice" if granule.is_notice() else turn_kind, date,
+                tuple(parts), country="US", chamber=kind.title(), speaker=person.name, speaker_id=person.id,
+                title=title, url=url, license=LICENSE, floor_language="en", label="US",
+            ))  # fmt: skip
+        return turns
+
+
+def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Person]:
+    """Everyone `mods.xml` names as speaking in that chamber on the day."""
+    return roll_of(item for one in granules.values() if one.kind == kind for item in one.speakers.items())
 
 
 def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:
     """(Speaker as printed, kind, paragraphs) from one speaker's label to the next; before the first, nobody's text."""
     speaker, kind, parts = "", "unattributed", list[Paragraph]()
     for paragraph in paragraphs:
-        match = None
-        if paragraph.kind == SPOKEN:
-            match = MEMBER.match(paragraph.text) or CHAIR.match(paragraph.text)
-        if match is None:
+        found = label(paragraph.text) if paragraph.kind == SPOKEN else None
+        if found is None:
             parts.append(paragraph)
             continue
-        if parts:
-            yield speaker, kind, parts
-        speaker = match.group("name")
-        kind = "chair" if match.re is CHAIR else "not_spoken" if match.group("bullet") else SPEECH
-        parts = [Paragraph(match.group(), "speaker_label"), Paragraph(paragraph.text[match.end() :])]
-    if parts:
-        yield speaker, kind, parts
+        yield from _turn(speaker, kind, parts)
+        speaker, kind = found.name, found.kind
+        parts = [Paragraph(paragraph.text[: found.end], "speaker_label"), Paragraph(paragraph.text[found.end :])]
+    yield from _turn(speaker, kind, parts)
+
+
+def _turn(speaker: str, kind: str, parts: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:
+    """The finished turn, if there is anything in it: quotations are speech, and a bullet at its end says handed in."""
+    if not parts:
+        return
+    if kind == SPEECH:
+        last = next((p.text for p in reversed(parts) if p.kind == SPOKEN), "")
+        kind = NOT_SPOKEN if last.endswith(us_lines.BULLETS) else SPEECH
+        parts = read_aloud(parts)
+    yield speaker, kind, parts

@@ -19,9 +19,10 @@ HEADER = re.compile(
 )
 PAGE_MARK = re.compile(r"\[\[Page [A-Z]*\d+\]\]$")
 TIME_MARK = re.compile(r"\{time\}\s*\d+$")
-RULE_LINE = re.compile(r"[_=\-*.•\s]+$")
+RULE_LINE = re.compile(r"[_=\-*.•●\s]+$")
 NOTE = re.compile(r"=+\s*(END )?NOTE\s*=+$")
-MARK_STARTS = frozenset("[{F_=-*.•")  # what any of these lines begins with
+MARK_STARTS = frozenset("[{F_=-*.•●")  # what any of these lines begins with
+BULLETS = ("•", "●")  # at the start or the end of what was handed in
 SPEECH_INDENT = 2
 INSERTED_INDENT = 5
 
@@ -95,7 +96,7 @@ def _mark(stripped: str, reader: _Reader) -> str | None:
 
 def _opens(line: str, following: str, reader: _Reader) -> str | None:
     """The kind of the paragraph this line opens, or None if it goes on with the open one."""
-    if line.startswith("•"):
+    if line.startswith(BULLETS):
         return SPOKEN
     indent = len(line) - len(line.lstrip())
     if not (indent or reader.after_blank or reader.after_page):
