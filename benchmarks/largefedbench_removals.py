@@ -25,9 +25,9 @@ from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
 
 
-def turns_of(raw: Path, source: str) -> list[Turn]:
-    """Every turn of the source's pages."""
-    pages = raw_pages(raw, SOURCES[source])
+def turns_of(raw: Path, source: str, named: str = "") -> list[Turn]:
+    """Every turn of the source's pages whose names hold `named`."""
+    pages = [page for page in raw_pages(raw, SOURCES[source]) if named in page.name]
     return [item for page in pages for item in SOURCES[source].parse(page) if isinstance(item, Turn)]
 
 
@@ -68,11 +68,12 @@ def summary(turns: list[Turn]) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
+    parser.add_argument("--us", default="2005-07-20", help="the US day; '': all that are there")
     parser.add_argument("--list", type=Path, help="write every removal there, tab-separated")
     options = parser.parse_args()
     lines = []
     for source in ("ca", "us"):
-        turns = turns_of(options.shared / "data" / "congress", source)
+        turns = turns_of(options.shared / "data" / "congress", source, options.us if source == "us" else "")
         lines += [f"{source}\t{rule}\t{' '.join(text.split())}\n" for rule, text in removals(turns)]
         print(f"\n{source}")
         for name, value in summary(turns).items():
