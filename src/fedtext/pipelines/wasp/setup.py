@@ -16,7 +16,7 @@ CLASS_MEANS = "wasp_class_means"
 
 
 def models() -> dict[str, str]:
-    """The models by name, each with its catalog entry: those of `models.plms`, or the one generator if there is none."""
+    """The models by name, each with its catalog entry: those of `models.plms`, or the one generator if none is."""
     return generator_inputs() or {"generator": "generator"}
 
 
