@@ -52,7 +52,7 @@ def top_q_blocks(
     embeddings: Float[np.ndarray, "sample dim"],
     client_index: Int[np.ndarray, " sample"],
     n_clients: int,
-    candidates: Float[np.ndarray, "candidate dim"],
+    candidates: Float[np.ndarray, "candidate _"],
     *,
     votes: int,
     furthest: bool = False,
