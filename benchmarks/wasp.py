@@ -79,7 +79,9 @@ def main() -> None:
              "grown_mib": grown, "largest_difference": differ}  # fmt: skip
     print(f"{len(records):,} records x {len(candidates):,} candidates x {DIM}, {VOTES} near and {VOTES} far votes")
     print(f"  ours {ours:.1f} s ({ours_cpu:.1f} of CPU), loop {theirs:.1f} s ({theirs_cpu:.1f} of CPU)")
-    print(f"  memory beyond inputs {grown:.0f} MiB; records x candidates would take {4 * given.records * given.candidates / 2**20:.0f}")
+    print(
+        f"  memory beyond inputs {grown:.0f} MiB; records x candidates would take {4 * given.records * given.candidates / 2**20:.0f}"
+    )
     print(f"  largest difference of the sums {differ:.2g}")
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     RESULT.write_text(json.dumps(found, indent=2) + "\n")

@@ -25,11 +25,11 @@ def importance(
         wasp: Says what weights follow.
         seen: Whether the votes stand out of their noise (`stand_out`).
     """
-    heard = np.maximum(votes, 0.0)
+    heard = np.where(written > 0, np.maximum(votes, 0.0), 0.0)
     if wasp.weighting == "uniform" or not seen or not heard.sum() > 0:
         return np.full(len(votes), 1.0 / len(votes))
     share, size = heard / heard.sum(), written / max(written.sum(), 1)
-    weight = np.divide(share, size, out=np.zeros(len(votes)), where=size > 0)
+    weight = np.divide(share, size, out=np.zeros(len(votes)), where=size > 0)  # w_k
     if wasp.weighting == "softmax":
         weight = np.exp(weight - weight.max())
     return np.asarray(weight / weight.sum())
@@ -69,6 +69,6 @@ def counts(weight: Float[np.ndarray, " model"], wasp: Wasp, round_number: int) -
 def largest_remainder(weight: Float[np.ndarray, " part"], total: int) -> Int[np.ndarray, " part"]:
     """`total` in whole numbers as near to proportion as can be; of equal remainders the first is rounded up."""
     quota = total * weight / weight.sum()
-    found = np.floor(quota).astype(np.int64)
+    found: np.ndarray = np.floor(quota).astype(np.int64)
     found[np.argsort(found - quota, kind="stable")[: total - found.sum()]] += 1
     return found

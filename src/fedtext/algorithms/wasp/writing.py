@@ -59,8 +59,8 @@ def written_texts(
     in_turn = texts.sort_values("response", kind="stable")
     own = kind[in_turn["prompt_id"].to_numpy(dtype=np.int64)]
     number = pd.Series(own).groupby(own).cumcount().to_numpy()  # of a text in its class
-    kept = in_turn[number < counts[own]].sort_values(["prompt_id", "response"])
-    return kept.assign(model=model, round=round_number)[list(COLUMNS)].reset_index(drop=True)
+    kept: pd.DataFrame = in_turn[number < counts[own]].sort_values(["prompt_id", "response"])
+    return kept.assign(model=model, round=round_number).reset_index(drop=True)[list(COLUMNS)]
 
 
 def gathered(before: pd.DataFrame, new: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -1,6 +1,9 @@
 """What happens once, after the rounds: the synthetic data set, and what is handed over of the rounds."""
 
+from collections.abc import Callable
+
 from kedro.pipeline import Node, Pipeline
+from plotly.graph_objects import Figure
 
 from fedtext.pipelines.handover.pipeline import last_ledger, round_embeddings
 from fedtext.pipelines.wasp.nodes import figures
@@ -40,7 +43,7 @@ def _records(rounds: int) -> list[Node]:
 
 def _figures(rounds: int) -> list[Node]:
     texts, examples = WASP.round(rounds, "candidates"), WASP.round(rounds - 1, "examples")
-    told = {
+    told: dict[str, tuple[Callable[..., Figure], list[str]]] = {
         "models": (figures.draw_models, [texts, WASP.round(rounds - 1, "state"), examples]),
         "examples": (figures.draw_examples, [examples]),
         "classes": (figures.draw_classes, [texts]),

@@ -48,7 +48,8 @@ def sum_votes_by_model(
     names, number = sorted(state["weights"]), state["round"] + 1
     query = budget.model_sums_query(wasp, ledger.declaration, ledger.population, number, len(names))
     model = judging.model_index(candidates, names)
-    return tuple(votes.noised_model_sums(query, samples, voted, model, wasp, ledger, private_noise_key))
+    total, charged = votes.noised_model_sums(query, samples, voted, model, wasp, ledger, private_noise_key)
+    return total, charged
 
 
 def count_votes_unaccounted(
