@@ -27,7 +27,8 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "pe": VOTES,
     "pe_sft": {**VOTES, "labels": "sea land", "selection": "rank"},
-    "wasp": {"rounds": 3, "texts": 24, "shown": 2, "labels": "sea land", "sampler": {"max_new_tokens": 16}},
+    "wasp": {"rounds": 3, "texts": 24, "shown": 2, "labels": "sea land",
+             "sampler": {"max_new_tokens": 16, "legible_only": False}},
     "dp_fedavg": {"rounds": 2, **TRAINING},
     "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
 }  # fmt: skip
