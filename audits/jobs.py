@@ -27,15 +27,18 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "pe": VOTES,
     "pe_sft": {**VOTES, "labels": "sea land", "selection": "rank"},
+    "wasp": {"rounds": 3, "texts": 24, "shown": 2, "labels": "sea land",
+             "sampler": {"max_new_tokens": 16, "legible_only": False}},
     "dp_fedavg": {"rounds": 2, **TRAINING},
     "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
 }  # fmt: skip
+PLMS = {"one": "a small model", "other": "a small model"}
 GROUP = {"popri by ballots": "popri", "pe_sft": "pe"}  # whose parameters decide what is released
 
 
 def job(name: str) -> Job:
     """The algorithm `name`, or one of its forms, on the audit's public text and small models."""
-    parameters = {**COMMON, GROUP.get(name, name): OWN[name]}
+    parameters = {**COMMON, GROUP.get(name, name): OWN[name], "models": {"plms": PLMS}}
     return Job(name.partition(" ")[0], parameters, public_records(), models())
 
 
@@ -43,4 +46,6 @@ def job(name: str) -> Job:
 def models() -> dict[str, Any]:
     """By data set name; the language models are small ones."""
     directory = Path(tempfile.mkdtemp(prefix="fedtext-audit-"))
-    return {**small_models(directory), "encoder": load_encoder("offline", device="cpu")}
+    small = small_models(directory)
+    named = {f"plm_{name}": small["generator"] for name in PLMS}
+    return {**small, **named, "encoder": load_encoder("offline", device="cpu")}

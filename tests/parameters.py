@@ -30,6 +30,7 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.release import Release
 from fedtext.params.training import CausalTraining, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
+from fedtext.params.wasp import Wasp
 
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
 BASE = Path(__file__).parents[1] / "conf" / "base"
@@ -53,6 +54,7 @@ HOMES: dict[type[Parameters], str] = {
     Popri: "popri",
     Pretraining: "pretrain",
     Privacy: "privacy",
+    Wasp: "wasp",
     # parts of groups; where there are several of a kind, one of them
     CausalTraining: "pe_sft.training",
     LocalTraining: "dp_fedavg.local",

@@ -45,6 +45,13 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("dp_fedavg", {"privacy": {"unit": "record", "aggregation": "local", "population": 120, "holders": 40}}, "record"),
     ("dp_ftrl", {"privacy": {"adjacency": "replace_one"}}, "client"),
     ("dp_ftrl", {"privacy": {"adjacency": "add_remove"}}, "client"),
+    ("wasp", {}, "client"),
+    ("wasp", {"privacy": {"unit": "record", "aggregation": "trusted"}, "wasp": {"model_sums": True}}, "record"),
+    (
+        "wasp",
+        {"wasp": {"votes": "single_release"}, "privacy": {"unit": "record", "population": 120, "holders": 40}},
+        "record",
+    ),
 ]
 
 

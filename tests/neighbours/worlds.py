@@ -28,6 +28,7 @@ from fedtext.datasets.model_directory import ModelDirectoryDataset
 from fedtext.federation import messages
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
+from fedtext.wiring.generators import PREFIX
 
 ROOT = Path(__file__).parents[2]
 MODELS = ("generator", "chunk_tokenizer", "on_device", "encoder")
@@ -55,7 +56,7 @@ class World:
         of_evaluation: bool = False,
     ) -> None:
         self._nodes = _until_released(_registered(parameters, env)[algorithm], of_evaluation)
-        self._values = {"private_records": records, **_models(), **_parameters(self._nodes)}
+        self._values = {"private_records": records, **_models(self._nodes), **_parameters(self._nodes)}
         self.messages: Messages = {}
         self._folder = TemporaryDirectory()
         for node in self._nodes:
@@ -133,11 +134,13 @@ def _until_released(job: Pipeline, of_evaluation: bool) -> list[Node]:
     return [node for node in job.to_nodes(*releases).nodes if node.name not in source]
 
 
-def _models() -> dict[str, Any]:
+def _models(nodes: list[Node]) -> dict[str, Any]:
+    """Those of every job, and the named generators that the nodes read."""
     assert ProjectConfigLoader.active is not None
+    named = sorted({name for node in nodes for name in node.inputs if name.startswith(PREFIX)})
     config = ProjectConfigLoader.active["catalog"]
-    catalog = DataCatalog.from_config({name: config[name] for name in MODELS})
-    return {name: catalog.load(name) for name in MODELS}
+    catalog = DataCatalog.from_config({name: config[name] for name in (*MODELS, f"{PREFIX}{{name}}")})
+    return {name: catalog.load(name) for name in (*MODELS, *named)}
 
 
 def _parameters(nodes: list[Node]) -> dict[str, Any]:

@@ -35,6 +35,9 @@ FIGURES = {
         "rounds",
         "The same plane over the rounds: clusters that tighten warn of overfitting to the scores.",
     ),
+    "models": ("rounds", "Which model wrote how much of each round, and whose texts were called good."),
+    "examples": ("rounds", "What the next prompts show as good and as bad; both are released texts."),
+    "classes": ("rounds", "How many texts each class has; class sizes of the private text are never read."),
     "privacy": ("privacy", "ε after each release, against the declared budget."),
     "tokens": ("data", "How much text a held-out client has."),
 }

@@ -56,6 +56,7 @@ class Algorithm:
             exchange and what they pay is that one's.
         controls: Makes the controls that it supplies under the active parameters.
         assumption: A sentence that its privacy report adds, or nothing.
+        figures: Figures that it draws itself, by their names in the report.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Algorithm:
     stands_on: str | None = None
     controls: Callable[[], tuple[Control, ...]] = no_controls
     assumption: str = ""
+    figures: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> Outputs:

@@ -18,7 +18,7 @@ PREFIX = "plm_"  # of the catalog entry of every one
 
 
 def active_generators() -> tuple[str, ...]:
-    """Names of the generators in `models.plms`, in alphabetical order.
+    """Names of the generators in `models.plms`, in alphabetical order; one whose source is null is left out.
 
     Raises:
         RunRefusedError: It is not a mapping, or a name is no word that can name an argument.
@@ -30,7 +30,7 @@ def active_generators() -> tuple[str, ...]:
         raise RunRefusedError(
             f"models.plms is {named!r}: it names generators by words of letters, digits and _, each with its source"
         )
-    return tuple(sorted(named))
+    return tuple(sorted(name for name, told in named.items() if told is not None))
 
 
 def generator_inputs(names: Iterable[str] | None = None) -> dict[str, str]:

@@ -1,0 +1,97 @@
+"""How units judge the texts so far: by near and far votes with noise, by one release for all rounds, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.algorithms.wasp.budget import clip_norm
+from fedtext.embedding.blanks import written
+from fedtext.federation.blocks import Block
+from fedtext.federation.digest import digest
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import Answer, answer
+from fedtext.params.wasp import Wasp
+from fedtext.privacy.clipping import clip_rows
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.seeding import stream
+from fedtext.voting.class_means import class_sum_blocks
+from fedtext.voting.tally import Ballot, Candidates, joint_ballots, noised_tally
+from fedtext.voting.top_q import top_q_blocks
+
+NEAR, FAR = 0, 1  # rows of the scores
+CELLS = 2**22  # numbers in a block of ballots: 32 MB
+Scores = Float[np.ndarray, "2 candidate"]
+
+
+def candidates_of(embeddings: Float[np.ndarray, "candidate dim"], label: Int[np.ndarray, " candidate"]) -> Candidates:
+    """All texts so far; an empty one gets no vote."""
+    return Candidates(embeddings, label, written(embeddings))
+
+
+def near_and_far(candidates: int, wasp: Wasp) -> Ballot:
+    """A unit's ballot: near votes beside far ones, as wide blocks as memory allows."""
+    block = max(1, CELLS // max(2 * candidates, 1))
+    cast = partial(top_q_blocks, votes=wasp.votes_per_record, block=block)
+    return Ballot({"near": cast, "far": partial(cast, furthest=True)}, settings=_told(wasp))
+
+
+def noised_votes(
+    query: Query, samples: PrivateSamples, candidates: Candidates, wasp: Wasp, ledger: Ledger, key: NoiseKey
+) -> tuple[Scores, Ledger]:
+    """The release of a round: near and far votes (Algorithm 1, lines 7-8), and the ledger that paid for them."""
+    tally = noised_tally(query, near_and_far(len(candidates.label), wasp), candidates, samples, ledger, key)
+    return np.stack([tally.scores["near"], tally.scores["far"]]), tally.ledger
+
+
+def noised_model_sums(
+    query: Query,
+    samples: PrivateSamples,
+    candidates: Candidates,
+    model: Int[np.ndarray, " candidate"],
+    wasp: Wasp,
+    ledger: Ledger,
+    key: NoiseKey,
+) -> Answer:
+    """The models' near votes, added up by the units themselves, and the ledger that paid for them."""
+    ballot, writer = near_and_far(len(model), wasp), np.eye(query.dim)[model]
+
+    def sums(held: PrivateSamples) -> Iterator[Block]:
+        near = Ballot({"near": ballot.parts["near"]}, ballot.settings)
+        for block in joint_ballots(held, candidates, near):
+            yield Block(block.unit, block.rows @ writer)  # exact: votes are multiples of one power of two
+
+    asked = query.about(digest(candidates.embeddings, candidates.label, model), ballot.settings)
+    return answer(asked, sums, samples, ledger, key)
+
+
+def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> Scores:
+    """The clipped votes without noise: no mechanism, so whoever asks must say so to gate and ledger."""
+    total = np.zeros(2 * len(candidates.label))
+    for block in joint_ballots(samples, candidates, near_and_far(len(candidates.label), wasp)):
+        total += clip_rows(block.rows, clip_norm(wasp)).sum(axis=0)
+    return total.reshape(2, -1)
+
+
+def noised_class_means(
+    query: Query, samples: PrivateSamples, wasp: Wasp, ledger: Ledger, key: NoiseKey
+) -> tuple[Float[np.ndarray, "class dim"], Ledger]:
+    """The one release of `single_release`: per class the sum of embeddings, and the ledger that paid for it."""
+    asked = query.about("", repr(("class means", wasp.labels)))
+    total, charged = answer(asked, partial(class_sum_blocks, classes=len(wasp.classes)), samples, ledger, key)
+    return total.reshape(len(wasp.classes), -1), charged
+
+
+def random_scores(candidates: int, round_number: int, wasp: Wasp) -> Scores:
+    """A control: what the votes would say if they said nothing."""
+    return stream(wasp.seed, "random votes", round_number).random((2, candidates))
+
+
+def _told(wasp: Wasp) -> str:
+    """What units are told beside the candidates."""
+    return repr(("top-q", wasp.votes_per_record, wasp.labels, wasp.clip_norm))

@@ -1,0 +1,71 @@
+"""What one model writes in a round, and how rounds' texts are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from fedtext.algorithms.wasp.prompts import Quoted, round_prompt
+from fedtext.generation.few_shot import sampled_texts
+from fedtext.models.generator import Generator
+from fedtext.params.wasp import Wasp
+from fedtext.seeding import derived_seed, stream
+
+COLUMNS = ("text", "label", "model", "round", "prompt_id")
+
+
+def no_texts() -> pd.DataFrame:
+    """The table of candidates before the first round."""
+    kinds = {"text": str, "label": object, "model": str, "round": np.int64, "prompt_id": np.int64}
+    return pd.DataFrame({name: pd.Series(dtype=kinds[name]) for name in COLUMNS})
+
+
+def written_texts(
+    generator: Generator,
+    model: str,
+    counts: Int[np.ndarray, " class"],
+    examples: pd.DataFrame,
+    round_number: int,
+    wasp: Wasp,
+    length: int,
+) -> pd.DataFrame:
+    """`counts` texts of each class by one model; those that hold no text are empty, so that numbers stay.
+
+    A class has up to `prompts_per_class` prompts, which its texts share. The model draws from a stream of its own name
+    and round, so that another model changes nothing of what it writes.
+
+    Returns:
+        Columns `text`, `label`, `model`, `round`, `prompt_id`.
+    """
+    form, place = Quoted.of(wasp), (model, str(round_number))
+    rng = stream(wasp.seed, "wasp prompts", *place)
+    prompts = np.minimum(counts, wasp.prompts_per_class)  # of each class
+    kind = np.repeat(np.arange(len(counts)), prompts)  # the class of each prompt
+    labels = [wasp.classes[c] for c in kind]
+    asked = [round_prompt(examples, label, form, wasp, rng) for label in labels]
+    texts = sampled_texts(
+        generator,
+        pd.DataFrame({"prompt_id": np.arange(len(kind)), "prompt": asked, "label": labels}),
+        responses=int(np.max(-(-counts // np.maximum(prompts, 1)), initial=1)),
+        sampler=wasp.sampler,
+        length=length,
+        seed=derived_seed(wasp.seed, "wasp texts", *place),
+        label=f"round {round_number}, {model}",
+        form=form,
+    )
+    in_turn = texts.sort_values("response", kind="stable")
+    own = kind[in_turn["prompt_id"].to_numpy(dtype=np.int64)]
+    number = pd.Series(own).groupby(own).cumcount().to_numpy()  # of a text in its class
+    kept: pd.DataFrame = in_turn[number < counts[own]].sort_values(["prompt_id", "response"])
+    return kept.assign(model=model, round=round_number).reset_index(drop=True)[list(COLUMNS)]
+
+
+def gathered(before: pd.DataFrame, new: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """All texts so far; one that its class has already, as a copy of a shown example, is empty."""
+    tables = [table for table in (before, *new) if len(table)]
+    table = pd.concat(tables, ignore_index=True) if tables else before
+    again = table.duplicated(["text", "label"])
+    return table.assign(text=table["text"].mask(again, ""))

@@ -1,0 +1,1 @@
+"""WASP's nodes: thin, pure calls into fedtext.algorithms.wasp and the floors below it."""

@@ -1,0 +1,77 @@
+"""WASP's figures, of released values alone: shares of the models, texts called good and bad, balance of the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from fedtext.reporting.figure_style import MUTED, note, styled
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+SHOWN = 2  # texts of a kind and class
+LETTERS = 160  # of a text in a table's cell
+NO_CLASS = "no class"
+
+
+def model_shares(candidates: pd.DataFrame, state: Mapping[str, Any], examples: pd.DataFrame) -> Figure:
+    """How each round's texts are shared out among the models; how many good texts of the last vote each has."""
+    from plotly.graph_objects import Figure
+
+    names, rounds = sorted(state["weights"]), sorted(candidates["round"].unique())
+    written = candidates.groupby(["round", "model"]).size().unstack(fill_value=0)
+    shares = written.div(written.sum(axis=1), axis=0)
+    good = examples.loc[examples["kind"] == "good", "model"].value_counts()
+    figure = Figure()
+    for name in names:
+        figure.add_bar(
+            x=rounds,
+            y=shares.get(name, pd.Series(0.0, index=rounds)).reindex(rounds, fill_value=0.0),
+            name=f"{escape(name)} ({good.get(name, 0)} good)",
+            hovertemplate=f"round %{{x}}, {escape(name)}: %{{y:.0%}}<extra></extra>",
+        )
+    figure.update_layout(barmode="stack")
+    figure.update_xaxes(title_text="round", dtick=1)
+    figure.update_yaxes(title_text="share of the round's texts", tickformat=".0%", range=[0, 1])
+    styled(figure, "Which model wrote how much", legend=True)
+    unseen = [str(entry["round"]) for entry in state["history"] if not entry["seen"]]
+    lost = f"<br>Votes of round {', '.join(unseen)} were lost in their noise: equal shares." if unseen else ""
+    return note(figure, f"In brackets: texts that the last vote called good.{lost}")
+
+
+def example_table(examples: pd.DataFrame) -> Figure:
+    """The first texts that were called good and bad, class by class, each with its model."""
+    from plotly.graph_objects import Figure, Table
+
+    shown = examples.groupby(["label", "kind"], sort=False, dropna=False).head(SHOWN)
+    columns = [shown["label"].fillna(NO_CLASS), shown["kind"], shown["model"], shown["text"].str.slice(0, LETTERS)]
+    cells = [[escape(str(value)) for value in column] for column in columns]
+    figure = Figure(
+        Table(
+            header={"values": ["class", "called", "model", "text"], "align": "left"},
+            cells={"values": cells, "align": "left"},
+            columnwidth=[2, 1, 1, 8],
+        )
+    )
+    return styled(figure, "Texts that the last vote called good and bad", height=160 + 44 * len(shown))
+
+
+def class_balance(candidates: pd.DataFrame) -> Figure:
+    """How many texts each class has, by model; empty ones apart."""
+    from plotly.graph_objects import Figure
+
+    named = candidates.assign(label=candidates["label"].fillna(NO_CLASS))
+    full = named[named["text"] != ""]
+    figure = Figure()
+    for name, own in full.groupby("model"):
+        counted = own["label"].value_counts().sort_index()
+        figure.add_bar(x=[escape(str(label)) for label in counted.index], y=counted.to_numpy(), name=escape(str(name)))
+    empty = named.loc[named["text"] == "", "label"].value_counts().sort_index()
+    figure.add_bar(x=list(empty.index), y=empty.to_numpy(), name="empty or written before", marker={"color": MUTED})
+    figure.update_layout(barmode="stack")
+    figure.update_yaxes(title_text="texts")
+    return styled(figure, "Texts of each class", legend=True)

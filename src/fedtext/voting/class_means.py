@@ -1,0 +1,43 @@
+"""Class means: per class the sum of a unit's embeddings, one vector under one clip, which serves every later vote.
+
+A released sum points where the class's records lie. Its length, which says how many there are, is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.federation.blocks import Block
+from fedtext.federation.private_samples import PrivateSamples
+
+
+def class_sum_blocks(samples: PrivateSamples, classes: int, *, block: int = 256) -> Iterator[Block]:
+    """What units that hold samples send, unclipped: the sums of their embeddings, class beside class.
+
+    A record's own vector has the norm of its embedding, 1. A sample of no declared class adds nothing.
+    """
+    from scipy.sparse import csr_array
+
+    units, dim = np.unique(samples.unit), samples.features.shape[1]
+    known = np.flatnonzero(samples.label >= 0)
+    place = np.searchsorted(units, samples.unit[known]) * classes + samples.label[known]
+    shape = (len(units) * classes, len(samples.unit))
+    membership = csr_array((np.ones(len(known)), (place, known)), shape=shape)
+    for first in range(0, len(units), block):
+        some = units[first : first + block]
+        rows = membership[first * classes : (first + len(some)) * classes]
+        held = np.unique(rows.indices)
+        sums = rows[:, held] @ samples.features[held].astype(np.float64)
+        yield Block(some, np.asarray(sums).reshape(len(some), classes * dim))
+
+
+def likeness(
+    texts: Float[np.ndarray, "text dim"], label: Int[np.ndarray, " text"], sums: Float[np.ndarray, "class dim"]
+) -> Float[np.ndarray, " text"]:
+    """Inner product of every text with the released direction of its class; a class that released nothing gives 0."""
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    directions = np.divide(sums, lengths, out=np.zeros(sums.shape), where=lengths > 0)
+    return np.asarray(np.einsum("td,td->t", texts.astype(np.float64), directions[label]))

@@ -1,0 +1,99 @@
+"""The releases: the clip is the mechanism's, noise is as stated, sums of models are of the votes, a direction comes out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedtext.algorithms.wasp import budget, votes
+from fedtext.federation import messages
+from fedtext.federation.mechanism import planned_release
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import new_noise_key
+from fedtext.voting.tally import Candidates
+from fedtext.voting.top_q import ballot_norm
+from tests.algorithms.popri.examples import samples, unit_rows
+from tests.algorithms.wasp.examples import KEY, privacy, quiet, wasp
+
+TEXTS = 12
+
+
+def candidates(seed: int = 2, classes: int = 1) -> Candidates:
+    return votes.candidates_of(unit_rows(seed, TEXTS), np.arange(TEXTS) % classes)
+
+
+def noised(held: PrivateSamples, ledger: Ledger, **changes: object) -> np.ndarray:
+    parameters = wasp(texts=TEXTS * 3, **changes)
+    query = budget.votes_query(parameters, ledger.declaration, ledger.population, 1)
+    return votes.noised_votes(query, held, candidates(), parameters, ledger, KEY)[0]
+
+
+def greedy(records: int) -> PrivateSamples:
+    """One client that holds one text again and again."""
+    who = np.zeros(records, dtype=np.int64)
+    return PrivateSamples(np.repeat(unit_rows(3, 1), records, axis=0), who, who, np.arange(1))
+
+
+def test_a_client_of_a_hundred_records_is_as_loud_as_the_clip_and_louder_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert np.linalg.norm(noised(greedy(100), quiet(1, unit="client"))) == pytest.approx(ballot_norm(4), rel=0.01)
+    assert np.linalg.norm(noised(greedy(100), quiet(1, unit="client"), clip_norm=5.0)) == pytest.approx(5.0, rel=0.01)
+    monkeypatch.setattr(messages, "clip_rows", lambda rows, clip_norm: rows)
+    assert np.linalg.norm(noised(greedy(100), quiet(1, unit="client"))) > 90 * ballot_norm(4)
+
+
+def test_a_record_s_ballot_is_not_changed_by_the_default_clip() -> None:
+    held = samples(4, clients=9, unit="record")
+    plain = votes.plain_votes(held, candidates(), wasp())
+    assert noised(held, quiet(len(held.enrolled))) == pytest.approx(plain, abs=0.02)
+    assert plain.sum(axis=1) == pytest.approx([len(held.unit) * 1.875] * 2)
+
+
+def test_the_noise_has_the_stated_deviation_and_no_other() -> None:
+    held, declared, parameters = samples(4, clients=9, unit="record"), privacy(noise_seed=0), wasp(texts=TEXTS * 3)
+    population = len(held.enrolled)
+    query = budget.votes_query(parameters, declared, population, 1)
+    plain, drawn = votes.plain_votes(held, candidates(), parameters), []
+    for key in map(new_noise_key, range(40)):
+        book = Ledger(declaration=declared, population=population)
+        drawn.append(votes.noised_votes(query, held, candidates(), parameters, book, key)[0] - plain)
+    stddev = planned_release(query, declared, population).noise_stddev
+    assert np.std(drawn) == pytest.approx(stddev, rel=0.1)
+    assert np.std(drawn) != pytest.approx(0.8 * stddev, rel=0.1)
+
+
+def test_sums_of_models_are_the_near_votes_of_their_texts() -> None:
+    held, parameters = samples(5, clients=9, unit="record"), wasp(texts=TEXTS * 3, model_sums=True)
+    model, book = np.arange(TEXTS) % 3, quiet(len(held.enrolled))
+    query = budget.model_sums_query(parameters, book.declaration, book.population, 1, 3)
+    total, charged = votes.noised_model_sums(query, held, candidates(), model, parameters, book, KEY)
+    near = votes.plain_votes(held, candidates(), parameters)[votes.NEAR]
+    assert total == pytest.approx(np.bincount(model, weights=near), abs=0.02)
+    assert charged.releases[-1].name == "wasp.model_sums"
+
+
+def test_class_means_point_where_the_records_of_a_class_lie() -> None:
+    parameters, label = wasp(votes="single_release", labels="a b"), np.repeat([0, 1], 10)
+    held = PrivateSamples(np.eye(2)[label], np.arange(20), label, np.arange(20))
+    book = quiet(20)
+    query = budget.class_means_query(parameters, book.declaration, 20, 2)
+    sums, _ = votes.noised_class_means(query, held, parameters, book, KEY)
+    assert sums == pytest.approx(10 * np.eye(2), abs=0.05)
+
+
+def test_a_class_without_texts_or_records_votes_nothing() -> None:
+    held = PrivateSamples(unit_rows(1, 4), np.arange(4), np.array([0, 0, 1, 2]), np.arange(4))
+    texts = candidates(classes=2)
+    scores = votes.plain_votes(held, texts, wasp(labels="a b c"))
+    assert scores[0][texts.label == 0].sum() == pytest.approx(2 * 1.875)
+    assert scores[0][texts.label == 1].sum() == pytest.approx(1.875)
+    blank = Candidates(np.zeros((3, 6)), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=bool))
+    assert not votes.plain_votes(held, blank, wasp()).any()
+
+
+def test_random_scores_are_of_seed_and_round_alone() -> None:
+    first = votes.random_scores(5, 1, wasp())
+    assert np.array_equal(first, votes.random_scores(5, 1, wasp()))
+    assert not np.array_equal(first, votes.random_scores(5, 2, wasp()))
