@@ -45,6 +45,8 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("dp_fedavg", {"privacy": {"unit": "record", "aggregation": "local", "population": 120, "holders": 40}}, "record"),
     ("dp_ftrl", {"privacy": {"adjacency": "replace_one"}}, "client"),
     ("dp_ftrl", {"privacy": {"adjacency": "add_remove"}}, "client"),
+    ("dp_sgd_generation", {}, "client"),
+    ("dp_sgd_generation", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
 ]
 
 

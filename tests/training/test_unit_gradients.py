@@ -13,6 +13,7 @@ from peft import get_peft_model
 from torch.nn.functional import cross_entropy
 
 from fedtext.params.training import Lora
+from fedtext.training.adapters import adapter_weights
 from fedtext.training.client_gradients import only_shown
 from fedtext.training.local_steps import NO_TOKEN
 from fedtext.training.lora import lora_config, without_deprecations
@@ -50,7 +51,7 @@ def adapted(base: InMemory, *, lora: bool) -> Any:
 
 def found(model: Any, tokens: np.ndarray, unit: np.ndarray, at_once: int = 3, **options: Any) -> dict[int, np.ndarray]:
     gradients = UnitGradients(model, at_once, **options)
-    blocks = list(gradients.of(gradients.weights, tokens, unit))
+    blocks = list(gradients.of(adapter_weights(model), tokens, unit))
     return {code: row for block in blocks for code, row in zip(block.unit.tolist(), block.rows, strict=True)}
 
 

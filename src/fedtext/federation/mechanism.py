@@ -107,16 +107,17 @@ def planned_release(
     sensitivity = adjusted_sensitivity(query.clip_norm, step, query.dim)
     moved = 1.0 if correlation is None else correlation.sensitivity
     words = _described(declaration, step)
+    sampling, rate = priced_sampling(declaration), priced_rate(declaration, population)
+    if query.batch is not None:
+        sampling, rate = "poisson", batch_rate(declaration, population, query.batch)
     return Release(
         name=query.name,
         round=query.round if correlation is None else 0,
         mechanism=words if correlation is None else f"{words}; {_correlated(correlation)}",
         sensitivity=sensitivity * moved,
         noise_stddev=query.noise_multiplier * sensitivity * moved,
-        sampling=priced_sampling(declaration) if query.batch is None else "poisson",
-        rate=priced_rate(declaration, population)
-        if query.batch is None
-        else batch_rate(declaration, population, query.batch),
+        sampling=sampling,
+        rate=rate,
         unit=declaration.unit,
         steps=query.steps,
         rounds=1 if correlation is None else correlation.rounds,

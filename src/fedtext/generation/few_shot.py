@@ -108,17 +108,18 @@ def sampled_texts(
     length: int,
     seed: int,
     label: str,
+    form: PromptForm | None = None,
 ) -> pd.DataFrame:
     """`responses` texts a prompt, cut back to one sample of at most `length` tokens; some may be empty.
 
-    The prompts are those of the form `sampler.prompt`.
+    The prompts are those of `form`; None: of the form `sampler.prompt`.
 
     Returns:
         Columns `prompt_id`, `response`, `text`, `label`; the responses to one prompt are successive rows.
     """
     if prompts.empty:
         return pd.DataFrame(columns=["prompt_id", "response", "text", "label"])
-    form = prompt_form(sampler)
+    form = form or prompt_form(sampler)
     written = generator.write(
         prompts["prompt"].tolist(),
         framing=form.framing,

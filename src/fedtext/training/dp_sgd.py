@@ -18,6 +18,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+from jaxtyping import Float
+
 from fedtext.federation.digest import digest
 from fedtext.federation.noised_steps import Ask, noised_steps
 from fedtext.federation.private_samples import PrivateSamples
@@ -52,11 +55,18 @@ def planned_query(name: str, params: DpSgd, privacy: Privacy, population: int, *
 
 
 def trained_weights(
-    query: Query, model: PreTrainedModel, samples: PrivateSamples, params: DpSgd, ledger: Ledger, key: NoiseKey
+    query: Query,
+    model: PreTrainedModel,
+    start: Float[np.ndarray, " dim"],
+    samples: PrivateSamples,
+    params: DpSgd,
+    ledger: Ledger,
+    key: NoiseKey,
 ) -> tuple[Server, Ledger]:
-    """The weights of `model` that require gradients after DP-SGD, with the optimiser's memory, and the ledger that paid.
+    """The trained weights of `model` after DP-SGD, with the optimiser's memory, and the ledger that paid.
 
-    `samples.features` are rows of tokens (`UnitGradients.of`). The same call gives the same bytes.
+    Trained are those that require gradients, from `start` on. `samples.features` are rows of tokens, as
+    `UnitGradients.of` takes them. The same call gives the same bytes.
 
     Raises:
         BudgetExceeded: the ledger or the gate refuses; nothing has been read.
@@ -65,7 +75,7 @@ def trained_weights(
     gradients = UnitGradients(model, params.units_at_once)
 
     def training(ask: Ask) -> Server:
-        server = new_server(gradients.weights, params.optimizer)
+        server = new_server(start, params.optimizer)
         for _ in progress(range(query.steps), "DP-SGD", unit="step"):
             weights = server["weights"]
             noised = ask(lambda held, weights=weights: gradients.of(weights, held.features, held.unit), digest(weights))

@@ -45,13 +45,6 @@ class UnitGradients:
             vectorised = slots_are_alike(_shell(model), at_once, _anywhere(self._trained))
         self._slots, self._taken = (at_once, side_by_side) if vectorised else (1, one_alone)
 
-    @property
-    def weights(self) -> Float[np.ndarray, " dim"]:
-        """The trained weights that the model holds, in one vector."""
-        import torch
-
-        return np.asarray(torch.cat([p.flatten() for p in self._trained.values()]).cpu().numpy())
-
     def of(
         self,
         weights: Float[np.ndarray, " dim"],
