@@ -14,7 +14,7 @@ _SIZES: dict[str, Any] = {
     "dp_fedavg": {"rounds": 2},
     "dp_ftrl": {"rounds": 3, "separation": 2},
     # One step: what units send in a second one depends on what the first released, which here is another world's.
-    "dp_sgd_generation": {"training": {"epochs": 0.5, "batch_size": 12}},
+    "dp_sgd_generation": {"training": {"epochs": 0.01, "batch_size": 12}},
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from opacus import GradSampleModule
+from opacus import GradSampleModule  # type: ignore[import-untyped]
 from peft import get_peft_model
 from torch.nn.functional import cross_entropy
 
@@ -119,7 +119,7 @@ def test_the_clipped_sum_is_that_of_opacus_own_loop(llama: InMemory, lora: bool)
 
 def opacus_sum(model: Any, tokens: np.ndarray, clip_norm: float) -> np.ndarray:
     """What Opacus' DPOptimizer adds up before it adds noise."""
-    from opacus.optimizers import DPOptimizer
+    from opacus.optimizers import DPOptimizer  # type: ignore[import-untyped]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
