@@ -16,11 +16,14 @@ moments accountant; the sum is divided by the expected batch, as theirs, also wh
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
+from fedtext.federation.blocks import Block
 from fedtext.federation.digest import digest
 from fedtext.federation.noised_steps import Ask, noised_steps
 from fedtext.federation.private_samples import PrivateSamples
@@ -78,8 +81,13 @@ def trained_weights(
         server = new_server(start, params.optimizer)
         for _ in progress(range(query.steps), "DP-SGD", unit="step"):
             weights = server["weights"]
-            noised = ask(lambda held, weights=weights: gradients.of(weights, held.features, held.unit), digest(weights))
+            noised = ask(partial(_gradients, gradients, weights), digest(weights))
             server = server_step(server, -noised / params.batch_size, params.optimizer)
         return server
 
     return noised_steps(query.about("", params.model_dump_json()), training, samples, ledger, key)
+
+
+def _gradients(gradients: UnitGradients, weights: Float[np.ndarray, " dim"], held: PrivateSamples) -> Iterator[Block]:
+    """What the units of these samples answer."""
+    return gradients.of(weights, held.features, held.unit)
