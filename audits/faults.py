@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 from fedtext.algorithms import dp_fedavg, dp_ftrl
-from fedtext.federation import correlated_sum, messages, secure_sum
+from fedtext.federation import correlated_sum, messages, noised_steps, secure_sum
 from fedtext.federation.blocks import Block
 from fedtext.models.encoder import Encoder
 from fedtext.pipelines.clients.nodes import samples as clients
@@ -39,7 +39,7 @@ def too_little_noise(share: float = 0.85) -> Iterator[None]:
     def drawn(*given: Any, stddev_on_grid: float, **named: Any) -> np.ndarray:
         return discrete_gaussian(*given, stddev_on_grid=share * stddev_on_grid, **named)
 
-    with _patched("discrete_gaussian", drawn, secure_sum, correlated_sum):
+    with _patched("discrete_gaussian", drawn, secure_sum, correlated_sum, noised_steps):
         yield
 
 

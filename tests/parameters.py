@@ -18,6 +18,7 @@ from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.dp_ftrl import DpFtrl
+from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.export import Export
 from fedtext.params.federated import LocalTraining, ServerOptimizer
@@ -29,7 +30,7 @@ from fedtext.params.pe_sft import PeSft
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.release import Release
-from fedtext.params.training import CausalTraining, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
+from fedtext.params.training import CausalTraining, DpSgd, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
 from fedtext.params.wasp import Wasp
 
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
@@ -43,6 +44,7 @@ HOMES: dict[type[Parameters], str] = {
     Described: "described",
     DpFedavg: "dp_fedavg",
     DpFtrl: "dp_ftrl",
+    DpSgdGeneration: "dp_sgd_generation",
     Evaluation: "evaluation",
     Export: "export",
     Ingest: "ingest",
@@ -57,6 +59,7 @@ HOMES: dict[type[Parameters], str] = {
     Wasp: "wasp",
     # parts of groups; where there are several of a kind, one of them
     CausalTraining: "pe_sft.training",
+    DpSgd: "dp_sgd_generation.training",
     LocalTraining: "dp_fedavg.local",
     Lora: "popri.preference.lora",
     MaskFilling: "pe.masks",

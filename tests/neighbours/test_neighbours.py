@@ -52,6 +52,8 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
         {"wasp": {"votes": "single_release"}, "privacy": {"unit": "record", "population": 120, "holders": 40}},
         "record",
     ),
+    ("dp_sgd_generation", {}, "client"),
+    ("dp_sgd_generation", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
 ]
 
 

@@ -16,7 +16,7 @@ from fedtext.privacy.factorisation import Factorisation
 from fedtext.privacy.ledger import Ledger, Part, Release, open_ledger
 from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
 from fedtext.privacy.parties import Party, most_units
-from fedtext.privacy.plan import priced_rate, priced_sampling
+from fedtext.privacy.plan import batch_rate, priced_rate, priced_sampling
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 from fedtext.system.errors import InputError
 
@@ -92,7 +92,8 @@ def planned_release(
 
     Sensitivity is the L2 norm one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
     `noise_multiplier` times that, so the multiplier asked for is the multiplier kept. Under `local` the server sees
-    each message and who sent it, so a message is priced alone and client sampling amplifies nothing. With a
+    each message and who sent it, so a message is priced alone and client sampling amplifies nothing. A query with a
+    batch draws for itself; one of many steps pays for all of them. With a
     `correlation` one release, of round 0, pays for all its rounds: a unit moves all weighted sums together by at most
     `correlation.sensitivity` times its largest contribution.
 
@@ -106,15 +107,19 @@ def planned_release(
     sensitivity = adjusted_sensitivity(query.clip_norm, step, query.dim)
     moved = 1.0 if correlation is None else correlation.sensitivity
     words = _described(declaration, step)
+    sampling, rate = priced_sampling(declaration), priced_rate(declaration, population)
+    if query.batch is not None:
+        sampling, rate = "poisson", batch_rate(declaration, population, query.batch)
     return Release(
         name=query.name,
         round=query.round if correlation is None else 0,
         mechanism=words if correlation is None else f"{words}; {_correlated(correlation)}",
         sensitivity=sensitivity * moved,
         noise_stddev=query.noise_multiplier * sensitivity * moved,
-        sampling=priced_sampling(declaration),
-        rate=priced_rate(declaration, population),
+        sampling=sampling,
+        rate=rate,
         unit=declaration.unit,
+        steps=query.steps,
         rounds=1 if correlation is None else correlation.rounds,
         non_negative=query.non_negative,
         parties=query.parties,

@@ -107,20 +107,22 @@ def class_index(codes: Int[np.ndarray, " sample"], classes: Sequence[str]) -> In
 def asked_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Query) -> Int64[np.ndarray, " asked"]:
     """Codes of the units that take part in a release, drawn among all that are enrolled.
 
-    The run's secret and a unit's own code draw it, anew for every release: another name, round or declaration, or
+    By the declaration, or by a Poisson draw of the query's own batch. The run's secret and a unit's own code draw it,
+    anew for every release: another name, round or declaration, or
     other words in `query.draw` (what the units are told to compute, and of which public inputs), give an independent
     draw.
 
     Raises:
         ValueError: what `enrolled_units` refuses.
     """
+    declared = ledger.declaration
     return participants(
         enrolled_units(samples, ledger),
-        sampling=ledger.declaration.sampling,
-        clients_per_round=ledger.declaration.clients_per_round,
+        sampling=declared.sampling if query.batch is None else "poisson",
+        clients_per_round=declared.clients_per_round if query.batch is None else query.batch,
         population=ledger.population,
         key=key,
-        stream=(query.name, str(query.round), ledger.declaration.draw_name(), *query.draw),
+        stream=(query.name, str(query.round), declared.draw_name(), *query.draw),
     )
 
 

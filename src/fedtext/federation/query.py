@@ -16,8 +16,8 @@ from fedtext.system.errors import InputError
 class Query:
     """One question: the noised sum of one vector a unit, each clipped. All of it is public.
 
-    The first seven fields are the price (`fedtext.federation.mechanism`): the release that a ledger is opened for and
-    the one that it is charged for are built from them by one function. The last two are known when it is asked.
+    All fields but the last two are the price (`fedtext.federation.mechanism`): the release that a ledger is opened for
+    and the one that it is charged for are built from them by one function. The last two are known when it is asked.
 
     Attributes:
         name: The release's, in the ledger and in the names of streams.
@@ -28,6 +28,10 @@ class Query:
         non_negative: No unit may lower the sum: a coordinate below 0 counts as 0, in code, for a refusal would be
             one unit's say. Replacing one unit by another then costs less (`fedtext.privacy.ledger.Release`).
         parties: Names of those that take part and pay, where the ledger tells parties apart; None: all.
+        batch: How many units are expected in a Poisson draw of its own, for it alone; None: units are drawn as the run
+            declares.
+        steps: How often it is asked, each time with other public inputs, for one price paid at once
+            (`fedtext.federation.noised_steps`).
         public_digest: Digest of the public inputs that answers are made with (candidates, weights): names coins and
             noise.
         draw: Public words that, beside name, round and declaration, name the draw of who is asked: whatever tells
@@ -41,6 +45,8 @@ class Query:
     noise_multiplier: float
     non_negative: bool = False
     parties: tuple[str, ...] | None = None
+    batch: int | None = None
+    steps: int = 1
     public_digest: str = ""
     draw: tuple[str, ...] = ()
 

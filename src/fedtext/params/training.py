@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import LearningRate, Parameters, Seed, each_once, words
 from fedtext.params.described import Described
+from fedtext.params.federated import ServerOptimizer
 from fedtext.system.errors import InputError
 
 
@@ -79,6 +80,20 @@ class Lora(Parameters):
     alpha: int = Field(ge=1)
     dropout: float = Field(ge=0, lt=1)
     targets: Literal["attention_and_mlp", "attention", "all_linear"]
+
+
+class DpSgd(Parameters):
+    """DP-SGD: `epochs` passes over the units on average, each step a Poisson draw of `batch_size` units on average.
+
+    A unit's gradient is clipped to the L2 norm `clip_norm`; the noised mean is the `optimizer`'s gradient.
+    `units_at_once` are computed side by side, on a CPU by each core: it moves memory, and results in their last bits.
+    """
+
+    epochs: float = Field(gt=0, allow_inf_nan=False)
+    batch_size: int = Field(ge=1)
+    clip_norm: float = Field(gt=0, allow_inf_nan=False)
+    optimizer: ServerOptimizer
+    units_at_once: int = Field(ge=1)
 
 
 class PreferenceTraining(Parameters):

@@ -34,6 +34,26 @@ def priced_rate(privacy: Privacy, population: int) -> float:
     return 1.0 if privacy.aggregation == "local" else sampling_rate(privacy, population)
 
 
+def batch_rate(privacy: Privacy, population: int, batch: int) -> float:
+    """Probability with which a unit is in a Poisson draw of `batch` expected units that a query makes for itself.
+
+    Raises:
+        ValueError: the run declares a draw of its own, or local noise, whose sender the server sees; or there are fewer
+            units.
+    """
+    if privacy.sampling != "full" or privacy.aggregation == "local":
+        raise InputError(
+            f"privacy.sampling is {privacy.sampling}, privacy.aggregation {privacy.aggregation}: batches are drawn for "
+            "every step, in secret; declare sampling full and aggregation secure or trusted"
+        )
+    if not 1 <= batch <= population:
+        raise InputError(
+            f"the expected batch is {batch}, but there are {population} {privacy.unit}s to draw it from: give a number "
+            f"from 1 to {population}"
+        )
+    return batch / population
+
+
 def expected_units(ledger: Ledger) -> float:
     """How many units a release is expected to hear of, which is public."""
     return ledger.population * sampling_rate(ledger.declaration, ledger.population)
@@ -44,10 +64,13 @@ def expected_exchanges(privacy: Privacy, population: int, releases: int) -> floa
     return releases * sampling_rate(privacy, population)
 
 
-def planned_multiplier(privacy: Privacy, population: int, releases: int, *, non_negative: bool = False) -> float:
+def planned_multiplier(
+    privacy: Privacy, population: int, releases: int, *, non_negative: bool = False, batch: int | None = None
+) -> float:
     """Noise multiplier of each of `releases` releases: the declared one, or the smallest that keeps the epsilon.
 
-    `non_negative`: of sums of contributions without a negative coordinate, which need less under replace_one.
+    `non_negative`: of sums of contributions without a negative coordinate, which need less under replace_one. `batch`:
+    each is of a Poisson draw of its own, of so many units on average.
     """
     if privacy.noise_multiplier is not None:
         return privacy.noise_multiplier
@@ -56,8 +79,8 @@ def planned_multiplier(privacy: Privacy, population: int, releases: int, *, non_
         delta=privacy.delta,
         rounds=releases,
         adjacency=privacy.adjacency,
-        sampling=priced_sampling(privacy),
-        rate=priced_rate(privacy, population),
+        sampling=priced_sampling(privacy) if batch is None else "poisson",
+        rate=priced_rate(privacy, population) if batch is None else batch_rate(privacy, population, batch),
         non_negative=non_negative,
     )
 

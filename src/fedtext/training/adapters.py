@@ -1,24 +1,56 @@
-"""Adapters that were not just trained: the untrained one a run starts from, and one read back from disk."""
+"""Adapters beside their training: the untrained one a run starts from, one read back from disk, one as a vector."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float32
 
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.training import Lora
 from fedtext.training.lora import WEIGHTS, TrainedAdapter, lora_config, without_deprecations
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
-def initial_adapter(base: TrainableGenerator, params: Lora, *, seed: int) -> TrainedAdapter:
-    """An untrained adapter: its second matrices are zero, so base plus adapter is the public checkpoint."""
+
+def adapted_model(base: TrainableGenerator, params: Lora, *, seed: int) -> PreTrainedModel:
+    """The public model with an untrained adapter, whose weights alone require gradients."""
     import torch
     from peft import get_peft_model
 
     model, _ = base.load()
     torch.manual_seed(seed)
     with without_deprecations():
-        adapted = get_peft_model(model, lora_config(model, params))
-    return TrainedAdapter.of(adapted, base.source)
+        return get_peft_model(model, lora_config(model, params))
+
+
+def initial_adapter(base: TrainableGenerator, params: Lora, *, seed: int) -> TrainedAdapter:
+    """An untrained adapter: its second matrices are zero, so base plus adapter is the public checkpoint."""
+    return TrainedAdapter.of(adapted_model(base, params, seed=seed), base.source)
+
+
+def adapter_weights(model: PreTrainedModel) -> Float32[np.ndarray, " dim"]:
+    """The weights of `model` that require gradients in one vector, in the model's own order."""
+    import torch
+
+    vector = torch.nn.utils.parameters_to_vector(p.detach().float() for p in model.parameters() if p.requires_grad)
+    return np.asarray(vector.cpu().numpy())
+
+
+def adapter_of_weights(
+    base: TrainableGenerator, params: Lora, weights: Float32[np.ndarray, " dim"], *, seed: int
+) -> TrainedAdapter:
+    """The adapter whose weights `adapter_weights` gave as a vector, of the same base, parameters and seed."""
+    import torch
+
+    model = adapted_model(base, params, seed=seed)
+    trained = [p for p in model.parameters() if p.requires_grad]
+    vector = torch.tensor(weights, dtype=trained[0].dtype, device=trained[0].device)
+    torch.nn.utils.vector_to_parameters(vector, trained)
+    return TrainedAdapter.of(model, base.source)
 
 
 def saved_adapter(directory: Path) -> TrainedAdapter:

@@ -2,6 +2,9 @@
 
 Side by side is `torch.func.vmap` over clients of the model's vector-Jacobian product. In a given shape each client is a
 slot of its own: what it gets does not depend, to the bit, on its slot or on what the other slots hold.
+
+A row of tokens shows real ones; `NO_TOKEN`, which is not scored; and, as `only_shown` has them, tokens that are shown
+to the model and not scored, such as a prompt's.
 """
 
 from __future__ import annotations
@@ -9,6 +12,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
 
 from fedtext.system.cores import over_cores
 from fedtext.system.hardware import bfloat16_where_it_pays
@@ -56,22 +62,28 @@ def one_alone(model: PreTrainedModel) -> Gradients:
     return of_one
 
 
-def slots_are_alike(model: PreTrainedModel, slots: int) -> bool:
+def only_shown(tokens: Int[np.ndarray, " token"]) -> Int[np.ndarray, " token"]:
+    """Tokens as they stand in a row where they are shown and not scored: below `NO_TOKEN`; its own inverse."""
+    return np.asarray(-2 - tokens)
+
+
+def slots_are_alike(model: PreTrainedModel, slots: int, weights: Weights | None = None) -> bool:
     """Whether `side_by_side` takes a copy of `model` and gives `slots` clients of the same tokens the same bytes.
 
     Tried on made-up tokens in the smallest shape, where least of a client fills whole registers: no client decides it.
+    `weights` are those that are trained; None: all.
     """
     import torch
 
     ids = torch.arange(POSITIONS + 1, device=model.device).repeat(slots, 1, 1)
-    (alike,) = over_cores(lambda shown: _agree(model, shown), [ids], 1, model.device)
+    common = {name: p.detach() for name, p in model.named_parameters()} if weights is None else weights
+    (alike,) = over_cores(lambda shown: _agree(model, shown, common), [ids], 1, model.device)
     return alike
 
 
-def _agree(model: PreTrainedModel, ids: Tensor) -> bool:
+def _agree(model: PreTrainedModel, ids: Tensor, common: Weights) -> bool:
     import torch
 
-    common = {name: p.detach() for name, p in model.named_parameters()}
     own = {name: p.repeat(len(ids), *[1] * p.dim()) for name, p in common.items()}
     gradients = side_by_side(copy.deepcopy(model))
     try:
@@ -84,7 +96,8 @@ def _agree(model: PreTrainedModel, ids: Tensor) -> bool:
 def _logits(model: PreTrainedModel, weights: Mapping[str, Tensor], ids: Tensor) -> Tensor:
     import torch
 
-    inputs = {"input_ids": ids[:, :-1].clamp(min=0), "use_cache": False}
+    shown = torch.where(ids < -1, -2 - ids, ids.clamp(min=0))  # only_shown
+    inputs = {"input_ids": shown[:, :-1], "use_cache": False}
     return torch.func.functional_call(model, dict(weights), (), inputs).logits.float()
 
 

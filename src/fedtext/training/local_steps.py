@@ -53,7 +53,7 @@ def local_steps(
     rows = np.argsort(client, kind="stable")
     codes, first = np.unique(client[rows], return_index=True)
     for code, own in zip(codes.tolist(), np.split(rows, first[1:]), strict=False):
-        yield LocalSteps(code, _shuffled(own, local, seed, code), _positions(int(lengths[own].max())))
+        yield LocalSteps(code, _shuffled(own, local, seed, code), positions_of(int(lengths[own].max())))
 
 
 def _shuffled(
@@ -66,8 +66,8 @@ def _shuffled(
     return np.concatenate(orders).reshape(-1, places)
 
 
-def _positions(longest: int) -> int:
-    """The last token is predicted and not shown."""
+def positions_of(longest: int) -> int:
+    """How many positions a unit is computed in whose longest row has `longest` tokens; the last one is not shown."""
     return max(-(-(longest - 1) // POSITIONS), 1) * POSITIONS
 
 

@@ -1,0 +1,102 @@
+"""DP-SGD and generation (Yue et al., "Synthetic Text Generation with Differential Privacy", ACL 2023).
+
+The generator is fine-tuned on the private texts under DP-SGD, each behind its class as a control code, and then writes
+texts of each class. It is a baseline of WASP's paper (Zou et al., ICML 2025).
+
+What differs from theirs: batches are Poisson draws, as they are priced; noise is exact and calibrated exactly; how many
+texts a class has is not read from private data, so every class has equally many; Adam's step has neither decay nor bias
+correction, and its rate is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Int32
+
+from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.query import Query
+from fedtext.generation.control_codes import ControlCode, coded_rows
+from fedtext.models.language_model import context_length
+from fedtext.params.dp_sgd_generation import DpSgdGeneration
+from fedtext.params.generation import prompts_for
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.system.errors import InputError
+from fedtext.training import dp_sgd
+from fedtext.training.client_gradients import only_shown
+from fedtext.training.local_steps import NO_TOKEN
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+NAME = "dp_sgd_generation"
+
+
+def planned_query(params: DpSgdGeneration, privacy: Privacy, population: int, *, dim: int) -> Query:
+    """The one release of a run: the steps of the adapter's training."""
+    return dp_sgd.planned_query(f"{NAME}.gradients", params.training, privacy, population, dim=dim)
+
+
+def planned_ledger(population: int, params: DpSgdGeneration, privacy: Privacy, *, dim: int) -> Ledger:
+    """An empty ledger for `population` units, before any of them is read.
+
+    Raises:
+        BudgetExceeded: the training would overdraw the budget.
+        ValueError: the declaration means nothing for so many units, or a batch is larger than they are.
+    """
+    return opened_ledger([planned_query(params, privacy, population, dim=dim)], privacy, population)
+
+
+def row_width(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, params: DpSgdGeneration, length: int) -> int:
+    """How many tokens a row has at most: public, for it comes from the declared classes and the chunks' length.
+
+    Raises:
+        ValueError: the model reads fewer at once.
+    """
+    shown, scored = coded_rows(tokenizer, [_code(params, label) for label in params.classes], [""], length)
+    width, limit = max(map(len, shown)) + length + len(scored[0]), context_length(model)
+    if limit is not None and width > limit:
+        raise InputError(
+            f"{NAME}: a class and its text have up to {width} tokens, the generator reads {limit} at once: lower "
+            "chunking.length or choose a model with a longer context"
+        )
+    return width
+
+
+def training_rows(
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], labels: Sequence[str | None], params: DpSgdGeneration,
+    *, length: int, width: int,
+) -> Int32[np.ndarray, "text width"]:  # fmt: skip
+    """Each text behind its class, which is shown and not scored, filled up on the right to `width`."""
+    shown, scored = coded_rows(tokenizer, [_code(params, label) for label in labels], texts, length)
+    rows = np.full((len(texts), width), NO_TOKEN, dtype=np.int32)
+    for row, code, text in zip(rows, shown, scored, strict=True):
+        row[: len(code)] = only_shown(code)
+        row[len(code) : len(code) + len(text)] = text
+    return rows
+
+
+def of_a_class(labels: pd.Series, params: DpSgdGeneration) -> Bool[np.ndarray, " sample"]:
+    """Which samples are of a declared class; all of them where none is declared."""
+    return np.asarray(labels.isin(params.labels)) if params.labels else np.ones(len(labels), dtype=bool)
+
+
+def final_prompts(params: DpSgdGeneration) -> pd.DataFrame:
+    """The classes in turn: columns `prompt_id`, `prompt`, `label`."""
+    count = prompts_for(params.synthetic_texts, params.final_responses)
+    labels = [params.classes[k % len(params.classes)] for k in range(count)]
+    prompts = [_code(params, label) for label in labels]
+    return pd.DataFrame({"prompt_id": range(count), "prompt": prompts, "label": labels})
+
+
+def _code(params: DpSgdGeneration, label: str | None) -> str:
+    return form_of(params).request([], label if params.labels else None)
+
+
+def form_of(params: DpSgdGeneration) -> ControlCode:
+    """How texts are asked for."""
+    return ControlCode(params.sampler.description)

@@ -1,0 +1,100 @@
+"""The door for training on private data: many noised sums, each asked where the one before led, at one price.
+
+DP-SGD (Abadi et al., CCS 2016) asks some hundred times for the sum of clipped gradients of a secret Poisson draw. All
+its steps are one release: they are charged together before the first, priced by the privacy loss distribution of the
+sampled Gaussian, composed `Query.steps` times. That holds however a step depends on what the steps before gave out.
+
+What the steps give out stays inside the call until the training is over. Then its receipt, a digest of all sums, is
+written down, and only then do its result and the ledger leave: a training that was killed has released nothing, and
+one that is repeated repeats its bytes and is the same release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.federation.digest import digest
+from fedtext.federation.holders import samples_of, taking_part
+from fedtext.federation.mechanism import planned_sum
+from fedtext.federation.messages import client_messages, receipt
+from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import BlocksOf
+from fedtext.privacy.gate import current
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey, discrete_gaussian
+from fedtext.system.errors import InputError
+
+Made = TypeVar("Made")
+
+
+class Ask(Protocol):
+    """What a training is given to ask with: one step a call."""
+
+    def __call__(self, blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
+        """The noised sum of what the units drawn for this step answer, each clipped by the door.
+
+        Args:
+            blocks_of: What the units of given samples contribute, not yet clipped, at most one row a unit.
+            public_digest: Digest of the public inputs that they compute it with, as the weights.
+
+        Raises:
+            ValueError: more steps are asked than were paid, or a block is malformed.
+        """
+
+
+def noised_steps(
+    query: Query, training: Callable[[Ask], Made], samples: PrivateSamples, ledger: Ledger, key: NoiseKey
+) -> tuple[Made, Ledger]:
+    """What `training` makes of at most `query.steps` noised sums, and the ledger that paid for all of them.
+
+    Every step draws its units, coins and noise anew, by streams of its own; noise is bound to the very sum it hides. A
+    draw that comes out empty gives pure noise. The sums are to be divided by `query.batch`, the expected size of a
+    draw, and never by what a draw came to, which is private.
+
+    Args:
+        query: What is asked, as it was planned (`fedtext.federation.mechanism.opened_ledger`).
+        training: Asks step by step; what it returns is made of public values and of what it was answered.
+        samples: What all units hold.
+        ledger: What pays.
+        key: The run's secret.
+
+    Raises:
+        BudgetExceeded: ledger or gate refuse; nothing has been read.
+        ValueError: aggregation is local, whose senders the server sees; what `fedtext.federation.secure_sum.answer`
+            refuses; or the training asks once more than it paid for.
+    """
+    part = taking_part(ledger, query.parties)
+    plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
+    if ledger.declaration.aggregation == "local":
+        raise InputError(f"{query.name}: steps are summed before noise is added: declare aggregation secure or trusted")
+    plan.refuse_wrap(64)
+    key.refuse_undeclared(ledger.declaration.noise_seed)
+    charged = ledger.charge(plan.release)
+    current().admit(plan.release, ledger)
+    held = samples_of(samples, ledger, part)
+    hidden: list[tuple[str, ...]] = []
+
+    def ask(blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
+        step = len(hidden) + 1
+        if step > query.steps:
+            raise InputError(f"{query.name}: step {step} of {query.steps} that were paid: plan as many as are asked")
+        stream = (plan.release.stream_name(), str(query.dim), f"step {step}", public_digest)
+        drawn = asked_units(held, part, key, replace(query, draw=(*query.draw, *stream[2:])))
+        total = np.zeros(query.dim, dtype=np.int64)
+        for _, message in client_messages(blocks_of(held.of_units(drawn)), plan, drawn, key, stream):
+            total += message
+        hidden.append((*stream, digest(total)))
+        total += discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden[-1])
+        return np.asarray(total * plan.step)
+
+    made = training(ask)
+    if not hidden:
+        raise InputError(f"{query.name}: the training asked nothing: ask at least once, or leave the door closed")
+    current().confirm(plan.release, query.round, receipt(key, tuple(name for step in hidden for name in step)))
+    return made, charged

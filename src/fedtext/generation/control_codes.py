@@ -1,0 +1,63 @@
+"""The form of a model that was trained on texts behind their class: the class, a blank line, the text and its end.
+
+Whoever has several attributes a text joins them by TAB into one class (Yue et al., ACL 2023, section 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.models.framing import Framing
+from fedtext.system.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+NAMELESS = "Text"
+BLANK_LINE = "\n\n"
+
+
+@dataclass(frozen=True)
+class ControlCode:
+    """Asks by the class alone; a sample ends where the model ends its text.
+
+    Attributes:
+        description: What the samples are: stands for the class where none is named; None: the word "Text".
+    """
+
+    description: str | None = None
+    framing: ClassVar[Framing] = Framing()
+
+    def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
+        """What stands before a text of class `label`.
+
+        Raises:
+            ValueError: there are examples, which the model was not trained to read.
+        """
+        if examples or topic:
+            raise InputError("a control code shows no examples and names no topic: ask by the class alone")
+        return f"{label or self.description or NAMELESS}{BLANK_LINE}"
+
+    def cut(self, text: str) -> str:
+        """All of it: the end of the text ended the response."""
+        return text.strip()
+
+
+def coded_rows(
+    tokenizer: PreTrainedTokenizerBase, codes: Sequence[str], texts: Sequence[str], length: int
+) -> tuple[list[Int[np.ndarray, " shown"]], list[Int[np.ndarray, " scored"]]]:
+    """Tokens of what stands before each text, and of the text's first `length` with the token that ends one.
+
+    The first are those that a generator is asked with (`ControlCode.request`), so they begin as it begins.
+    """
+    if not texts:
+        return [], []
+    end = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
+    shown = tokenizer(list(codes), verbose=False)["input_ids"]
+    scored = tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=length)["input_ids"]
+    return [np.asarray(one) for one in shown], [np.asarray([*one, *end]) for one in scored]

@@ -1,0 +1,121 @@
+"""DP-SGD and generation's nodes: thin, pure calls into fedtext.algorithms.dp_sgd_generation and the training floor."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fedtext.algorithms import dp_sgd_generation as algorithm
+from fedtext.corpora.records import SYNTHETIC_COLUMNS
+from fedtext.embedding.blanks import encode_written
+from fedtext.federation.communication import Exchange
+from fedtext.federation.population import Population
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.units import record_codes, unit_codes
+from fedtext.generation.few_shot import first_written, sampled_texts
+from fedtext.models.encoder import Encoder
+from fedtext.models.generator import TrainableGenerator
+from fedtext.params.corpus import Chunking
+from fedtext.params.dp_sgd_generation import DpSgdGeneration
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.seeding import derived_seed
+from fedtext.training.adapters import adapted_model, adapter_of_weights, adapter_weights
+from fedtext.training.dp_sgd import steps_of, trained_weights
+from fedtext.training.lora import TrainedAdapter
+
+Arrays = dict[str, np.ndarray]
+
+
+def start_weights(generator: TrainableGenerator, dp_sgd_generation: DpSgdGeneration) -> Arrays:
+    """The untrained adapter, as a vector."""
+    model = adapted_model(generator, dp_sgd_generation.lora, seed=derived_seed(dp_sgd_generation.seed, "adapter"))
+    return {"weights": adapter_weights(model)}
+
+
+def open_dp_sgd_ledger(
+    population: Population, start: Arrays, dp_sgd_generation: DpSgdGeneration, privacy: Privacy
+) -> Ledger:
+    """An empty ledger, after checking that all steps fit the declared budget."""
+    return algorithm.planned_ledger(population.training, dp_sgd_generation, privacy, dim=start["weights"].size)
+
+
+def tokenise_behind_classes(
+    private_train: pd.DataFrame, generator: TrainableGenerator, dp_sgd_generation: DpSgdGeneration, chunking: Chunking
+) -> Arrays:
+    """Clients tokenise their samples, each behind its class. Arrays `features` (rows), `client`, `record`, `label`."""
+    model, tokenizer = generator.load()
+    width = algorithm.row_width(model, tokenizer, dp_sgd_generation, chunking.length)
+    ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
+    kept = algorithm.of_a_class(private_train["label"], dp_sgd_generation)
+    own = private_train[kept]
+    rows = algorithm.training_rows(
+        tokenizer, own["text"].tolist(), own["label"].tolist(), dp_sgd_generation, length=chunking.length, width=width
+    )
+    return {
+        "features": rows,
+        "client": unit_codes(ids)[kept],
+        "record": record_codes(ids, texts)[kept],
+        "label": np.zeros(len(rows), dtype=np.int64),
+    }
+
+
+def train_privately(
+    private_rows: Arrays,
+    private_enrolment: Arrays,
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    generator: TrainableGenerator,
+    start: Arrays,
+    dp_sgd_generation: DpSgdGeneration,
+) -> tuple[Arrays, Ledger]:
+    """The release: the adapter's weights after DP-SGD, and the ledger that paid for all steps before the first."""
+    samples = PrivateSamples.of(private_rows, (), ledger.declaration.unit, private_enrolment["unit"])
+    dim, training = start["weights"].size, dp_sgd_generation.training
+    query = algorithm.planned_query(dp_sgd_generation, ledger.declaration, ledger.population, dim=dim)
+    model = adapted_model(generator, dp_sgd_generation.lora, seed=derived_seed(dp_sgd_generation.seed, "adapter"))
+    return trained_weights(query, model, start["weights"], samples, training, ledger, private_noise_key)
+
+
+def write_adapter(generator: TrainableGenerator, trained: Arrays, dp_sgd_generation: DpSgdGeneration) -> TrainedAdapter:
+    """The trained adapter as a generator reads it."""
+    seed = derived_seed(dp_sgd_generation.seed, "adapter")
+    return adapter_of_weights(generator, dp_sgd_generation.lora, trained["weights"], seed=seed)
+
+
+def write_class_texts(
+    generator: TrainableGenerator, adapter: Path, dp_sgd_generation: DpSgdGeneration, chunking: Chunking
+) -> pd.DataFrame:
+    """Texts of the trained generator, equally many of each class."""
+    return sampled_texts(
+        generator.with_adapter(adapter),
+        algorithm.final_prompts(dp_sgd_generation),
+        responses=dp_sgd_generation.final_responses,
+        sampler=dp_sgd_generation.sampler,
+        length=chunking.length,
+        seed=derived_seed(dp_sgd_generation.seed, "responses"),
+        label="texts of the privately trained generator",
+        form=algorithm.form_of(dp_sgd_generation),
+    )
+
+
+def embed_class_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
+    """Unit embeddings; zeros for an empty text."""
+    return encode_written(encoder, texts["text"].tolist(), label="texts of the privately trained generator")
+
+
+def keep_class_texts(
+    final_texts: pd.DataFrame, final_embeddings: np.ndarray, dp_sgd_generation: DpSgdGeneration
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """The synthetic data set and its embeddings, never an empty text."""
+    kept = first_written(final_texts, dp_sgd_generation.synthetic_texts)
+    table = final_texts.iloc[kept].assign(round=1)[list(SYNTHETIC_COLUMNS)].reset_index(drop=True)
+    return table, final_embeddings[kept]
+
+
+def count_exchanged(start: Arrays, population: Population, dp_sgd_generation: DpSgdGeneration) -> Exchange:
+    """What one unit exchanges when a step draws it: the adapter down, its gradient up."""
+    dim, training = start["weights"].size, dp_sgd_generation.training
+    exchanges = steps_of(training, population.training) * training.batch_size / population.training
+    return Exchange(down_floats=dim, up_floats=dim, exchanges=exchanges)

@@ -1,0 +1,72 @@
+"""dp_sgd_generation: fine-tunes the generator on the private texts by DP-SGD; then it writes texts of each class."""
+
+from kedro.pipeline import Node, Pipeline
+
+from fedtext.algorithms.dp_sgd_generation import NAME
+from fedtext.pipelines.dp_sgd_generation import nodes
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.unrolling import Namespace
+
+TUNED = Namespace(NAME)
+PARAMETERS, PRIVACY, CHUNKING = f"params:{NAME}", "params:privacy", "params:chunking"
+START, ROWS, TRAINED, ADAPTER = (TUNED(n) for n in ("server", "private_rows", "tuned.server", "tuned.adapter"))
+
+
+def create_pipeline() -> Pipeline:
+    """Private data are read by their owners, who tokenise them, and by the one release."""
+    return Pipeline([*_training(), *_synthetic()])
+
+
+def _training() -> list[Node]:
+    opened = TUNED("ledger_open")
+    return [
+        TUNED.node(nodes.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
+        TUNED.node(
+            nodes.open_dp_sgd_ledger,
+            ["population", START, PARAMETERS, PRIVACY],
+            opened,
+            name="open_dp_sgd_ledger",
+            tags=Tag.BUDGET,
+        ),
+        TUNED.node(
+            nodes.tokenise_behind_classes,
+            ["private_train", "generator", PARAMETERS, CHUNKING],
+            ROWS,
+            name="tokenise_behind_classes",
+        ),
+        TUNED.node(
+            nodes.train_privately,
+            [ROWS, "private_enrolment", "private_noise_key", opened, "generator", START, PARAMETERS],
+            [TRAINED, ALGORITHM.outputs.ledger],
+            name="train_privately",
+            tags=Tag.RELEASE,
+        ),
+        TUNED.node(nodes.write_adapter, ["generator", TRAINED, PARAMETERS], ADAPTER, name="write_adapter"),
+    ]
+
+
+def _synthetic() -> list[Node]:
+    made, texts, embeddings = ALGORITHM.outputs, TUNED("final_texts"), TUNED("final_embeddings")
+    return [
+        TUNED.node(
+            nodes.write_class_texts, ["generator", ADAPTER, PARAMETERS, CHUNKING], texts, name="write_class_texts"
+        ),
+        TUNED.node(nodes.embed_class_texts, [texts, "encoder"], embeddings, name="embed_class_texts"),
+        TUNED.node(
+            nodes.keep_class_texts,
+            [texts, embeddings, PARAMETERS],
+            [made.synthetic, made.synthetic_embeddings],
+            name="keep_class_texts",
+        ),
+        TUNED.node(nodes.count_exchanged, [START, "population", PARAMETERS], made.exchange, name="count_exchanged"),
+    ]
+
+
+ALGORITHM = Algorithm(
+    name=TUNED.name,
+    title="DP-SGD and generation",
+    paper="Yue et al., ACL 2023",
+    makes=Makes.TEXTS,
+    pipeline=create_pipeline,
+)

@@ -1,0 +1,113 @@
+"""Gradients of protected units one by one, at common weights: what DP-SGD clips and adds up.
+
+A unit's gradient is that of the mean over its rows of a row's mean loss a token. It is a function of the unit, to the
+bit: rows are computed in a shape that their own unit decides, in slots of which each is computed as if it were alone
+(`fedtext.training.client_gradients`), and are added up in their own order. Only the weights that are trained have
+gradients: those of a low-rank adapter, or all of a model.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float, Int, Int64
+
+from fedtext.federation.blocks import Block
+from fedtext.system.cores import over_cores, per_thread
+from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
+from fedtext.training.local_steps import NO_TOKEN, LocalSteps, groups_of_one_shape, positions_of, shown_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+    from fedtext.training.client_gradients import Gradients, Weights
+
+
+class UnitGradients:
+    """Gradients of units' losses with respect to those weights of a causal language model that require them.
+
+    Args:
+        model: In evaluation mode and float32 from now on; frozen weights are shared by all threads and never copied.
+        at_once: Units side by side in one call, on a CPU by each core; another number may move their last bits.
+        vectorised: Whether units share calls; None finds out whether the model allows it.
+    """
+
+    def __init__(self, model: PreTrainedModel, at_once: int, vectorised: bool | None = None) -> None:
+        self._model = model.float().eval()
+        self._trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
+        if vectorised is None:
+            vectorised = slots_are_alike(_shell(model), at_once, _anywhere(self._trained))
+        self._slots, self._taken = (at_once, side_by_side) if vectorised else (1, one_alone)
+
+    def of(
+        self,
+        weights: Float[np.ndarray, " dim"],
+        tokens: Int[np.ndarray, "row position"],
+        unit: Int64[np.ndarray, " row"],
+    ) -> Iterator[Block]:
+        """The gradient at `weights` of each unit that has a row, under its code, not clipped.
+
+        Rows have a start token first and are filled up on the right with `NO_TOKEN`.
+        """
+        common = self._named(weights)
+        gradients = per_thread(lambda: self._taken(_shell(self._model)))
+        groups = groups_of_one_shape(_rows_of_units(tokens, unit), self._slots)
+        yield from over_cores(
+            lambda group: _summed(common, gradients(), group, shown_tokens(tokens, group, self._slots)),
+            groups,
+            len(groups),
+            self._model.device,
+        )
+
+    def _named(self, weights: Float[np.ndarray, " dim"]) -> Weights:
+        import torch
+
+        vector = torch.tensor(weights, dtype=torch.float32, device=self._model.device)
+        parts = vector.split([p.numel() for p in self._trained.values()])
+        return {name: part.view(p.shape) for part, (name, p) in zip(parts, self._trained.items(), strict=True)}
+
+
+def _shell(model: PreTrainedModel) -> PreTrainedModel:
+    """A module of one's own around the very same tensors: a call swaps weights in and out of the module it is given."""
+    shared = (*model.parameters(), *model.buffers())
+    return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
+
+
+def _anywhere(trained: Weights) -> Weights:
+    """Weights to try a model at: an untrained adapter's zeros would hide half of what it computes."""
+    import torch
+
+    drawn = torch.Generator().manual_seed(0)
+    return {name: 0.02 * torch.randn(p.shape, generator=drawn).to(p.device) for name, p in trained.items()}
+
+
+def _rows_of_units(tokens: Int[np.ndarray, "row position"], unit: Int64[np.ndarray, " row"]) -> Iterator[LocalSteps]:
+    """Each unit's rows in their order, one a step, by rising code."""
+    lengths = (tokens != NO_TOKEN).sum(axis=1)
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, code in enumerate(unit.tolist()):
+        rows[code].append(row)
+    for code in sorted(rows):
+        own = np.array(rows[code])
+        yield LocalSteps(code, own[:, None], positions_of(int(lengths[own].max())))
+
+
+def _summed(
+    common: Weights, gradients: Gradients, group: list[LocalSteps], shown: Int64[np.ndarray, "step slot place position"]
+) -> Block:
+    """Mean gradients of a group, sorted by falling numbers of rows: the slots of those that are done show nothing."""
+    import torch
+
+    device = next(iter(common.values())).device
+    total: Tensor = torch.zeros((len(group), sum(p.numel() for p in common.values())), device=device)
+    for ids in torch.from_numpy(shown).to(device):
+        found = gradients(common, ids, True)
+        total += torch.cat([found[name][: len(group)].flatten(1) for name in common], dim=1)
+    counts = np.array([len(own.rows) for own in group], dtype=np.float32)
+    return Block(np.array([own.code for own in group], dtype=np.int64), total.cpu().numpy() / counts[:, None])
