@@ -1,0 +1,36 @@
+"""How texts are judged by a classifier that learns from them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fedtext.params import Parameters, Seed
+from fedtext.params.training import CausalTraining
+
+Kind = Literal["tfidf", "embeddings", "fine_tuned"]
+
+
+class ClassifierTraining(Parameters):
+    """What learns: logistic regression on TF-IDF or on frozen `embeddings`, or an encoder that is `fine_tuned`.
+
+    `penalty` is C of scikit-learn's logistic regression, the inverse of the L2 penalty's weight. `fine_tuning` is the
+    encoder's; `length` is the most tokens of a text that it reads.
+    """
+
+    kind: Kind
+    penalty: float = Field(gt=0, allow_inf_nan=False)
+    fine_tuning: CausalTraining
+    length: int = Field(ge=4)
+
+
+class Classification(Parameters):
+    """Whether a classifier judges the texts, and which one.
+
+    `measured`: null, where `task.labels` names classes and figures of held-out text have no price.
+    """
+
+    measured: bool | None
+    training: ClassifierTraining
+    seed: Seed
