@@ -7,7 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from fedtext.params import Parameters, Seed
+from fedtext.params.task import Task
 from fedtext.params.training import CausalTraining
+from fedtext.system.errors import InputError
 
 Kind = Literal["tfidf", "embeddings", "fine_tuned"]
 
@@ -34,3 +36,19 @@ class Classification(Parameters):
     measured: bool | None
     training: ClassifierTraining
     seed: Seed
+
+    def is_measured(self, task: Task, *, priced: bool) -> bool:
+        """Whether texts are judged so; `priced`: whether test clients pay for figures of their text."""
+        return not priced and len(task.labels) > 1 if self.measured is None else self.measured
+
+    def refuse_impossible(self, task: Task, *, priced: bool) -> None:
+        """Raises ValueError where it is asked for and cannot be had."""
+        if not self.measured:
+            return
+        if priced:
+            raise InputError(
+                "classification.measured is true, but this run's test clients pay for figures of their text and "
+                "classification has no priced form: leave it out (classification.measured=false), or measure without "
+                "protection (evaluation.priced=false)"
+            )
+        task.refuse_without_classes("classification.measured=true")
