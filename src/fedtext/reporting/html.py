@@ -77,7 +77,8 @@ def _sections(
     card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[Sample]
 ) -> dict[str, tuple[str, str]]:
     tables = {
-        "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"])
+        "accuracy": accuracy_table(card["accuracy"])
+        + published_table(card["accuracy"])
         + classification_table(card.get("classification")),
         "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
         "texts": texts_table(card["texts"]),

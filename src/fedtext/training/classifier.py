@@ -132,7 +132,9 @@ def _on_embeddings(
     return Logistic(embedded, classes, training.penalty).fit(texts, codes)
 
 
-def _fine_tuned(encoder: Encoder, texts: Sequence[str], codes: Codes, classes: int, *given: Any, **more: Any) -> Classifier:
+def _fine_tuned(
+    encoder: Encoder, texts: Sequence[str], codes: Codes, classes: int, *given: Any, **more: Any
+) -> Classifier:
     """The encoder itself with a linear head, in `training.fine_tuned_classifier`."""
     from fedtext.training.fine_tuned_classifier import fine_tuned
 

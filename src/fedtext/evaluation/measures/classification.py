@@ -65,6 +65,11 @@ CLASS_ACCURACY = ClassAccuracy(
     counted="labels",
 )
 MACRO_F1 = MacroF1(
-    name="macro_f1", title="macro-F1 of the classes", column="macro-F1", direction=Direction.HIGHER, unit=SHARE, decimals=1
+    name="macro_f1",
+    title="macro-F1 of the classes",
+    column="macro-F1",
+    direction=Direction.HIGHER,
+    unit=SHARE,
+    decimals=1,
 )
 CLASSIFICATION = (CLASS_ACCURACY, MACRO_F1)
