@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import yaml
 
 from fedtext.params import Parameters
+from fedtext.params.classification import Classification, ClassifierTraining
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.described import Described, Texts, Topics
@@ -21,11 +22,13 @@ from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.federated import LocalTraining, ServerOptimizer
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.params.ingest import Ingest, Requests
+from fedtext.params.labelled import Fusegen, LabelledWriting, ZeroShot
 from fedtext.params.largefedbench import LargeFedBench, Splitting
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
+from fedtext.params.task import Task
 from fedtext.params.training import CausalTraining, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
 
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
@@ -33,12 +36,14 @@ BASE = Path(__file__).parents[1] / "conf" / "base"
 HOMES: dict[type[Parameters], str] = {
     Chunking: "chunking",
     Claims: "claims",
+    Classification: "classification",
     Compare: "compare",
     Corpus: "corpus",
     Described: "described",
     DpFedavg: "dp_fedavg",
     DpFtrl: "dp_ftrl",
     Evaluation: "evaluation",
+    Fusegen: "fusegen",
     Ingest: "ingest",
     LargeFedBench: "largefedbench",
     Partition: "partition",
@@ -47,8 +52,12 @@ HOMES: dict[type[Parameters], str] = {
     Popri: "popri",
     Pretraining: "pretrain",
     Privacy: "privacy",
+    Task: "task",
+    ZeroShot: "zero_shot",
     # parts of groups; where there are several of a kind, one of them
     CausalTraining: "pe_sft.training",
+    ClassifierTraining: "classification.training",
+    LabelledWriting: "zero_shot.writing",
     LocalTraining: "dp_fedavg.local",
     Lora: "popri.preference.lora",
     MaskFilling: "pe.masks",

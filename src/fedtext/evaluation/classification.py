@@ -107,9 +107,9 @@ def compare_classified(scored: Mapping[str, Scored], task: Task, clients: Codes,
     """The document that a report reads of conditions judged on the same held-out texts: aggregates only.
 
     Returns:
-        As `paired.compare_scored`, with an interval of macro-F1 as well; `labels`, `kind` (of classifier), and `classes`:
-        of each condition that trains on texts which are no secret, how many it has of each class (`by_class`) and
-        whether they were classed by name (`named`).
+        As `paired.compare_scored`, with an interval of macro-F1 as well; `labels`, `kind` (of classifier), and
+        `classes`: of each condition that trains on texts which are no secret, how many it has of each class
+        (`by_class`) and whether they were classed by name (`named`).
     """
     document = compare_scored(scored, [CLASS_ACCURACY], clients, beside=[MACRO_F1])
     for name, one in scored.items():

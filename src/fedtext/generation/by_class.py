@@ -76,7 +76,7 @@ def labelled_texts_of(
     )
     cell = (written["prompt_id"] % len(cells)).to_numpy()
     written = written.assign(attribute=[cells[number][1] for number in cell], cell=cell)
-    usable = written[written["text"].str.split().str.len() >= writing.min_words]
+    usable = written[[len(text.split()) >= writing.min_words for text in written["text"]]]
     wanted = {name: evenly(share, len(cells)) for name, share in zip(sorted(generators), shares, strict=True)}
     kept = _first_of_each(usable, wanted)
     _tell(kept, count, label)

@@ -24,8 +24,8 @@ def classification_table(found: Mapping[str, Any] | None) -> str:
         return ""
     against = EPS0.label.replace(" = ", "\u00a0=\u00a0")
     return table(
-        f"The same texts as lessons for {LEARNERS[found['kind']]}: {len(found['labels'])} classes of held-out text (95% "
-        "intervals)",
+        f"The same texts as lessons for {LEARNERS[found['kind']]}: {len(found['labels'])} classes of held-out text "
+        "(95% intervals)",
         ["learned from", "texts", CLASS_ACCURACY.column, MACRO_F1.column, f"points against {against}", "gap closed"],
         [_row(name, found) for name in found["conditions"]],
         strong=[i for i, name in enumerate(found["conditions"]) if name == found["judged"]],

@@ -76,7 +76,7 @@ class Constant:
 
 
 class Logistic:
-    """Multinomial logistic regression of features of texts.
+    """Multinomial logistic regression of features of texts, or of whatever stands for texts.
 
     Args:
         features: Of texts, a row each; what it depends on was fitted on the training texts alone.
@@ -84,18 +84,18 @@ class Logistic:
         penalty: C, the inverse weight of the L2 penalty.
     """
 
-    def __init__(self, features: Callable[[Sequence[str]], Any], classes: int, penalty: float) -> None:
+    def __init__(self, features: Callable[[Sequence[Any]], Any], classes: int, penalty: float) -> None:
         from sklearn.linear_model import LogisticRegression
 
         self._features, self._classes = features, classes
         self._regression = LogisticRegression(C=penalty, max_iter=ITERATIONS)
 
-    def fit(self, texts: Sequence[str], codes: Codes) -> Logistic:
+    def fit(self, texts: Sequence[Any], codes: Codes) -> Logistic:
         """Itself, after learning."""
         self._regression.fit(self._features(texts), codes)
         return self
 
-    def probabilities(self, texts: Sequence[str]) -> Probabilities:
+    def probabilities(self, texts: Sequence[Any]) -> Probabilities:
         """Of every class; 0 for those that were not learned."""
         found = np.zeros((len(texts), self._classes))
         if len(texts):

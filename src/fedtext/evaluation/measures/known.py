@@ -58,7 +58,8 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
     found = of_kind(Measure, names)
     if always := [one.name for one in found if isinstance(one, OnHeldOut)]:
         raise InputError(
-            f"{', '.join(always)}: taken on held-out texts, and not named here; name distances and properties of sets of texts"
+            f"{', '.join(always)}: taken on held-out texts, so not named here; name distances and properties of sets "
+            "of texts"
         )
     return found
 

@@ -20,8 +20,8 @@ def check_private_only(
     task.refuse_without_classes("private_only")
     if not evaluation.has_private_control(corpus):
         raise InputError(
-            "private_only trains on the private text itself, which no epsilon covers, and the corpus is private: run it "
-            "on a public one (corpus.declared_public=true if this is public), or say evaluation.private_control=true"
+            "private_only trains on the private text itself, which no epsilon covers, and the corpus is private: run "
+            "it on a public one (corpus.declared_public=true if this is public), or say evaluation.private_control=true"
         )
     if not classification.is_measured(task, priced=evaluation.is_priced(corpus)):
         raise InputError(

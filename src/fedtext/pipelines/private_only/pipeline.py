@@ -14,6 +14,7 @@ from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.unrolling import Namespace
 
 PRIVATE_ONLY = Namespace("private_only")
+UNPROTECTED = "unprotected"  # of its data sets: a name that begins with private is a private data set's
 
 
 def create_pipeline() -> Pipeline:
@@ -22,11 +23,11 @@ def create_pipeline() -> Pipeline:
     check = PRIVATE_ONLY.node(
         check_private_only,
         {name: f"params:{name}" for name in settings},
-        "private_only_terms",
+        f"{UNPROTECTED}_terms",
         name="check_private_only",
         tags=Tag.CHECK,
     )
     if not (form.private_control and form.classified):
         return Pipeline([check])
-    document = Outputs(PRIVATE_ONLY.name).classification
+    document = Outputs(UNPROTECTED).classification
     return Pipeline([check, compared(Namespace("evaluation.private_only"), control_codes(private=True), document)])
