@@ -16,7 +16,7 @@ def test_bad_labels() -> None:
         conf_base(Task, labels="a b a")
     with pytest.raises(ValueError, match="empty name"):
         conf_base(Task, labels=["a", "_"])
-    with pytest.raises(ValueError, match=r"wasp works by class, and task\.labels names 1"):
+    with pytest.raises(ValueError, match=r"wasp: classes are needed, and task\.labels names 1"):
         conf_base(Task, labels="a").refuse_without_classes("wasp")
 
 

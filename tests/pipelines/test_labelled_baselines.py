@@ -64,7 +64,7 @@ def test_fusegen_is_refused_with_one_generator() -> None:
 
 
 def test_without_classes_nothing_is_written() -> None:
-    with pytest.raises(ValueError, match=r"zero_shot works by class, and task\.labels names 0"):
+    with pytest.raises(ValueError, match=r"classes are needed, and task\.labels names 0"):
         run("zero_shot", conf_base(ZeroShot), {"labels": ""})
 
 

@@ -113,8 +113,14 @@ def compare_classified(scored: Mapping[str, Scored], task: Task, clients: Codes,
     """
     document = compare_scored(scored, [CLASS_ACCURACY], clients, beside=[MACRO_F1])
     for name, one in scored.items():
-        found = MACRO_F1.ratio(one, clients)
-        document["conditions"][name] |= {f"{MACRO_F1.name}_low": found.low, f"{MACRO_F1.name}_high": found.high}
+        own, f1 = document["conditions"][name], MACRO_F1.ratio(one, clients)
+        ends = {
+            "low": own["low"],
+            "high": own["high"],
+            f"{MACRO_F1.name}_low": f1.low,
+            f"{MACRO_F1.name}_high": f1.high,
+        }
+        own |= {end: _as_share(value) for end, value in ends.items()}
     learned = {name: one for name, one in scored.items() if name != PRIVATE.name and int(one["texts"])}
     return {
         **document,
@@ -123,6 +129,11 @@ def compare_classified(scored: Mapping[str, Scored], task: Task, clients: Codes,
         "kind": kind,
         "classes": {n: {BY_CLASS: o[BY_CLASS].tolist(), NAMED: bool(o[NAMED])} for n, o in learned.items()},
     }
+
+
+def _as_share(end: float) -> float:
+    """An end of an interval within 0 and 1; one that is not known stays infinite."""
+    return min(max(end, 0.0), 1.0) if np.isfinite(end) else end
 
 
 def _scored(held_out: pd.DataFrame, task: Task, given: Codes, learned_from: Labelled) -> dict[str, np.ndarray]:

@@ -55,8 +55,9 @@ def labelled_texts_of(
         Columns `COLUMNS`; generators in the order of their names, and of each classes and attributes in turn.
 
     Raises:
-        ValueError: fewer texts than classes of all generators, or nothing that can be used was written.
+        ValueError: no classes, fewer texts than one of each generator and class, or nothing usable was written.
     """
+    task.refuse_without_classes(label)
     cells, shares = _cells(task), evenly(count, len(generators))
     if count < len(generators) * len(task.labels):
         raise InputError(

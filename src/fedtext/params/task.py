@@ -40,6 +40,6 @@ class Task(Parameters):
         """Raises ValueError for fewer than two classes; `wanted_by` is what needs them."""
         if len(self.labels) < 2:
             raise InputError(
-                f"{wanted_by} works by class, and task.labels names {len(self.labels)}: name two classes or more, as "
+                f"{wanted_by}: classes are needed, and task.labels names {len(self.labels)}: name two or more, as "
                 "corpus.label_column has them (--params task.labels='asyncio email unittest')"
             )
