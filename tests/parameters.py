@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import yaml
 
 from fedtext.params import Parameters
+from fedtext.params.classification import Classification, ClassifierTraining
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
@@ -24,12 +25,14 @@ from fedtext.params.export import Export
 from fedtext.params.federated import LocalTraining, ServerOptimizer
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.params.ingest import Ingest, Requests
+from fedtext.params.labelled import Fusegen, LabelledWriting, ZeroShot
 from fedtext.params.largefedbench import LargeFedBench, Splitting
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.release import Release
+from fedtext.params.task import Task
 from fedtext.params.training import CausalTraining, DpSgd, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
 from fedtext.params.wasp import Wasp
 
@@ -38,6 +41,7 @@ BASE = Path(__file__).parents[1] / "conf" / "base"
 HOMES: dict[type[Parameters], str] = {
     Chunking: "chunking",
     Claims: "claims",
+    Classification: "classification",
     Compare: "compare",
     Contamination: "contamination",
     Corpus: "corpus",
@@ -47,6 +51,7 @@ HOMES: dict[type[Parameters], str] = {
     DpSgdGeneration: "dp_sgd_generation",
     Evaluation: "evaluation",
     Export: "export",
+    Fusegen: "fusegen",
     Ingest: "ingest",
     LargeFedBench: "largefedbench",
     Release: "release",
@@ -56,10 +61,14 @@ HOMES: dict[type[Parameters], str] = {
     Popri: "popri",
     Pretraining: "pretrain",
     Privacy: "privacy",
+    Task: "task",
     Wasp: "wasp",
+    ZeroShot: "zero_shot",
     # parts of groups; where there are several of a kind, one of them
     CausalTraining: "pe_sft.training",
+    ClassifierTraining: "classification.training",
     DpSgd: "dp_sgd_generation.training",
+    LabelledWriting: "zero_shot.writing",
     LocalTraining: "dp_fedavg.local",
     Lora: "popri.preference.lora",
     MaskFilling: "pe.masks",

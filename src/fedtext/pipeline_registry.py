@@ -18,6 +18,7 @@ from fedtext.pipelines.handover.pipeline import create_pipeline as handover
 from fedtext.pipelines.largefedbench import pipeline as largefedbench
 from fedtext.pipelines.partition.pipeline import create_pipeline as partition
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
+from fedtext.pipelines.private_only.pipeline import create_pipeline as private_only
 from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.sources import pipeline as sources
 from fedtext.system.errors import InputError
@@ -71,6 +72,9 @@ def register_pipelines() -> dict[str, Pipeline]:
         "controls": evaluation.controls_pipeline(),
     }
     common, found = Pipeline([by_source[source], *steps.values()]), algorithms()
+    unprotected = private_only()
+    if len(unprotected.nodes) > 1:
+        unprotected = Pipeline([common, unprotected])
     jobs = {name: _job(common, algorithm, found) for name, algorithm in found.items()}
     return {
         "__default__": jobs["popri"],
@@ -79,6 +83,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "described_text": sources.described_text_pipeline(),
         **steps,
         **jobs,
+        "private_only": unprotected,
         "compare": compare(jobs),
         "contamination": contamination(),
         "ingest": largefedbench.ingest_pipeline(),

@@ -72,7 +72,9 @@ def test_the_control_on_private_text_is_an_explicit_choice() -> None:
     assert CONTROL in reader.inputs
 
 
-@pytest.mark.parametrize(("names", "said"), [("fid fud", "no measure is called 'fud'"), ("top_1", "taken in any case")])
+@pytest.mark.parametrize(
+    ("names", "said"), [("fid fud", "no measure is called 'fud'"), ("top_1", "taken on held-out texts")]
+)
 def test_a_measure_of_sets_that_is_not_there_is_refused_before_any_work(names: str, said: str) -> None:
     with pytest.raises(RunRefusedError, match=f"evaluation.measures: .*{said}"):
         job({}, measures=names)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.evaluation.measures.measure import Counts, PerText, Scored
+from fedtext.evaluation.measures.measure import Counts, OnHeldOut, PerText, Scored
 from fedtext.evaluation.published_metric import published_figures
 from fedtext.evaluation.ratios import Ratio, clustered_ratio
 from fedtext.params.conditions import CONDITIONS, CONTROLS, EPS0, JUDGED, PRIVATE
@@ -26,7 +26,7 @@ def compare_scored(
     measures: Sequence[PerText],
     clients: Clusters | None = None,
     *,
-    beside: Sequence[PerText] = (),
+    beside: Sequence[OnHeldOut] = (),
 ) -> dict[str, Any]:
     """The document that a report reads of conditions scored on the same held-out texts.
 

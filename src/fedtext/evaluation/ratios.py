@@ -35,6 +35,26 @@ class Ratio(NamedTuple):
         return float(quantile * self.standard_error)
 
 
+def clustered_mean_of_ratios(
+    numerators: Shaped[np.ndarray, "text part"],
+    denominators: Shaped[np.ndarray, "text part"],
+    clusters: Int[np.ndarray, " text"] | None = None,
+) -> Ratio:
+    """The mean over parts of `sum(numerator) / sum(denominator)`, such as F1 over classes, linearised as one ratio is.
+
+    A text moves every part's ratio by its residual over that part's total; the mean of these is what is clustered.
+
+    Raises:
+        ValueError: there is no part, or one over nothing.
+    """
+    totals = denominators.sum(axis=0).astype(np.float64)
+    if totals.size == 0 or (totals == 0).any():
+        raise InputError("a mean of ratios over nothing: there is no part, or its denominators sum to 0")
+    ratios = numerators.sum(axis=0) / totals
+    moved = ((numerators - ratios * denominators) / totals).mean(axis=1)
+    return Ratio(float(ratios.mean()), *_error(_by_cluster(moved, clusters)))
+
+
 def clustered_ratio(
     numerator: Shaped[np.ndarray, " text"],
     denominator: Shaped[np.ndarray, " text"],
@@ -49,10 +69,14 @@ def clustered_ratio(
     if total == 0:
         raise InputError("a ratio over nothing: the denominators sum to 0")
     estimate = float(numerator.sum()) / total
-    residuals = _by_cluster(numerator - estimate * denominator, clusters)
+    spread, count = _error(_by_cluster(numerator - estimate * denominator, clusters))
+    return Ratio(estimate, spread / abs(total), count)
+
+
+def _error(residuals: Float[np.ndarray, " cluster"]) -> tuple[float, int]:
+    """Deviation of a sum of residuals, and of how many clusters."""
     count = len(residuals)
-    spread = np.sqrt(count / (count - 1) * np.sum(residuals**2)) if count > 1 else np.inf
-    return Ratio(estimate, float(spread / abs(total)), count)
+    return float(np.sqrt(count / (count - 1) * np.sum(residuals**2))) if count > 1 else float("inf"), count
 
 
 def _by_cluster(

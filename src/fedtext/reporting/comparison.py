@@ -14,7 +14,7 @@ from fedtext.evaluation.cost import cost_rows, with_seconds
 from fedtext.evaluation.intervals import Interval, mean_interval, paired_difference
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, in_document, measure
-from fedtext.evaluation.measures.measure import Direction, Measure, PerText
+from fedtext.evaluation.measures.measure import Direction, Measure, OnHeldOut
 from fedtext.federation.communication import Cost
 from fedtext.params.compare import Claim, Claims
 from fedtext.params.conditions import CONDITIONS, EPS0, PRIVATE
@@ -113,7 +113,7 @@ def _asked(names: Sequence[str], runs: Sequence[Run]) -> list[Measure]:
 
 def _can_judge(each: Measure, claim: Claim) -> bool:
     """Only what is measured on held-out texts has a gap, and so a size that is called alike."""
-    return claim.relation == "more" or isinstance(each, PerText)
+    return claim.relation == "more" or isinstance(each, OnHeldOut)
 
 
 def _judged(each: Measure, claim: Claim, difference: Interval, runs: Sequence[Run], margin: float) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedtext.params.conditions import CONDITIONS
+from fedtext.reporting.classification_table import classification_table
 from fedtext.reporting.glossary import glossary
 from fedtext.reporting.page import bullets, figure_html, page
 from fedtext.reporting.run_facts import facts_table
@@ -79,7 +80,9 @@ def _sections(
     card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[Sample]
 ) -> dict[str, tuple[str, str]]:
     tables = {
-        "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]),
+        "accuracy": accuracy_table(card["accuracy"])
+        + published_table(card["accuracy"])
+        + classification_table(card.get("classification")),
         "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
         "texts": texts_table(card["texts"]),
         "privacy": protection_table(card["protection"], card["terms"]["tested"])

@@ -17,6 +17,7 @@ from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONTROLS, PRIVATE, SYNTHETIC
 from fedtext.params.privacy import Adjacency
 from fedtext.privacy.assumptions import SIMULATED
+from fedtext.reporting.classification_table import classification_limits
 from fedtext.reporting.terms import Terms
 from fedtext.reporting.wording import accuracy_sentence, epsilon_sentence, protection_sentence
 
@@ -93,6 +94,7 @@ def scorecard(
     synthetic_texts: int,
     terms: Terms,
     texts: Mapping[str, Any] | None = None,
+    classification: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The whole scorecard, strict JSON: numbers that are not finite become null.
 
@@ -106,6 +108,7 @@ def scorecard(
         synthetic_texts: Size of the data set.
         terms: On which terms held-out text was measured.
         texts: `measures` (names) of texts alone and `sets` (condition -> values); None where no text was made.
+        classification: What `evaluation.classification.compare_classified` returned; None where nothing was classified.
     """
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
@@ -119,8 +122,9 @@ def scorecard(
         "accuracy": accuracy,
         "distribution": _distances(distribution),
         "texts": texts,
+        "classification": classification,
         "cost": cost_rows(costs),
-        "limits": _limits(accuracy, distribution, terms),
+        "limits": [*_limits(accuracy, distribution, terms), *classification_limits(classification)],
     }
     return _strict(card)  # type: ignore[no-any-return]
 

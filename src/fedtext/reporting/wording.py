@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedtext.evaluation.measures.known import in_document
-from fedtext.evaluation.measures.measure import ABSENT, SHARE, PerText, Unit
+from fedtext.evaluation.measures.measure import ABSENT, SHARE, Measure, PerText, Unit
 from fedtext.params.conditions import CONTROLS, EPS0
 
 MEASURED, UNKNOWN = "95% interval", "interval unknown: one client"
@@ -31,6 +31,11 @@ def share(closed: Mapping[str, Any] | None) -> str:
     if closed["share"] is None:
         return "no gap"
     return f"{100 * closed['share']:.0f}% ({_ends(closed, SHARE, 0)})"
+
+
+def interval(measure: Measure, ends: Mapping[str, Any]) -> str:
+    """The ends `low` and `high` of an interval of a measure, without its unit: `0.9 to 1.5`."""
+    return _ends(ends, measure.unit, measure.decimals)
 
 
 def _ends(interval: Mapping[str, Any], unit: Unit, decimals: int) -> str:

@@ -36,3 +36,8 @@ def active_generators() -> tuple[str, ...]:
 def generator_inputs(names: Iterable[str] | None = None) -> dict[str, str]:
     """Inputs of a node by name of the generator: the catalog entry `plm_NAME` of each; None: of all that are named."""
     return {name: f"{PREFIX}{name}" for name in (active_generators() if names is None else names)}
+
+
+def all_generator_inputs() -> dict[str, str]:
+    """As `generator_inputs`; the one `generator` of the run where `models.plms` names none."""
+    return generator_inputs() or {"generator": "generator"}

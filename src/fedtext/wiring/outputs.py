@@ -38,6 +38,7 @@ class Outputs:
         self.test_features = f"{algorithm}_test_features"
         self.accuracy_sums = f"{algorithm}_accuracy_sums"
         self.accuracy = f"{algorithm}_accuracy"
+        self.classification = f"{algorithm}_classification"
         self.texts_alone = f"{algorithm}_texts_alone"
         self.distances = f"{algorithm}_distances"
         self.evaluation_privacy_report = f"{algorithm}_evaluation_privacy_report"
@@ -48,6 +49,10 @@ class Outputs:
     def counts(self, condition: str) -> str:
         """What a model trained on the algorithm's own texts gets right in held-out text, under a condition's name."""
         return f"private_{self.algorithm}_counts_{condition}"
+
+    def classified(self, condition: str) -> str:
+        """The class of each held-out text as a classifier says it that learned from the algorithm's own texts."""
+        return f"private_{self.algorithm}_classified_{condition}"
 
     def figure(self, name: str) -> str:
         """One of the report's figures."""

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from fedtext.evaluation.measures import next_token_accuracy
+from fedtext.evaluation.measures.classification import CLASSIFICATION
 from fedtext.evaluation.measures.distances import DISTANCES
 from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
 from fedtext.evaluation.measures.illegible_texts import ILLEGIBLE_TEXTS
-from fedtext.evaluation.measures.measure import Measure, PerText
+from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
 from fedtext.system.errors import InputError
@@ -21,6 +22,7 @@ MEASURES: tuple[Measure, ...] = (
     REPEATED_TEXTS,
     DISTINCT_2,
     ILLEGIBLE_TEXTS,
+    *CLASSIFICATION,
 )
 Kind = TypeVar("Kind", bound=Measure)
 _BY_NAME = {one.name: one for one in MEASURES}
@@ -51,11 +53,14 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
     """The named measures of sets of texts, which `evaluation.measures` lists.
 
     Raises:
-        ValueError: a name is nobody's, or is of what is measured on every held-out text and so in any case.
+        ValueError: a name is nobody's, or is of what is measured on held-out texts and named by no list.
     """
     found = of_kind(Measure, names)
-    if always := [one.name for one in found if isinstance(one, PerText)]:
-        raise InputError(f"{', '.join(always)}: taken in any case; name distances and properties of sets of texts")
+    if always := [one.name for one in found if isinstance(one, OnHeldOut)]:
+        raise InputError(
+            f"{', '.join(always)}: taken on held-out texts, so not named here; name distances and properties of sets "
+            "of texts"
+        )
     return found
 
 

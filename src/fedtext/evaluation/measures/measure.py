@@ -1,12 +1,13 @@
 """What a measure is: a value that says how it is taken, how it is written, and which way is better.
 
-There are three kinds. `PerText` is a ratio of sums over held-out texts, so it has intervals, paired differences and a
-share of the gap (evaluation.paired). `Distance` is how far a set of texts is from held-out text. `OfTexts` is a
-property of a set of texts alone. The kind says where a scorecard keeps the value.
+There are three kinds. `OnHeldOut` is counted on held-out texts, so it has intervals; most are `PerText`, a ratio of
+sums, with paired differences and a share of the gap as well (evaluation.paired). `Distance` is how far a set of texts
+is from held-out text. `OfTexts` is a property of a set of texts alone. The kind says where a scorecard keeps the value.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -117,13 +118,22 @@ Scored = Mapping[str, np.ndarray]  # what one condition's scoring counted in eve
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerText(Measure):
+class OnHeldOut(Measure):
+    """Counted on held-out texts, after training on a condition's."""
+
+    HOME = ("accuracy", "conditions")
+
+    @abstractmethod
+    def ratio(self, scored: Scored, clusters: Int[np.ndarray, " text"] | None = None) -> Ratio:
+        """The value with the error of sampling whole `clusters` (a text's client; by default each text)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerText(OnHeldOut):
     """A ratio of sums over held-out texts, such as tokens right over tokens seen.
 
     `counts` reads both from what a condition's scoring left; `counted` names what the denominator counts.
     """
-
-    HOME = ("accuracy", "conditions")
 
     counts: Callable[[Scored], Counts]
     counted: str

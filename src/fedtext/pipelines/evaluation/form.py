@@ -5,17 +5,24 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from fedtext.evaluation.measures.known import of_sets
+from fedtext.params.classification import Classification
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
+from fedtext.params.task import Task
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_group
 
 
 class Form(NamedTuple):
-    """`priced`: test clients pay for figures, which carry noise. `private_control`: epsilon = infinity is scored."""
+    """Which measurements there are.
+
+    `priced`: test clients pay for figures, which carry noise. `private_control`: epsilon = infinity is scored.
+    `classified`: classifiers are trained too.
+    """
 
     priced: bool
     private_control: bool
+    classified: bool = False
 
 
 def active_form() -> Form:
@@ -23,17 +30,23 @@ def active_form() -> Form:
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))
+        task = Task.model_validate(active_group("task"))
+        classification = Classification.model_validate(active_group("classification"))
     except ValidationError:
         return Form(priced=True, private_control=False)
-    return Form(evaluation.is_priced(corpus), evaluation.has_private_control(corpus))
+    priced = evaluation.is_priced(corpus)
+    classified = classification.is_measured(task, priced=priced)
+    return Form(priced, evaluation.has_private_control(corpus), classified)
 
 
 def refuse_unknown_measures() -> None:
-    """Refuses an `evaluation.measures` that cannot be taken before any work.
+    """Refuses measures that cannot be taken before any work.
 
     Raises:
-        RunRefusedError: a name is nobody's, or no measure of sets of texts.
+        RunRefusedError: a name of `evaluation.measures` is nobody's, or no measure of sets of texts; or classification
+            is asked for where it cannot be measured.
     """
+    _refuse_classification()
     try:
         names = Evaluation.model_validate(active_group("evaluation")).measures
     except ValidationError:
@@ -42,3 +55,17 @@ def refuse_unknown_measures() -> None:
         of_sets(names)
     except ValueError as error:
         raise RunRefusedError(f"evaluation.measures: {error}") from None
+
+
+def _refuse_classification() -> None:
+    try:
+        corpus = Corpus.model_validate(active_group("corpus"))
+        evaluation = Evaluation.model_validate(active_group("evaluation"))
+        task = Task.model_validate(active_group("task"))
+        classification = Classification.model_validate(active_group("classification"))
+    except ValidationError:
+        return
+    try:
+        classification.refuse_impossible(task, priced=evaluation.is_priced(corpus))
+    except ValueError as error:
+        raise RunRefusedError(str(error)) from None

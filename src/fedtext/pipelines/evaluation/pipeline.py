@@ -11,7 +11,7 @@ from typing import Any
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.evaluation import priced
+from fedtext.pipelines.evaluation import classified, priced
 from fedtext.pipelines.evaluation.form import active_form, refuse_unknown_measures
 from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out
 from fedtext.privacy.tags import Tag
@@ -47,6 +47,8 @@ def controls_pipeline() -> Pipeline:
         score = conditions.score_private_text
         counts = "private_counts_private"
         controls.append(scored("private_text", score, ["private_train"], counts, tags=Tag.CONTROL))
+    if form.classified:
+        controls += classified.controls(private=form.private_control)
     return Pipeline([*(priced.opening() if form.priced else [_drawn_samples()]), *controls])
 
 
@@ -69,8 +71,10 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
             name="measure_texts",
         )
     )
-    compared = _controls() | counts
-    if active_form().priced:
+    compared, form = _controls() | counts, active_form()
+    if form.classified:
+        scored += classified.of_texts(algorithm, judged, private=form.private_control)
+    if form.priced:
         return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged)])
     return Pipeline([*scored, _comparison(algorithm, compared), *_distances(algorithm)])
 

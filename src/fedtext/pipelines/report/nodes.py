@@ -34,12 +34,14 @@ def build_text_scorecard(
     distances: dict[str, Any],
     texts_alone: dict[str, Any],
     synthetic: pd.DataFrame,
+    classification: dict[str, Any] | None = None,
     evaluation_report: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
     distribution = Distribution(**{**distances, "bias": _bias(distances)})
     terms = Terms.of(corpus, evaluation, privacy, evaluation_report)
-    return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic), texts_alone)
+    measured = {"texts_alone": texts_alone, "classification": classification}
+    return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic), **measured)
 
 
 def build_model_scorecard(
@@ -65,6 +67,7 @@ def _scorecard(
     distribution: Distribution | None,
     synthetic_texts: int,
     texts_alone: dict[str, Any] | None = None,
+    classification: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     return scorecard(
         algorithm=cost.algorithm,
@@ -76,6 +79,7 @@ def _scorecard(
         synthetic_texts=synthetic_texts,
         terms=terms,
         texts=texts_alone,
+        classification=classification,
     )
 
 

@@ -25,6 +25,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
     figures |= {"rounds": "rounds", "pca_rounds": "rounds_map"} if algorithm.rounds else {}
     figures |= {} if active_form().priced else {"tokens": "tokens"}
     figures |= {name: name for name in algorithm.figures}
+    classified = {"classification": made.classification} if active_form().classified else {}
     shown = {place_in_page: made.figure(name) for place_in_page, name in figures.items()}
     curves = place.node(
         nodes.draw_round_curves,
@@ -41,6 +42,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
                 "distances": made.distances,
                 "texts_alone": made.texts_alone,
                 "synthetic": made.synthetic,
+                **classified,
             },
             made.scorecard,
             name="build_text_scorecard",

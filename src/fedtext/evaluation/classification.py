@@ -1,0 +1,146 @@
+"""One condition: a classifier learns from its labelled texts, and says the class of every held-out text.
+
+All conditions are judged on the same held-out texts, those of declared classes, so their differences are paired by
+client. What a condition trains on is labelled by one rule: its texts of declared classes. Texts that come without
+classes, as public ones mostly do, get the class whose name is nearest by the encoder; so does every held-out text under
+epsilon = 0, where nothing is learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from fedtext.embedding.similarity import nearest
+from fedtext.evaluation.measures.classification import CLASS_ACCURACY, GIVEN, MACRO_F1, TRUE, UNKNOWN
+from fedtext.evaluation.measures.measure import Scored
+from fedtext.evaluation.paired import compare_scored
+from fedtext.params.classification import Classification
+from fedtext.params.conditions import PRIVATE
+from fedtext.params.task import Task
+from fedtext.seeding import stream
+from fedtext.training.classifier import train_classifier
+
+if TYPE_CHECKING:
+    from fedtext.models.encoder import Encoder
+
+Codes = Int[np.ndarray, " text"]
+BY_CLASS, NAMED = "by_class", "named"  # of training texts: how many each class has, and whether names were the teacher
+
+
+class Labelled(NamedTuple):
+    """Texts with the codes of their classes; `named`: by the nearest name, for want of any other."""
+
+    texts: list[str]
+    codes: Codes
+    named: bool
+
+
+def codes_of(labels: Sequence[object], task: Task) -> Codes:
+    """Code of each label, -1 for what is no declared class."""
+    code = {label: number for number, label in enumerate(task.labels)}
+    return np.asarray([code.get(str(label), UNKNOWN) for label in labels], dtype=np.int64)
+
+
+def nearest_class(texts: Sequence[str], task: Task, encoder: Encoder) -> Codes:
+    """The class of each text whose name is nearest."""
+    names = encoder.encode(task.names, label="names of classes")
+    found, _ = nearest(encoder.encode(texts, label="texts to name", undirected_as_zeros=True), names)
+    return np.asarray(found, dtype=np.int64)
+
+
+def labelled_texts(table: pd.DataFrame, task: Task, encoder: Encoder, most: int | None, *, seed: int) -> Labelled:
+    """At most `most` of a condition's texts with their classes, drawn at random among those that are not empty.
+
+    Texts of no declared class are left out; where all are, the nearest name is taken for the class of each.
+    """
+    codes = codes_of(table["label"].tolist(), task)
+    texts, named = table["text"].to_numpy(), not (codes != UNKNOWN).any()
+    usable = np.flatnonzero((texts != "") & (named | (codes != UNKNOWN)))
+    if most is not None and len(usable) > most:
+        usable = np.sort(stream(seed, "labelled texts").choice(usable, most, replace=False))
+    kept = texts[usable].tolist()
+    return Labelled(kept, nearest_class(kept, task, encoder) if named else codes[usable], named)
+
+
+def classify_by_name(held_out: pd.DataFrame, task: Task, encoder: Encoder) -> dict[str, np.ndarray]:
+    """Epsilon = 0: the class whose name is nearest, after no training."""
+    given = nearest_class(held_out["text"].tolist(), task, encoder)
+    return _scored(held_out, task, given, Labelled([], np.zeros(0, dtype=np.int64), named=True))
+
+
+def classify_condition(
+    learned_from: Labelled,
+    held_out: pd.DataFrame,
+    task: Task,
+    classification: Classification,
+    encoder: Encoder,
+    *,
+    label: str,
+) -> dict[str, np.ndarray]:
+    """Trains a classifier on labelled texts and says the class of every held-out text.
+
+    Returns:
+        `true_class` and `given_class` of every held-out text, `texts` (to learn from), `by_class` and `named`.
+
+    Raises:
+        ValueError: there is nothing to learn from.
+    """
+    classifier = train_classifier(
+        encoder,
+        learned_from.texts,
+        learned_from.codes,
+        len(task.labels),
+        classification.training,
+        seed=classification.seed,
+        label=label,
+    )
+    given = classifier.probabilities(held_out["text"].tolist()).argmax(axis=1)
+    return _scored(held_out, task, given, learned_from)
+
+
+def compare_classified(scored: Mapping[str, Scored], task: Task, clients: Codes, kind: str) -> dict[str, Any]:
+    """The document that a report reads of conditions judged on the same held-out texts: aggregates only.
+
+    Returns:
+        As `paired.compare_scored`, with an interval of macro-F1 as well; `labels`, `kind` (of classifier), and
+        `classes`: of each condition that trains on texts which are no secret, how many it has of each class
+        (`by_class`) and whether they were classed by name (`named`).
+    """
+    document = compare_scored(scored, [CLASS_ACCURACY], clients, beside=[MACRO_F1])
+    for name, one in scored.items():
+        own, f1 = document["conditions"][name], MACRO_F1.ratio(one, clients)
+        ends = {
+            "low": own["low"],
+            "high": own["high"],
+            f"{MACRO_F1.name}_low": f1.low,
+            f"{MACRO_F1.name}_high": f1.high,
+        }
+        own |= {end: _as_share(value) for end, value in ends.items()}
+    learned = {name: one for name, one in scored.items() if name != PRIVATE.name and int(one["texts"])}
+    return {
+        **document,
+        "measures": [CLASS_ACCURACY.name, MACRO_F1.name],
+        "labels": list(task.labels),
+        "kind": kind,
+        "classes": {n: {BY_CLASS: o[BY_CLASS].tolist(), NAMED: bool(o[NAMED])} for n, o in learned.items()},
+    }
+
+
+def _as_share(end: float) -> float:
+    """An end of an interval within 0 and 1; one that is not known stays infinite."""
+    return min(max(end, 0.0), 1.0) if np.isfinite(end) else end
+
+
+def _scored(held_out: pd.DataFrame, task: Task, given: Codes, learned_from: Labelled) -> dict[str, np.ndarray]:
+    return {
+        TRUE: codes_of(held_out["label"].tolist(), task),
+        GIVEN: np.asarray(given, dtype=np.int64),
+        "texts": np.asarray(len(learned_from.texts)),
+        BY_CLASS: np.bincount(learned_from.codes, minlength=len(task.labels)),
+        NAMED: np.asarray(int(learned_from.named)),
+    }

@@ -1,0 +1,33 @@
+"""A number of texts in whole parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fedtext.system.errors import InputError
+
+
+def allotment(total: int, weights: Sequence[float]) -> list[int]:
+    """`total` in proportion to the weights, by largest remainder; of equal remainders the first gets one more.
+
+    The parts sum to `total`, whatever the weights sum to.
+
+    Raises:
+        ValueError: `total` or a weight is below 0 or not finite, or all weights are 0.
+    """
+    shares = np.asarray(weights, dtype=np.float64)
+    if total < 0 or shares.size == 0 or not np.isfinite(shares).all() or shares.min() < 0 or shares.max() == 0:
+        raise InputError(f"{total} texts cannot be divided by the weights {list(weights)}: all at least 0, one above")
+    exact = total * (shares / shares.max()) / (shares / shares.max()).sum()
+    parts = np.floor(exact).astype(np.int64)
+    missing = total - int(parts.sum())
+    order = np.argsort(-(exact - parts), kind="stable")
+    parts[order[:missing]] += 1
+    return [int(part) for part in parts]
+
+
+def evenly(total: int, parts: int) -> list[int]:
+    """`total` in `parts` that differ by one at most, the larger ones first."""
+    return allotment(total, [1.0] * parts)

@@ -1,0 +1,133 @@
+"""Labelled texts of several generators side by side: as many of each generator, class and attribute.
+
+Nothing but the task's own words and examples that generators wrote is in a prompt. Without examples this is ZeroGen,
+with which WASP and FuseGen begin; with examples of the class it is what WASP calls a plain prompt.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Int
+
+from fedtext.generation.allotment import evenly
+from fedtext.generation.prompt_forms import PromptForm, prompt_form
+from fedtext.generation.several import texts_side_by_side
+from fedtext.models.generator import Generator
+from fedtext.params.generation import prompts_for
+from fedtext.params.labelled import LabelledWriting
+from fedtext.params.task import Task, in_words
+from fedtext.system.errors import InputError
+
+LOG = logging.getLogger(__name__)
+COLUMNS = ["text", "label", "attribute", "generator", "prompt_id"]
+Examples = Mapping[str, Sequence[str]]  # texts to show, by class
+
+
+def labelled_texts_of(
+    generators: Mapping[str, Generator],
+    task: Task,
+    writing: LabelledWriting,
+    *,
+    count: int,
+    examples: Examples | None = None,
+    length: int,
+    seed: int,
+    label: str,
+) -> pd.DataFrame:
+    """At most `count` texts of all generators, evenly divided; fewer where one writes too little that can be used.
+
+    Args:
+        generators: By name; each draws from a stream of its own name.
+        task: Classes and attributes.
+        writing: How texts are asked for, and which are dropped.
+        count: Texts wanted of all generators together.
+        examples: Shown in the prompts of a class; None: none.
+        length: Most tokens of a text.
+        seed: Of the draws.
+        label: Names progress bars.
+
+    Returns:
+        Columns `COLUMNS`; generators in the order of their names, and of each classes and attributes in turn.
+
+    Raises:
+        ValueError: no classes, fewer texts than one of each generator and class, or nothing usable was written.
+    """
+    task.refuse_without_classes(label)
+    cells, shares = _cells(task), evenly(count, len(generators))
+    if count < len(generators) * len(task.labels):
+        raise InputError(
+            f"{count} texts of {len(generators)} generators and {len(task.labels)} classes: ask for one of each at "
+            f"least, {len(generators) * len(task.labels)}"
+        )
+    per_cell = -(-max(shares) // len(cells))
+    prompts = class_prompts(prompt_form(writing.sampler), task, writing, each=per_cell, examples=examples)
+    written = texts_side_by_side(
+        generators,
+        dict.fromkeys(generators, prompts),
+        responses=writing.responses,
+        sampler=writing.sampler,
+        length=length,
+        seed=seed,
+        label=label,
+    )
+    cell = (written["prompt_id"] % len(cells)).to_numpy()
+    written = written.assign(attribute=[cells[number][1] for number in cell], cell=cell)
+    usable = written[[len(text.split()) >= writing.min_words for text in written["text"]]]
+    wanted = {name: evenly(share, len(cells)) for name, share in zip(sorted(generators), shares, strict=True)}
+    kept = _first_of_each(usable, wanted)
+    _tell(kept, count, label)
+    return kept[COLUMNS].reset_index(drop=True)
+
+
+def class_prompts(
+    form: PromptForm, task: Task, writing: LabelledWriting, *, each: int, examples: Examples | None = None
+) -> pd.DataFrame:
+    """Enough prompts for `each` texts of every class and attribute, these in turn.
+
+    Returns:
+        Columns `prompt_id`, `prompt`, `label`; a prompt's class and attribute are those of `prompt_id` modulo their
+        number.
+    """
+    cells, repeats = _cells(task), prompts_for(each, writing.responses, writing.oversample)
+    requests = [form.request((examples or {}).get(label, ()), in_words(label), topic) for label, topic in cells]
+    return pd.DataFrame(
+        {
+            "prompt_id": np.arange(repeats * len(cells)),
+            "prompt": requests * repeats,
+            "label": [label for label, _ in cells] * repeats,
+        }
+    )
+
+
+def _cells(task: Task) -> list[tuple[str, str | None]]:
+    """Every class with every attribute, attributes changing last: the first texts of a few are of different classes."""
+    return [(label, attribute) for attribute, label in product(task.attributes or (None,), task.labels)]
+
+
+def _first_of_each(usable: pd.DataFrame, wanted: Mapping[str, Sequence[int]]) -> pd.DataFrame:
+    """The first texts of every generator and cell, as many as are wanted of it, cells in turn."""
+    turn = usable.groupby(["generator", "cell"]).cumcount().to_numpy()
+    most = np.asarray([wanted[name][cell] for name, cell in zip(usable["generator"], usable["cell"], strict=True)])
+    kept = usable.assign(turn=turn)[turn < most] if len(usable) else usable.assign(turn=turn)
+    return kept.sort_values(["generator", "turn", "cell"], kind="stable")
+
+
+def _tell(kept: pd.DataFrame, count: int, label: str) -> None:
+    if kept.empty:
+        raise InputError(
+            f"{label}: the generators wrote no text that can be used: lower writing.min_words, set "
+            "writing.sampler.legible_only=false, or name other generators (models.plms)"
+        )
+    if len(kept) < count:
+        by = ", ".join(f"{name} {texts}" for name, texts in kept["generator"].value_counts(sort=False).items())
+        LOG.warning("%s: %s texts of the %s wanted can be used (%s)", label, len(kept), count, by)
+
+
+def codes_in(task: Task, texts: pd.DataFrame) -> Int[np.ndarray, " text"]:
+    """Place of each text's class among the task's, which are all that there are."""
+    return np.asarray([task.labels.index(label) for label in texts["label"]], dtype=np.int64)

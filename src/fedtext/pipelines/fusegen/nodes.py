@@ -1,0 +1,80 @@
+"""FuseGen's nodes: pure functions of public values; no node reads private text."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from fedtext.algorithms.fusegen import chosen_examples, refuse_lone_generator
+from fedtext.corpora.records import SYNTHETIC_COLUMNS
+from fedtext.embedding.blanks import encode_written
+from fedtext.federation.communication import Exchange
+from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.population import Population
+from fedtext.generation.allotment import evenly
+from fedtext.generation.by_class import COLUMNS, codes_in, labelled_texts_of
+from fedtext.models.encoder import Encoder
+from fedtext.models.generator import Generator
+from fedtext.params.corpus import Chunking
+from fedtext.params.labelled import Fusegen
+from fedtext.params.privacy import Privacy
+from fedtext.params.task import Task
+from fedtext.privacy.ledger import Ledger
+from fedtext.seeding import derived_seed
+
+
+def ledger_opener(generators: tuple[str, ...]) -> Callable[[Population, Task, Privacy], Ledger]:
+    """The node that opens the ledger of a run with these generators."""
+
+    def open_fusegen_ledger(population: Population, task: Task, privacy: Privacy) -> Ledger:
+        """A ledger that nothing will be charged to, after checking that there are classes and generators."""
+        task.refuse_without_classes("fusegen")
+        refuse_lone_generator(generators)
+        return opened_ledger([], privacy, population.training)
+
+    return open_fusegen_ledger
+
+
+def start_fusegen() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Before the first round: no text is written, and none is shown."""
+    return pd.DataFrame(columns=[*COLUMNS, "round"]), pd.DataFrame(columns=["text", "label"])
+
+
+def write_round_texts(
+    written_before: pd.DataFrame,
+    shown_before: pd.DataFrame,
+    task: Task,
+    fusegen: Fusegen,
+    chunking: Chunking,
+    **generators: Generator,
+) -> pd.DataFrame:
+    """All texts so far: those of this round, which the examples are shown to, below the others."""
+    number = int(written_before["round"].max() + 1) if len(written_before) else 1
+    written = labelled_texts_of(
+        generators,
+        task,
+        fusegen.writing,
+        count=evenly(fusegen.texts, fusegen.rounds)[number - 1],
+        examples={str(label): own["text"].tolist() for label, own in shown_before.groupby("label")},
+        length=chunking.length,
+        seed=derived_seed(fusegen.seed, "round", number),
+        label=f"texts of round {number}",
+    ).assign(round=number)
+    return pd.concat([written_before, written], ignore_index=True) if len(written_before) else written
+
+
+def choose_examples(written: pd.DataFrame, encoder: Encoder, task: Task, fusegen: Fusegen) -> pd.DataFrame:
+    """What the next round shows: judged by the generators' classifiers."""
+    features = encoder.encode(written["text"].tolist(), label="texts of the generators", undirected_as_zeros=True)
+    return chosen_examples(written, features, codes_in(task, written), len(task.labels), fusegen)
+
+
+def keep_all_texts(written: pd.DataFrame, encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray]:
+    """The synthetic data set, of all rounds, which says who wrote what and when; and its embeddings."""
+    table = written[[*SYNTHETIC_COLUMNS, "generator"]]
+    return table, encode_written(encoder, table["text"].tolist(), label="texts of the generators")
+
+
+def count_nothing_exchanged(written: pd.DataFrame) -> Exchange:
+    """What one client exchanges: nothing."""
+    return Exchange(down_floats=0, up_floats=0, exchanges=0)

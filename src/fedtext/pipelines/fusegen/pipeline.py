@@ -1,0 +1,74 @@
+"""fusegen: rounds in which all generators see each other's texts, chosen by their classifiers; no private text."""
+
+from kedro.pipeline import Node, Pipeline, node
+
+from fedtext.pipelines.fusegen import nodes
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.config import active_rounds
+from fedtext.wiring.generators import active_generators, all_generator_inputs
+from fedtext.wiring.unrolling import Namespace, unroll
+
+FUSEGEN = Namespace("fusegen")
+TASK, PARAMETERS = "params:task", "params:fusegen"
+
+
+def create_pipeline() -> Pipeline:
+    """An empty ledger, the rounds, and all that was written."""
+    rounds = active_rounds(FUSEGEN.name)
+    written, made = FUSEGEN.round(rounds, "written"), ALGORITHM.outputs
+    return Pipeline(
+        [
+            *_setup(),
+            unroll(
+                Pipeline(_round()),
+                rounds=rounds,
+                namespace=FUSEGEN.name,
+                carried={"written_before": "written", "shown_before": "shown"},
+                first={"written_before": FUSEGEN("written"), "shown_before": FUSEGEN("shown")},
+            ),
+            FUSEGEN.node(
+                nodes.keep_all_texts,
+                [written, "encoder"],
+                [made.synthetic, made.synthetic_embeddings],
+                name="keep_all_texts",
+            ),
+            FUSEGEN.node(nodes.count_nothing_exchanged, written, made.exchange, name="count_nothing_exchanged"),
+        ]
+    )
+
+
+def _setup() -> list[Node]:
+    return [
+        FUSEGEN.node(
+            nodes.ledger_opener(active_generators()),
+            ["population", TASK, "params:privacy"],
+            ALGORITHM.outputs.ledger,
+            name="open_fusegen_ledger",
+            tags=Tag.BUDGET,
+        ),
+        FUSEGEN.node(nodes.start_fusegen, None, [FUSEGEN("written"), FUSEGEN("shown")], name="start_fusegen"),
+    ]
+
+
+def _round() -> list[Node]:
+    before = {"written_before": "written_before", "shown_before": "shown_before"}
+    settings = {"task": TASK, "fusegen": PARAMETERS, "chunking": "params:chunking"}
+    return [
+        node(
+            nodes.write_round_texts,
+            {**before, **settings, **all_generator_inputs()},
+            "written",
+            name="write_round_texts",
+        ),
+        node(nodes.choose_examples, ["written", "encoder", TASK, PARAMETERS], "shown", name="choose_examples"),
+    ]
+
+
+ALGORITHM = Algorithm(
+    name=FUSEGEN.name,
+    title="FuseGen",
+    paper="Zou et al., EMNLP 2024",
+    makes=Makes.TEXTS,
+    pipeline=create_pipeline,
+)

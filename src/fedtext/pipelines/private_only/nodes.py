@@ -1,0 +1,31 @@
+"""The node that decides whether a classifier may learn from the private text itself."""
+
+from typing import Any
+
+from fedtext.params.classification import Classification
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.task import Task
+from fedtext.system.errors import InputError
+
+
+def check_private_only(
+    corpus: Corpus, evaluation: Evaluation, task: Task, classification: Classification
+) -> dict[str, Any]:
+    """On which terms: without protection, so on public text alone, or where it was said that it may be.
+
+    Raises:
+        ValueError: the text is private and nobody said so, or nothing would be measured.
+    """
+    task.refuse_without_classes("private_only")
+    if not evaluation.has_private_control(corpus):
+        raise InputError(
+            "private_only trains on the private text itself, which no epsilon covers, and the corpus is private: run "
+            "it on a public one (corpus.declared_public=true if this is public), or say evaluation.private_control=true"
+        )
+    if not classification.is_measured(task, priced=evaluation.is_priced(corpus)):
+        raise InputError(
+            "private_only is judged by classification, which is not measured here: set evaluation.priced=false, or "
+            "leave classification.measured out"
+        )
+    return {"epsilon": None, "protects": "nobody: a classifier learns from the private text itself"}

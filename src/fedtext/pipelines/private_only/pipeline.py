@@ -1,0 +1,33 @@
+"""private_only: a classifier that learns from the private text itself, beside the controls; unprotected.
+
+It makes no data set, only what the evaluation's condition `private` measures. Where that condition may not be, the
+graph has one node, which says so.
+"""
+
+from kedro.pipeline import Pipeline
+
+from fedtext.pipelines.evaluation.classified import compared, control_codes
+from fedtext.pipelines.evaluation.form import active_form
+from fedtext.pipelines.private_only.nodes import check_private_only
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.unrolling import Namespace
+
+PRIVATE_ONLY = Namespace("private_only")
+UNPROTECTED = "unprotected"  # of its data sets: a name that begins with private is a private data set's
+
+
+def create_pipeline() -> Pipeline:
+    """The check, then the comparison of the controls; what they need is the common part of every job."""
+    form, settings = active_form(), ("corpus", "evaluation", "task", "classification")
+    check = PRIVATE_ONLY.node(
+        check_private_only,
+        {name: f"params:{name}" for name in settings},
+        f"{UNPROTECTED}_terms",
+        name="check_private_only",
+        tags=Tag.CHECK,
+    )
+    if not (form.private_control and form.classified):
+        return Pipeline([check])
+    document = Outputs(UNPROTECTED).classification
+    return Pipeline([check, compared(Namespace("evaluation.private_only"), control_codes(private=True), document)])

@@ -1,0 +1,46 @@
+"""zero_shot: labelled texts of all generators without an example and without private text, round 0 of WASP."""
+
+from kedro.pipeline import Pipeline
+
+from fedtext.pipelines.zero_shot import nodes
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.generators import all_generator_inputs
+from fedtext.wiring.unrolling import Namespace
+
+ZERO_SHOT = Namespace("zero_shot")
+TASK = "params:task"
+
+
+def create_pipeline() -> Pipeline:
+    """Texts, their embeddings, and an empty ledger."""
+    made, texts = ALGORITHM.outputs, ZERO_SHOT("final_texts")
+    written = {"task": TASK, "zero_shot": "params:zero_shot", "chunking": "params:chunking", **all_generator_inputs()}
+    return Pipeline(
+        [
+            ZERO_SHOT.node(
+                nodes.open_zero_shot_ledger,
+                ["population", TASK, "params:privacy"],
+                made.ledger,
+                name="open_zero_shot_ledger",
+                tags=Tag.BUDGET,
+            ),
+            ZERO_SHOT.node(nodes.write_zero_shot_texts, written, texts, name="write_zero_shot_texts"),
+            ZERO_SHOT.node(
+                nodes.keep_written_texts,
+                [texts, "encoder"],
+                [made.synthetic, made.synthetic_embeddings],
+                name="keep_written_texts",
+            ),
+            ZERO_SHOT.node(nodes.count_nothing_exchanged, texts, made.exchange, name="count_nothing_exchanged"),
+        ]
+    )
+
+
+ALGORITHM = Algorithm(
+    name=ZERO_SHOT.name,
+    title="Zero-shot",
+    paper="Ye et al., EMNLP 2022 (ZeroGen)",
+    makes=Makes.TEXTS,
+    pipeline=create_pipeline,
+)

@@ -1,0 +1,64 @@
+"""What a classifier is worth that learned from each kind of training text: the report's table, and what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fedtext.evaluation.measures.classification import CLASS_ACCURACY, MACRO_F1
+from fedtext.evaluation.measures.measure import ABSENT
+from fedtext.params.conditions import CONDITIONS, EPS0
+from fedtext.reporting.tables import table
+from fedtext.reporting.wording import change, count, interval, share
+
+LEARNERS = {
+    "tfidf": "a logistic regression on words",
+    "embeddings": "a logistic regression on sentence embeddings",
+    "fine_tuned": "a fine-tuned encoder",
+}
+
+
+def classification_table(found: Mapping[str, Any] | None) -> str:
+    """Accuracy and macro-F1 of every condition with their intervals; empty where nothing was classified."""
+    if found is None:
+        return ""
+    against = EPS0.label.replace(" = ", "\u00a0=\u00a0")
+    return table(
+        f"The same texts as lessons for {LEARNERS[found['kind']]}: {len(found['labels'])} classes of held-out text "
+        "(95% intervals)",
+        ["learned from", "texts", CLASS_ACCURACY.column, MACRO_F1.column, f"points against {against}", "gap closed"],
+        [_row(name, found) for name in found["conditions"]],
+        strong=[i for i, name in enumerate(found["conditions"]) if name == found["judged"]],
+    )
+
+
+def _row(name: str, found: Mapping[str, Any]) -> list[str]:
+    own, gain = found["conditions"][name], found["gains"].get(name, {}).get(EPS0.name)
+    f1 = {"low": own[f"{MACRO_F1.name}_low"], "high": own[f"{MACRO_F1.name}_high"]}
+    return [
+        CONDITIONS[name].title if name != EPS0.name else "names of the classes alone (ε = 0)",
+        count(own["texts"]),
+        f"{CLASS_ACCURACY.shown(own[CLASS_ACCURACY.name])} ({interval(CLASS_ACCURACY, own)})",
+        f"{MACRO_F1.shown(own[MACRO_F1.name])} ({interval(MACRO_F1, f1)})",
+        change(CLASS_ACCURACY, gain) if gain else ABSENT,
+        share(found["gap_closed"].get(name)),
+    ]
+
+
+def classification_limits(found: Mapping[str, Any] | None) -> list[str]:
+    """Sentences on what stands against the table: texts classed by name, classes that nothing was learned of."""
+    if found is None:
+        return []
+    named = [CONDITIONS[name].label for name, own in found["classes"].items() if own["named"]]
+    said = [
+        f"{', '.join(named)}: these texts came without classes; each has the class whose name is nearest to it."
+        for _ in named[:1]
+    ]
+    for name, own in found["classes"].items():
+        if none := [label for label, texts in zip(found["labels"], own["by_class"], strict=True) if not texts]:
+            listed = f"{', '.join(none[:5])}{', ...' if len(none) > 5 else ''}"
+            said.append(
+                f"{CONDITIONS[name].label}: {len(none)} of {len(found['labels'])} classes have no text to learn from, "
+                f"so none is ever found ({listed})."
+            )
+    return said

@@ -1,0 +1,116 @@
+"""Conditions as lessons: who is labelled how, what a missing class does, and that better texts teach better."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedtext.evaluation.classification import (
+    classify_by_name,
+    classify_condition,
+    compare_classified,
+    labelled_texts,
+)
+from fedtext.params.classification import Classification
+from fedtext.params.task import Task
+from tests.parameters import conf_base
+
+TASK = conf_base(Task, labels="lost_card exchange_rate")
+SETTINGS = conf_base(Classification)
+OWN = {"lost_card": "card lost stolen gone wallet", "exchange_rate": "rate euro dollar exchange currency"}
+
+
+class BagEncoder:
+    """Unit vectors of counts of known words; a text without any has none."""
+
+    words = sorted({word for said in OWN.values() for word in said.split()})
+    dim = len(words)
+
+    def encode(self, texts: list[str], label: str = "", *, undirected_as_zeros: bool = False) -> np.ndarray:
+        counts = np.asarray([[text.split().count(word) for word in self.words] for text in texts], dtype=np.float32)
+        return counts.reshape(-1, self.dim) / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
+
+
+ENCODER = BagEncoder()
+
+
+def table(count: int, seed: int, labels: tuple[str, ...] = ("lost_card", "exchange_rate")) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    of = [labels[i % len(labels)] for i in range(count)]
+    texts = [" ".join([*rng.choice(OWN[label].split(), 3), *rng.choice(["my", "the", "is"], 3)]) for label in of]
+    return pd.DataFrame({"text": texts, "label": of, "client_id": [f"c{i // 2}" for i in range(count)]})
+
+
+HELD_OUT = pd.concat([table(40, 0), table(4, 1).assign(label="other"), table(2, 2).assign(label=None)])
+
+
+def lessons(shown: pd.DataFrame, most: int | None = None) -> dict[str, np.ndarray]:
+    found = labelled_texts(shown, TASK, ENCODER, most, seed=0)  # type: ignore[arg-type]
+    return classify_condition(found, HELD_OUT, TASK, SETTINGS, ENCODER, label="test")  # type: ignore[arg-type]
+
+
+def test_texts_of_declared_classes_are_taken_and_others_left_out() -> None:
+    shown = pd.concat([table(6, 3), table(3, 4).assign(label="other"), table(1, 5).assign(text="")])
+    found = labelled_texts(shown, TASK, ENCODER, None, seed=0)  # type: ignore[arg-type]
+    assert len(found.texts) == 6
+    assert np.bincount(found.codes).tolist() == [3, 3]
+    assert not found.named
+
+
+def test_texts_without_classes_get_the_nearest_name() -> None:
+    shown = table(8, 6)
+    found = labelled_texts(shown.assign(label=None), TASK, ENCODER, None, seed=0)  # type: ignore[arg-type]
+    assert found.named
+    assert np.mean(found.codes == [0, 1] * 4) > 0.7
+
+
+def test_a_draw_keeps_what_it_is_told_and_is_repeated() -> None:
+    first, again = (labelled_texts(table(100, 7), TASK, ENCODER, 30, seed=5) for _ in range(2))  # type: ignore[arg-type]
+    assert len(first.texts) == 30
+    assert first.texts == again.texts
+    assert 8 <= first.codes.sum() <= 22  # classes that take turns are not drawn one in two
+
+
+@pytest.fixture(scope="module")
+def document() -> dict:
+    mixed = table(60, 8)
+    half_wrong = mixed.assign(label=np.where(np.arange(60) % 3 == 0, "lost_card", mixed["label"]))
+    scored = {
+        "eps0": classify_by_name(HELD_OUT, TASK, ENCODER),  # type: ignore[arg-type]
+        "public_control": lessons(table(20, 9, ("lost_card",))),
+        "synthetic": lessons(half_wrong),
+        "private": lessons(mixed),
+    }
+    clients, _ = pd.factorize(HELD_OUT["client_id"], sort=True)
+    return compare_classified(scored, TASK, clients, "embeddings")
+
+
+def test_a_class_without_texts_is_never_found(document: dict) -> None:
+    found = document["conditions"]["public_control"]
+    assert found["class_accuracy"] == 0.5  # of texts of declared classes: 40 of 46
+    assert found["macro_f1"] == pytest.approx(1 / 3)
+    assert document["classes"]["public_control"]["by_class"] == [20, 0]
+
+
+def test_right_lessons_teach_better(document: dict) -> None:
+    found = {name: one["class_accuracy"] for name, one in document["conditions"].items()}
+    assert found["private"] >= found["synthetic"] > found["public_control"]
+    assert found["private"] > 0.9
+    assert document["judged"] == "synthetic"
+    assert document["gains"]["synthetic"]["public_control"]["measurable"]
+
+
+def test_only_aggregates_leave(document: dict) -> None:
+    written = json.dumps(document)
+    assert json.loads(written) == document
+    assert "private" not in document["classes"]  # how many private texts a class has is nobody's business
+    assert not any(text in written for text in HELD_OUT["text"])
+    assert {"macro_f1_low", "macro_f1_high"} <= document["conditions"]["private"].keys()
+
+
+def test_nothing_to_learn_from_is_refused() -> None:
+    with pytest.raises(ValueError, match="no labelled texts to learn from"):
+        lessons(table(4, 0).assign(text=""))

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from fedtext.params.classification import Classification
+from fedtext.params.task import Task
+from tests.parameters import conf_base
+
+
+def test_a_class_is_written_in_words() -> None:
+    assert conf_base(Task, labels="card_arrival, fee").names == ("card arrival", "fee")
+
+
+def test_bad_labels() -> None:
+    with pytest.raises(ValueError, match="'a' twice"):
+        conf_base(Task, labels="a b a")
+    with pytest.raises(ValueError, match="empty name"):
+        conf_base(Task, labels=["a", "_"])
+    with pytest.raises(ValueError, match=r"wasp: classes are needed, and task\.labels names 1"):
+        conf_base(Task, labels="a").refuse_without_classes("wasp")
+
+
+@pytest.mark.parametrize(
+    ("measured", "labels", "priced", "expected"),
+    [(None, "a b", False, True), (None, "a b", True, False), (None, "", False, False), (False, "a b", False, False)],
+)
+def test_classification_is_measured_where_it_can_be(
+    measured: bool | None, labels: str, priced: bool, expected: bool
+) -> None:
+    task, classification = conf_base(Task, labels=labels), conf_base(Classification, measured=measured)
+    assert classification.is_measured(task, priced=priced) is expected
+    classification.refuse_impossible(task, priced=priced)
+
+
+def test_what_was_asked_for_and_cannot_be_had_is_refused() -> None:
+    asked = conf_base(Classification, measured=True)
+    with pytest.raises(ValueError, match="has no priced form"):
+        asked.refuse_impossible(conf_base(Task, labels="a b"), priced=True)
+    with pytest.raises(ValueError, match=r"task\.labels names 0"):
+        asked.refuse_impossible(conf_base(Task), priced=False)

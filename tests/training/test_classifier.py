@@ -1,0 +1,66 @@
+"""What every kind of classifier promises, and the fine-tuned one on the offline encoder."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedtext.models.encoder import Encoder, load_encoder
+from fedtext.params.classification import ClassifierTraining
+from fedtext.training.classifier import train_classifier
+from tests.parameters import conf_base
+
+TEXTS = [
+    "my card was stolen on the train",
+    "I lost my bank card yesterday",
+    "somebody took my wallet and the card in it",
+    "please block the card that I lost",
+    "what is the exchange rate of the euro",
+    "which rate do you use for dollars",
+    "is there a fee when I exchange currency",
+    "how many pounds do I get for one euro",
+]
+CODES = np.asarray([0, 0, 0, 0, 2, 2, 2, 2])
+NEW, WANTED = ["the card is gone, it was stolen", "the rate for euros and dollars"], [0, 2]
+FAST = {"epochs": 6.0, "batch_size": 4, "learning_rate": 3e-4}
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return load_encoder("offline", device="cpu")
+
+
+@pytest.mark.parametrize("kind", ["tfidf", "embeddings", "fine_tuned"])
+def test_it_learns_and_a_class_without_texts_is_not_given(kind: str, encoder: Encoder) -> None:
+    training = conf_base(ClassifierTraining, kind=kind, fine_tuning=FAST)
+    before = {name: weight.clone() for name, weight in encoder.model.state_dict().items()}
+    learner = train_classifier(encoder, TEXTS, CODES, 3, training, seed=1, label="test")
+    found = learner.probabilities(NEW)
+    assert found.argmax(axis=1).tolist() == WANTED
+    assert found.sum(axis=1) == pytest.approx(1)
+    assert learner.probabilities([]).shape == (0, 3)
+    assert kind == "fine_tuned" or (found[:, 1] == 0).all()
+    assert all((weight == before[name]).all() for name, weight in encoder.model.state_dict().items())
+
+
+def test_fine_tuning_is_repeated_by_its_seed(encoder: Encoder) -> None:
+    training = conf_base(ClassifierTraining, kind="fine_tuned", fine_tuning={**FAST, "epochs": 1.0})
+    once, again, other = (
+        train_classifier(encoder, TEXTS, CODES, 3, training, seed=seed, label="test").probabilities(NEW)
+        for seed in (1, 1, 2)
+    )
+    assert once == pytest.approx(again, abs=1e-5)
+    assert np.abs(once - other).max() > 1e-4
+
+
+def test_one_class_alone_is_given_to_every_text(encoder: Encoder) -> None:
+    learner = train_classifier(encoder, TEXTS[:2], CODES[:2], 3, conf_base(ClassifierTraining), seed=0, label="test")
+    assert learner.probabilities(NEW).tolist() == [[1, 0, 0]] * 2
+
+
+def test_bad_input(encoder: Encoder) -> None:
+    training = conf_base(ClassifierTraining)
+    with pytest.raises(ValueError, match="no labelled texts"):
+        train_classifier(encoder, [], CODES[:0], 3, training, seed=0, label="test")
+    with pytest.raises(ValueError, match="class 2 or less than 0, of 2 classes"):
+        train_classifier(encoder, TEXTS, CODES, 2, training, seed=0, label="test")
