@@ -46,9 +46,11 @@ def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
         "dp_fedavg": Makes.MODEL,
         "dp_ftrl": Makes.MODEL,
         "dp_sgd_generation": Makes.TEXTS,
+        "fusegen": Makes.TEXTS,
         "pe": Makes.TEXTS,
         "pe_sft": Makes.TEXTS,
         "popri": Makes.TEXTS,
+        "zero_shot": Makes.TEXTS,
     }
     assert len({one.title for one in found.values()}) == len(found)
     assert found["pe_sft"].stands_on == "pe"
