@@ -39,12 +39,6 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("pe", {}, "client"),
     ("pe", {"pe": {"form": "aug_pe"}, "privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
     ("pe_sft", {"privacy": {"sampling": "poisson", "clients_per_round": 12}}, "client"),
-    ("dp_fedavg", {}, "client"),
-    ("dp_fedavg", {"privacy": {"sampling": "poisson", "clients_per_round": 12, "adjacency": "replace_one"}}, "client"),
-    ("dp_fedavg", {"privacy": {"unit": "record"}}, "record"),
-    ("dp_fedavg", {"privacy": {"unit": "record", "aggregation": "local", "population": 120, "holders": 40}}, "record"),
-    ("dp_ftrl", {"privacy": {"adjacency": "replace_one"}}, "client"),
-    ("dp_ftrl", {"privacy": {"adjacency": "add_remove"}}, "client"),
     ("wasp", {}, "client"),
     ("wasp", {"privacy": {"unit": "record", "aggregation": "trusted"}, "wasp": {"model_sums": True}}, "record"),
     (
@@ -52,6 +46,12 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
         {"wasp": {"votes": "single_release"}, "privacy": {"unit": "record", "population": 120, "holders": 40}},
         "record",
     ),
+    ("dp_fedavg", {}, "client"),
+    ("dp_fedavg", {"privacy": {"sampling": "poisson", "clients_per_round": 12, "adjacency": "replace_one"}}, "client"),
+    ("dp_fedavg", {"privacy": {"unit": "record"}}, "record"),
+    ("dp_fedavg", {"privacy": {"unit": "record", "aggregation": "local", "population": 120, "holders": 40}}, "record"),
+    ("dp_ftrl", {"privacy": {"adjacency": "replace_one"}}, "client"),
+    ("dp_ftrl", {"privacy": {"adjacency": "add_remove"}}, "client"),
 ]
 
 
