@@ -64,7 +64,9 @@ def run_wasp(monkeypatch: pytest.MonkeyPatch) -> Run:
     ],
     ids=["curator", "silos", "users", "local", "model sums", "single release", "no classes"],
 )
-def test_every_form_ends_in_a_data_set_within_budget(run_wasp: Run, privacy: dict, changes: dict) -> None:
+def test_every_form_ends_in_a_data_set_within_budget(
+    run_wasp: Run, privacy: dict[str, Any], changes: dict[str, Any]
+) -> None:
     made = run_wasp(privacy, **changes)
     synthetic, report = made["wasp_synthetic"], made["wasp_privacy_report"]
     assert len(synthetic) == len(made["wasp_synthetic_embeddings"]) == 32

@@ -38,7 +38,7 @@ def deviations(declared: Privacy, parameters: Wasp, population: int = 100) -> di
         ({"unit": "client"}, {"clip_norm": math.sqrt(8) * budget.clip_norm(wasp(**PAPER))}, 9.99),
     ],
 )
-def test_exact_noise_is_the_note_s(declared: dict, changes: dict, stddev: float) -> None:
+def test_exact_noise_is_the_note_s(declared: dict[str, Any], changes: dict[str, Any], stddev: float) -> None:
     assert deviations(privacy(**declared), wasp(**PAPER, **changes))["wasp.votes"] == pytest.approx(stddev, rel=1e-3)
 
 
