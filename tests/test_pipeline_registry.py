@@ -50,6 +50,7 @@ def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
         "pe": Makes.TEXTS,
         "pe_sft": Makes.TEXTS,
         "popri": Makes.TEXTS,
+        "wasp": Makes.TEXTS,
         "zero_shot": Makes.TEXTS,
     }
     assert len({one.title for one in found.values()}) == len(found)

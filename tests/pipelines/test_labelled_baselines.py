@@ -21,6 +21,7 @@ LABELS = {"labels": "tea rum"}
 PRIVACY = {"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1}
 WRITING = {"min_words": 1, "oversample": 2.0}
 PLMS = {"plms": {"cold": "bundled:generator", "warm": "bundled:generator"}}
+NO_PLMS = {"plms": {"cold": None}}
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +30,10 @@ def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(algorithm: str, group: Any, labels: dict[str, str] = LABELS, **more: Any) -> dict[str, Any]:
+    more = {"models": NO_PLMS, **more}
     configure(task=labels, **{algorithm: group.model_dump(mode="json")}, **more)
     given = {f"params:{algorithm}": group, "params:task": conf_base(Task, labels)}
-    plms = {f"plm_{name}": Talker() for name in more.get("models", {}).get("plms", {})}
+    plms = {f"plm_{name}": Talker() for name, source in more["models"]["plms"].items() if source}
     return run_in_memory(algorithm, PRIVACY, {**given, **plms})
 
 

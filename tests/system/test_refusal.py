@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.seeding import stream
-from fedtext.system.refusal import explanation, parameter_faults
+from fedtext.system.refusal import explanation, parameter_faults, parameters_refused
 from fedtext.voting.herding import herd
 from tests.parameters import conf_base
 
@@ -85,3 +85,12 @@ def test_a_nested_parameter_is_found_by_its_dotted_name() -> None:
         width: int
 
     assert parameter_faults({"a": {"b": {}}}, {"a.b": Size}) == ["a.b.width is not set: give it a value"]
+
+
+def test_one_value_of_many_places_is_told_once() -> None:
+    faults = [f"{group}.prompt is 'lists': did you mean 'list'?" for group in "abcde"]
+    told = str(parameters_refused([*faults, "popri.rounds is 0: from 1 to 200"]))
+    assert told.count("did you mean 'list'?") == 1
+    assert "a.prompt (as 4 other parameters) is 'lists'" in told
+    assert "popri.rounds is 0" in told
+    assert str(parameters_refused(faults[:3])).count("did you mean") == 3

@@ -116,7 +116,7 @@ COMMANDS = [  # options of `kedro run`
     ("--params privacy.enrolment=/nowhere", "privacy.enrolment /nowhere is not a file", "one client id a line"),
     ("--params popri.rounds=100000", "popri.rounds is 100000", "from 1 to 200"),
     ("--params popri.rounds=many", "popri.rounds is 'many'", "whole number"),
-    ("--params generation.prompt=lists", "prompt is 'lists'", "did you mean 'list'?"),
+    ("--params generation.prompt=lists", "other parameters) is 'lists'", "did you mean 'list'?"),
     ("--params compare.algorithms=popry", "compare.algorithms names popry", "did you mean 'popri'"),
     ("--params compare.seeds=1,2,2", "compare.seeds is '1 2 2'", "name each once"),
     ("--params corpus.source=tabel", "corpus.source is 'tabel'", "did you mean 'table'?"),
@@ -154,7 +154,7 @@ def test_commands(
 
 CHOICES = [
     ({"pipeline_names": ["dp_fedagv"]}, "'dp_fedagv'", "did you mean 'dp_fedavg'?"),
-    ({"pipeline_names": ["popri", "qqqqq"]}, "no pipeline is named 'qqqqq'", "choose one of"),
+    ({"pipeline_names": ["popri", "qqqqq"]}, "no pipeline is named 'qqqqq'", "kedro registry list"),
     ({"to_nodes": ["popri.strat_state"]}, "--to-nodes popri.strat_state", "did you mean 'popri.start_state'"),
     ({"from_nodes": ["split_sample"]}, "--from-nodes split_sample", "did you mean 'split_samples'?"),
     ({"node_names": ["embed_test_samples"]}, "--nodes embed_test_samples", "'evaluation.embed_test_samples'"),

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from fedtext.system.errors import FedtextError
 from fedtext.system.meant import meant
 
+FEW = 3  # equal faults, each told by itself
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 _QUOTED = re.compile("'([^']+)'")
 
@@ -55,7 +56,22 @@ def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -
 
 def parameters_refused(faults: Sequence[str]) -> RunRefusedError:
     """The refusal that says all of them, of which there is at least one."""
-    return one_or_many("parameters are wrong:", faults)
+    return one_or_many("parameters are wrong:", _told_once(faults))
+
+
+def _told_once(faults: Sequence[str]) -> list[str]:
+    """The faults; one that more than `FEW` parameters share, a value of many places, is told of the first."""
+    alike: dict[str, list[str]] = {}
+    for fault in faults:
+        name, verb, told = fault.partition(" is ")
+        alike.setdefault(verb + told, []).append(name)
+    sentences: list[str] = []
+    for told, names in alike.items():
+        if told and len(names) > FEW:
+            sentences.append(f"{names[0]} (as {len(names) - 1} other parameters){told}")
+        else:
+            sentences += [name + told for name in names]
+    return sentences
 
 
 def one_or_many(summary: str, reasons: Sequence[str]) -> RunRefusedError:
