@@ -7,8 +7,8 @@ Every generator k has a classifier m_k, which learns from what it wrote. For a t
 
 where g_k is the gradient of m_k's loss: a step on an influential text lowers the loss of all texts most. Of a class's
 texts, those of least and of greatest variability are candidates, and the most influential of them are shown to all
-generators in the next round. The paper's code estimates influence otherwise; this is the first-order estimate, exact
-and cheap for a logistic regression, whose g is the outer product of (probabilities - one-hot class) and features.
+generators in the next round. Influence is ours, to first order: exact and cheap for a logistic regression, whose g is
+the outer product of (probabilities - one-hot class) and features.
 """
 
 from __future__ import annotations
