@@ -101,7 +101,9 @@ def scale(shared: Path, work: Path, copies: int, processes: int) -> dict[str, An
 def one(root: Path, processes: int) -> dict[str, Any]:
     """One build in this process: what it took, and its peak memory (and that of its largest worker)."""
     tokenizer = load_tokenizer(bundled("generator"), name="bundled:generator")
-    params = conf_base(LargeFedBench, snapshot="s", processes=processes)
+    params = conf_base(
+        LargeFedBench, snapshot="s", processes=processes, near_duplicates="report"
+    )  # of copies many resemble
     started = time.perf_counter()
     snapshot = build_snapshot(params, tokenizer, raw_dir=root / "raw", out_dir=root)
     wall = time.perf_counter() - started

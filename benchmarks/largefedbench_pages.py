@@ -52,7 +52,7 @@ def make_raw(shared: Path, root: Path, copies: int, abstracts: int) -> Path:
             zip(draw.sample(SWAPPED_WORDS, SWAPS_A_COPY), draw.sample(SWAPPED_WORDS, SWAPS_A_COPY), strict=True)
         )
         _copy_canada(shared / "congress/ca", root / "ca", copy, pairs)
-        _copy_us(next((shared / "congress/us").glob("CREC-*")), root / "us", copy, pairs)
+        _copy_us(shared / "congress/us/CREC-2005-07-20", root / "us", copy, pairs)
     _copy_abstracts(shared / "abstracts", root / "biorxiv", abstracts)
     return root
 
@@ -74,12 +74,14 @@ def _copy_canada(source: Path, target: Path, copy: int, pairs: list[tuple[str, s
 
 
 def _copy_us(source: Path, target: Path, copy: int, pairs: list[tuple[str, str]]) -> None:
-    old, new = source.name, f"CREC-{FIRST_DAY + timedelta(days=copy)}"
+    day = FIRST_DAY + timedelta(days=copy)
+    old, new, head = source.name, f"CREC-{day}", f"({day:%A, %B} {day.day}, {day.year})"
     package = target / new
     (package / "html").mkdir(parents=True, exist_ok=True)
     (package / "mods.xml").write_bytes((source / "mods.xml").read_bytes().replace(old.encode(), new.encode()))
     for path in source.glob("html/*.htm"):
-        (package / "html" / path.name.replace(old, new)).write_bytes(_swapped(path.read_bytes(), pairs))
+        dated = path.read_bytes().replace(b"(Wednesday, July 20, 2005)", head.encode())
+        (package / "html" / path.name.replace(old, new)).write_bytes(_swapped(dated, pairs))
 
 
 def _copy_abstracts(source: Path, target: Path, number: int) -> None:

@@ -18,9 +18,10 @@ _FEWEST_WORDS = 2
 
 def is_another_language(sentence: str) -> bool:
     """Whether most letters of the sentence are of another script, or most of its words Inuktitut in Latin letters."""
-    letters = [letter for letter in sentence if letter.isalpha()]
-    if sum(letter > "\u024f" for letter in letters) * 2 > len(letters):
-        return True
+    if not sentence.isascii():
+        letters = [letter for letter in sentence if letter.isalpha()]
+        if sum(letter > "\u024f" for letter in letters) * 2 > len(letters):
+            return True
     if _ENGLISH.search(sentence):
         return False
     words = _WORD.findall(sentence.lower())

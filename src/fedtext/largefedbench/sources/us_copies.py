@@ -69,6 +69,8 @@ def _runs(
     granule = id(own)
     ends: dict[tuple[int, int], int] = {}  # (other granule, shift) -> first line here after the run last taken
     for number, line in enumerate(own):
+        if len(places[line.text]) == 1:  # here alone, as most lines are
+            continue
         for whole, there in places[line.text]:
             if id(lines[whole]) == granule or ends.get((whole, there - number), 0) > number:
                 continue
