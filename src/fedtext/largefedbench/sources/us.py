@@ -72,13 +72,14 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
             yield completeness(page, granules, {stem(name) for name, _ in texts})
         except RawPageError as error:
             yield error
+    rolls = {kind: _names_of_chamber(granules, kind) for kind in CLASS_OF_LETTER.values()}
     parsed: list[list[Turn]] = []
     for name, data in files:
         if isinstance(data, RawPageError):
             yield data
         elif name.lower() != MODS_NAME:
             try:
-                parsed.append(_parse_granule(f"{page.name}/{name}", stem(name), data, date, granules))
+                parsed.append(_parse_granule(f"{page.name}/{name}", stem(name), data, date, granules, rolls))
             except RawPageError as error:
                 yield error
     for turns in without_copies(parsed):
@@ -111,7 +112,14 @@ def _granule(item: Any) -> tuple[str, Granule]:
     return joined(item.findtext(f".//{MODS}accessId")), Granule(kind, subkind, title, roll_of(speakers))
 
 
-def _parse_granule(name: str, granule_id: str, data: bytes, date: str, granules: dict[str, Granule]) -> list[Turn]:
+def _parse_granule(
+    name: str,
+    granule_id: str,
+    data: bytes,
+    date: str,
+    granules: dict[str, Granule],
+    rolls: dict[str, dict[str, Person]],
+) -> list[Turn]:
     text = preformatted(name, data)
     granule = granules.get(granule_id) or Granule()
     with reading(name):
@@ -126,7 +134,7 @@ def _parse_granule(name: str, granule_id: str, data: bytes, date: str, granules:
         paragraphs = list(us_lines.paragraphs(text))
         title = granule.title or next((p.text for p in paragraphs if p.kind == "heading"), "")
         url = f"https://www.govinfo.gov/content/pkg/CREC-{date}/html/{granule_id}.htm"
-        roll = Roll(granule.speakers, _names_of_chamber(granules, kind))
+        roll = Roll(granule.speakers, rolls.get(kind, {}))
         turns = []
         for number, (speaker, turn_kind, parts) in enumerate(_turns(paragraphs)):
             person = roll.find(speaker) if turn_kind in (SPEECH, NOT_SPOKEN) else Person(speaker, "")
