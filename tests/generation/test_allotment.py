@@ -31,6 +31,11 @@ def test_the_first_has_one_more() -> None:
     assert allotment(10, [0.0, 1.0]) == [0, 10]
 
 
+def test_largest_remainder_breaks_ties_by_index() -> None:
+    assert allotment(4, [1.0, 1.0, 1.0]) == [2, 1, 1]
+    assert allotment(7, [0.6, 0.3, 0.1]) == [4, 2, 1]
+
+
 @pytest.mark.parametrize("weights", [[], [0.0], [-1.0, 2.0], [math.nan], [math.inf]])
 def test_bad_weights(weights: list[float]) -> None:
     with pytest.raises(ValueError, match="cannot be divided"):

@@ -30,6 +30,8 @@ class Takedown:
 
     def has(self, one: Turn | Client) -> bool:
         """Whether a turn or a client is on the list."""
+        if not self.ids and not self.speakers:
+            return False
         said_by = {(one.source, one.speaker_id), (one.source, one.speaker)}
         return one.client_id in self.ids or speaker_key(one) in self.ids or not self.speakers.isdisjoint(said_by)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.algorithms.wasp.models import counts, importance, largest_remainder, stand_out, votes_of_best
+from fedtext.algorithms.wasp.models import counts, importance, stand_out, votes_of_best
 from tests.algorithms.wasp.examples import wasp
 
 sums = st.lists(st.floats(-50, 50), min_size=1, max_size=6).map(np.array)
@@ -59,11 +59,6 @@ def test_counts_add_up_to_the_texts_of_a_round_and_classes_are_as_large(
     assert sum(round_counts.sum() for round_counts in rounds) == texts
     assert np.ptp(sum(round_counts.sum(axis=0) for round_counts in rounds)) <= 1
     assert min(round_counts.min() for round_counts in rounds) >= 0
-
-
-def test_largest_remainder_breaks_ties_by_index() -> None:
-    assert largest_remainder(np.ones(3), 4).tolist() == [2, 1, 1]
-    assert largest_remainder(np.array([0.6, 0.3, 0.1]), 7).tolist() == [4, 2, 1]
 
 
 def test_votes_of_a_single_release_are_shares_of_each_class_s_best_tenth() -> None:

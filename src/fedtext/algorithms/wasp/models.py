@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
+from fedtext.generation.allotment import allotment
 from fedtext.params.wasp import Wasp
 
 BEST = 0.1  # of a class's texts, by a single release: a model's votes are its share of these
@@ -58,17 +59,9 @@ def counts(weight: Float[np.ndarray, " model"], wasp: Wasp, round_number: int) -
     Classes take turns through all models and rounds, so that they differ by one text at most.
     """
     texts, classes = wasp.texts_of_round(round_number), len(wasp.classes)
-    own = largest_remainder(np.maximum(weight, wasp.weight_floor), texts)
+    own = allotment(texts, np.maximum(weight, wasp.weight_floor).tolist())
     first = wasp.texts_until(round_number - 1)
     turn = (first + np.arange(texts)) % classes
     found = np.zeros((len(weight), classes), dtype=np.int64)
     np.add.at(found, (np.repeat(np.arange(len(weight)), own), turn), 1)
-    return found
-
-
-def largest_remainder(weight: Float[np.ndarray, " part"], total: int) -> Int[np.ndarray, " part"]:
-    """`total` in whole numbers as near to proportion as can be; of equal remainders the first is rounded up."""
-    quota = total * weight / weight.sum()
-    found: np.ndarray = np.floor(quota).astype(np.int64)
-    found[np.argsort(found - quota, kind="stable")[: total - found.sum()]] += 1
     return found
