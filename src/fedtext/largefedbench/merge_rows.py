@@ -22,14 +22,16 @@ def merged_rows(shards: Sequence[tuple[str, Path]], columns: Sequence[str] | Non
     ]
     heapq.heapify(front)
     while front:
-        _, number, rows, row = heapq.heappop(front)
+        _, number, rows, row = front[0]
         if rows is None:
             rows = _rows(shards[number][1], columns)
         else:
             yield row
         following = next(rows, None)
-        if following is not None:
-            heapq.heappush(front, (following[0], number, rows, following))
+        if following is None:
+            heapq.heappop(front)
+        else:
+            heapq.heapreplace(front, (following[0], number, rows, following))
 
 
 def _rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:

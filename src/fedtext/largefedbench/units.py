@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from fedtext.largefedbench.personal_data import kinds_in
@@ -35,8 +36,13 @@ def unit_of(text: Text, unit: ClientUnit) -> str:
     if unit == "speech" or not text.speaker:
         return text.client_id
     who = text.speaker if text.source in _AFFILIATIONS else text.speaker_id or text.speaker
-    person = f"{text.source}.speaker.{re.sub(r'[^a-z0-9]+', '-', who.casefold()).strip('-') or who}"
+    person = f"{text.source}.speaker.{_slug(who)}"
     return person if unit == "speaker" else f"{text.date}.{person}"
+
+
+@lru_cache(maxsize=65_536)  # a chamber's members speak thousands of times
+def _slug(who: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", who.casefold()).strip("-") or who
 
 
 def split_key(client_id: str, unit: ClientUnit) -> str:

@@ -53,10 +53,11 @@ class WordTokens:
         tokens = list(accumulate(map(self._counts.__getitem__, words), initial=0))
         starts = list(accumulate(map(len, words), initial=0))
         total = tokens[-1]
+        length, fewest = chunking.length, chunking.min_tokens  # read once: every reading of a parameter is noted
         chunks = []
-        for first in range(0, total, chunking.length):
-            last = min(first + chunking.length, total) - 1
-            if first == 0 or last - first + 1 >= chunking.min_tokens:
+        for first in range(0, total, length):
+            last = min(first + length, total) - 1
+            if first == 0 or last - first + 1 >= fewest:
                 opening, closing = bisect_right(tokens, first) - 1, bisect_right(tokens, last) - 1
                 start = starts[opening] + self._offsets_of(words[opening])[first - tokens[opening]][0]
                 end = starts[closing] + self._offsets_of(words[closing])[last - tokens[closing]][1]

@@ -15,8 +15,9 @@ _OFFICE = r"(?:Speaker|President|Chairman|Chairwoman|Chairperson|Chair|Chief\sJu
 _CHAIR = rf"(?:Mr\.?|Madame?|Mrs\.?|Ms\.?|Mister)\s(?:(?:Acting|Assistant|Deputy|Vice)[\s-])*{_OFFICE}"
 _HEARERS = r"(?:\sand\s(?:my\s|fellow\s|distinguished\s)*(?:colleagues|[Mm]embers|Senators|friends)(?=\s?[,.:]))?"
 _TITLE = rf"(?:{_CHAIR}{_HEARERS}|[Mm]y\s(?:noble\s)?Lords|{INUKTITUT_SPEAKER})"
-_STARTS = re.compile(r"[Mm](?:rs?\b|s\b|adam|ister|y\s(?:noble\s)?Lords)|[Uu]qaq")
-_MENTIONS = re.compile(r"Speaker|President|Chair|Lords|Chief|[Uu]qaq")
+# A pattern that begins with a set of letters is looked for several times as fast as one that begins with a choice.
+_STARTS = re.compile(r"[MmUu](?:(?<=[Mm])(?:rs?\b|s\b|adam|ister|y\s(?:noble\s)?Lords)|(?<=[Uu])qaq)")
+_MENTIONS = re.compile(r"[SPCLUu](?:peaker|resident|hair|ords|hief|qaq)")  # of these, and a few words that are none
 _ADDRESS = re.compile(
     rf"(?<!\w)(?P<title>(?:{_TITLE},\s)*{_TITLE})(?!\w)(?P<mark>\s?(?:\.\.\.|--|[,;:.!?—–])|)(?P<after>\s*)"
 )

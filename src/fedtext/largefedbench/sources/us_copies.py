@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from fedtext.largefedbench.turns import COPY, SPOKEN, Paragraph, Turn, n_words
+from fedtext.largefedbench.turns import COPY, SPOKEN, Paragraph, Turn
 
 SPEAKER_LABEL = "speaker_label"
 MIN_WORDS = 25  # a part with fewer spoken words may be formulas that any page holds
@@ -19,7 +19,7 @@ MIN_SHARE = 0.8  # of the part's spoken words, found in the section
 
 
 class _Line(NamedTuple):
-    """A spoken paragraph or a speaker's label: where it stands, and its text without spaces."""
+    """A spoken paragraph or a speaker's label: where it stands, its text without spaces, and its number of words."""
 
     turn: int
     paragraph: int
@@ -36,7 +36,7 @@ def without_copies(granules: Sequence[list[Turn]]) -> list[list[Turn]]:
     for part, own in enumerate(lines):
         if words[part] < MIN_WORDS:
             continue
-        for whole, runs in _runs(own, places, lines).items():
+        for whole, runs in _runs(part, places, lines).items():
             found = sum(own[number].words for number in {number for number, _ in runs})
             if (words[whole], whole) > (words[part], part) and found >= MIN_SHARE * words[part]:
                 copied[whole] |= {number for _, number in runs}
@@ -45,34 +45,46 @@ def without_copies(granules: Sequence[list[Turn]]) -> list[list[Turn]]:
 
 def _lines(turns: Sequence[Turn]) -> list[_Line]:
     return [
-        _Line(number, place, "".join(paragraph.text.split()), n_words(paragraph.text))
+        _Line(number, place, "".join(words), len(words))
         for number, turn in enumerate(turns)
         for place, paragraph in enumerate(turn.paragraphs)
-        if paragraph.kind in (SPOKEN, SPEAKER_LABEL) and paragraph.text.strip()
+        if paragraph.kind in (SPOKEN, SPEAKER_LABEL) and (words := paragraph.text.split())
     ]
 
 
+def _key(own: Sequence[_Line], number: int) -> str:
+    """What a run of at least `MIN_WORDS` words that starts at this line starts with: the line, or it and the next.
+
+    "The PRESIDING OFFICER." stands a hundred times in a day; with the line after it, it hardly ever does.
+    """
+    line = own[number]
+    if line.words >= MIN_WORDS or number + 1 == len(own):
+        return line.text
+    return f"{line.text} {own[number + 1].text}"
+
+
 def _index(lines: Sequence[Sequence[_Line]]) -> dict[str, list[tuple[int, int]]]:
-    """Where each text stands, as (granule, line)."""
+    """Where a run may start, as (granule, line), by its key."""
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for granule, own in enumerate(lines):
-        for number, line in enumerate(own):
-            places[line.text].append((granule, number))
+        for number in range(len(own)):
+            places[_key(own, number)].append((granule, number))
     return places
 
 
 def _runs(
-    own: Sequence[_Line], places: dict[str, list[tuple[int, int]]], lines: Sequence[Sequence[_Line]]
+    part: int, places: dict[str, list[tuple[int, int]]], lines: Sequence[Sequence[_Line]]
 ) -> dict[int, list[tuple[int, int]]]:
     """By other granule: pairs of lines (here, there) that read the same, in runs of at least `MIN_WORDS` words."""
+    own = lines[part]
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    granule = id(own)
     ends: dict[tuple[int, int], int] = {}  # (other granule, shift) -> first line here after the run last taken
-    for number, line in enumerate(own):
-        if len(places[line.text]) == 1:  # here alone, as most lines are
+    for number in range(len(own)):
+        starts = places[_key(own, number)]
+        if len(starts) == 1:  # here alone, as most lines are
             continue
-        for whole, there in places[line.text]:
-            if id(lines[whole]) == granule or ends.get((whole, there - number), 0) > number:
+        for whole, there in starts:
+            if whole == part or ends.get((whole, there - number), 0) > number:
                 continue
             length = _length(own[number:], lines[whole][there:])
             ends[whole, there - number] = number + length
