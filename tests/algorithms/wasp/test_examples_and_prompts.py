@@ -143,8 +143,6 @@ def test_a_copy_of_an_earlier_text_of_its_class_is_no_text() -> None:
 def test_models_that_all_write_nothing_are_refused_before_a_vote() -> None:
     with pytest.raises(ValueError, match=r"none of big, old has written a text: name models in models\.plms that do"):
         gathered(no_texts(), [table(4, ("a", "b")).assign(text="")])
-    with pytest.raises(ValueError, match="none of the models has written a text"):
-        gathered(no_texts(), [])
     assert gathered(table(2), [table(2).assign(text="")])["text"].tolist() == ["text 0", "text 1", "", ""]
 
 

@@ -74,9 +74,9 @@ def gathered(before: pd.DataFrame, new: Sequence[pd.DataFrame]) -> pd.DataFrame:
     table = pd.concat(tables, ignore_index=True) if tables else before
     again = table.duplicated(["text", "label"])
     found: pd.DataFrame = table.assign(text=table["text"].mask(again, ""))
-    if not (found["text"] != "").any():
+    if len(found) and not (found["text"] != "").any():
         raise InputError(
-            f"none of {', '.join(sorted(found['model'].unique())) or 'the models'} has written a text: name models in "
+            f"none of {', '.join(sorted(found['model'].unique()))} has written a text: name models in "
             "models.plms that do, or let wasp.sampler keep more (legible_only, max_new_tokens)"
         )
     return found
