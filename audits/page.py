@@ -105,13 +105,22 @@ def page(
     return "".join(
         [
             HEAD.format(minutes=minutes, workers=workers, clients=clients),
+            tables(sound, faulty),
+            BEFORE,
+            ECHO.format(canaries=CANARIES, copies=COPIES),
+            *rows,
+        ]
+    )
+
+
+def tables(sound: Sequence[Finding], faulty: Sequence[Finding]) -> str:
+    """What the attacks found on the code as it is, and on the code with faults."""
+    return "".join(
+        [
             SOUND,
             _table(sound, ("algorithm", "neighbour"), lambda one: (one.attack.job, one.attack.neighbour)),
             FAULTY,
             _table(faulty, ("fault", "algorithm", "neighbour"), lambda one: (one.attack.fault, *one.attack[:2])),
-            BEFORE,
-            ECHO.format(canaries=CANARIES, copies=COPIES),
-            *rows,
         ]
     )
 

@@ -8,23 +8,27 @@ from importlib import import_module
 from typing import Any, get_args
 
 import pytest
+import yaml
 from kedro.validation.type_extractor import TypeExtractor
 from pydantic import BaseModel
 
 import fedtext.params
 from fedtext.corpora.table import USUAL
 from fedtext.params import Parameters
+from fedtext.params.compare import Compare
 from fedtext.params.corpus import Corpus
+from fedtext.pipeline_registry import algorithms
 from tests.contracts.test_pipelines import registered
-from tests.parameters import HOMES, conf_base, parameters
+from tests.parameters import BASE, HOMES, conf_base, parameters
 
 NOT_GROUPS = {"old", "new"}  # largefedbench_diff's two names
 
 
 def all_models() -> set[type[Parameters]]:
+    """All but bases: those have no field of their own."""
     for module in pkgutil.iter_modules(fedtext.params.__path__):
         import_module(f"fedtext.params.{module.name}")
-    return {one for one in below(Parameters) if one.__module__.startswith("fedtext.params.")}
+    return {one for one in below(Parameters) if one.__module__.startswith("fedtext.params.") and one.model_fields}
 
 
 def below(kind: type[Parameters]) -> Iterator[type[Parameters]]:
@@ -84,6 +88,18 @@ def test_every_group_of_conf_base_is_some_model_s() -> None:
 
 def test_every_model_is_part_of_a_group() -> None:
     assert {one for kind in groups().values() for one in parts(kind)} == all_models()
+
+
+def test_every_entry_of_a_comparison_is_one_that_its_algorithm_takes() -> None:
+    kinds, asked = {home: kind for kind, home in HOMES.items()}, conf_base(Compare)
+    asked.model_copy(update={"algorithms": tuple(asked.entries)}).refuse_unknown(algorithms())
+    models = yaml.safe_load((BASE / "globals.yml").read_text("utf-8"))["models"]
+    for entry in asked.entries.values():
+        assert entry.params.keys() <= {*kinds, "models"}
+        assert entry.params.get("models", {}).keys() <= models.keys()
+        for group in entry.params.keys() - {"models"}:
+            declared = {"population": 300} if group == "privacy" else {}  # as the command line has to
+            conf_base(kinds[group], declared | entry.params[group])
 
 
 @pytest.mark.parametrize("kind", HOMES)

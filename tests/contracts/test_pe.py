@@ -31,7 +31,13 @@ def registered(env: str | None = None, **pe: Any) -> dict[str, Pipeline]:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"form": "aug_pe", "variations": 6}, {"lookahead": 4, "variation": "mask_filling"}, {"final": "survivors"}],
+    [
+        {},
+        {"form": "aug_pe", "variations": 6},
+        {"lookahead": 4, "variation": "mask_filling"},
+        {"final": "survivors"},
+        {"form": "aug_pe", "final": "accumulated"},
+    ],
     ids=lambda c: ",".join(c) or "base",
 )
 def test_private_data_leave_only_by_one_release_a_round(changes: dict[str, Any]) -> None:

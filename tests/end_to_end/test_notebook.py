@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
@@ -37,6 +38,18 @@ def test_it_reads_a_run_that_makes_a_model(tiny_run: Path, tmp_path: Path, monke
     (told / "scorecard.json").write_text(json.dumps(card))
     said = shown(tmp_path, monkeypatch)
     assert all(part in said for part in ("**dp_fedavg**", "['model']"))
+
+
+def test_it_shows_wasp_s_weights_and_examples(tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = tmp_path / "05_model_input" / "wasp" / "round_01"
+    rounds.mkdir(parents=True)
+    (rounds / "state.json").write_text(json.dumps({"round": 1, "weights": {"calm": 0.75, "lively": 0.25}}))
+    rows = [("good", "json", "calm", "a good one"), ("bad", "json", "lively", "a bad one")]
+    pd.DataFrame(rows, columns=["kind", "label", "model", "text"]).to_parquet(rounds / "examples.parquet")
+    shutil.copytree(tiny_run / "08_reporting" / "popri", tmp_path / "08_reporting" / "wasp")
+    (tmp_path / "07_model_output" / "wasp").mkdir(parents=True)
+    said = shown(tmp_path, monkeypatch)
+    assert all(part in said for part in ("**wasp**", "calm", "0.75", "a good one", "a bad one"))
 
 
 def test_without_a_run_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedtext.privacy.history import release_history
 from tests.end_to_end.conftest import LOG, ROOT, command, digests, env, kedro, params
 
 QUICK_KILLS, NIGHTLY_KILLS = 4, 25
@@ -59,3 +60,40 @@ def test_more_texts_are_written_by_the_rounds_that_are_there(tiny_run: Path, tmp
     assert len(pd.read_parquet(root / "07_model_output" / "popri" / "synthetic.parquet")) == 70
     released = "05_model_input/popri/released_mean.safetensors"
     assert (root / released).read_bytes() == (tiny_run / released).read_bytes()
+
+
+def run_killed_at(arguments: list[str], marker: Path) -> bool:
+    """Starts the job and kills it as soon as a file is there; whether it was still running then."""
+    process = subprocess.Popen(arguments, cwd=ROOT, env=env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not marker.exists():
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    return process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_dp_sgd_killed_in_its_steps_and_after_them_ends_in_the_same_bytes_and_one_charge(tmp_path: Path) -> None:
+    """The steps are one release: begun anew after a kill it is the same one, by the same key and draws."""
+    made = "dp_sgd_generation_synthetic,dp_sgd_generation_privacy_report"
+
+    def job(root: Path) -> list[str]:
+        own = params(data_root=root, privacy__noise_seed=7, models__generator="bundled:generator")
+        return command(
+            "run", "--env", "tiny", "--pipelines", "dp_sgd_generation", "--to-outputs", made, "--params", own
+        )
+
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert subprocess.run(job(whole), cwd=ROOT, env=env(), capture_output=True, check=False).returncode == 0
+    rows = "05_model_input/dp_sgd_generation/private_rows.safetensors"
+    for marker in (rows, "06_models/dp_sgd_generation/tuned.safetensors"):
+        assert run_killed_at(job(killed), killed / marker), f"it ended before there was a {marker}"
+    done = subprocess.run(job(killed), cwd=ROOT, env=env(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert digests(killed) == digests(whole)
+    report = json.loads((killed / "08_reporting" / "dp_sgd_generation" / "privacy_report.json").read_text())
+    assert [release["name"] for release in report["releases"]] == ["dp_sgd_generation.gradients"]
+    charged = {entry.receipt for entry in release_history(killed) if entry.release is not None}
+    assert charged == {entry.receipt for entry in release_history(whole) if entry.release is not None}
+    assert len(charged) == 1

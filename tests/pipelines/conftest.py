@@ -163,7 +163,13 @@ def run_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any])
         "run_facts": {},
         **more,
     }
-    return _everything_made(pipeline, given, {name: Kept() for name in pipeline.all_outputs()})
+    return _everything_made(pipeline, _with_fields(pipeline, given), {name: Kept() for name in pipeline.all_outputs()})
+
+
+def _with_fields(pipeline: Pipeline, given: dict[str, Any]) -> dict[str, Any]:
+    """What is given, and of its groups of parameters the fields that a node reads by themselves."""
+    fields = [name for name in pipeline.inputs() - given.keys() if name.startswith("params:") and "." in name]
+    return given | {name: getattr(given[name.partition(".")[0]], name.partition(".")[2]) for name in fields}
 
 
 def made_up(count: int, seed: int) -> list[str]:

@@ -63,9 +63,12 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
         {"variation": "mask_filling", "lookahead": 1},
         {"selection": "rank", "variations": 2},
         {"final": "survivors"},
+        {"final": "accumulated"},
+        {"final": "accumulated", "variation": "mask_filling"},
         {"threshold": 1e6},
         AUG_PE,
         {**AUG_PE, "selection": "probability", "final": "survivors"},
+        {**AUG_PE, "final": "accumulated", "synthetic_texts": 100},
     ],
     ids=lambda c: ",".join(f"{k}" for k in c) or "published",
 )  # fmt: skip
@@ -99,6 +102,25 @@ def test_aug_pe_starts_from_the_generator_and_keeps_the_parents(run_evolution: R
     survivors = made["pe.round_01.survivors"]["text"].tolist()
     assert len(survivors) == 12 // 4
     assert made["pe.round_02.candidates"]["text"].tolist()[: len(survivors)] == survivors
+
+
+def test_all_that_was_written_is_kept_and_the_last_vote_too_has_an_effect(run_evolution: Run) -> None:
+    """As WASP's paper runs it: texts of every round, and variations of the last survivors, who else chose nothing."""
+    made = run_evolution(**AUG_PE, final="accumulated", synthetic_texts=100)
+    written = pd.concat([*(made[f"pe.round_0{t}.candidates"] for t in (1, 2, 3)), made["pe.closing.candidates"]])
+    assert set(made["pe_synthetic"]["text"]) == set(written["text"])
+    assert made["pe_synthetic"]["text"].is_unique
+    assert set(made["pe_synthetic"]["round"]) == {1, 2, 3, 4}
+    assert set(made["pe.round_03.survivors"]["text"]) <= set(made["pe.closing.candidates"]["text"])
+    few = run_evolution(**AUG_PE, final="accumulated", synthetic_texts=5)["pe_synthetic"]
+    assert len(few) == 5
+    assert few["round"].min() == 4
+
+
+def test_public_texts_are_no_part_of_what_was_written(run_evolution: Run) -> None:
+    made = run_evolution(final="accumulated", synthetic_texts=100)
+    assert not made["pe_synthetic"]["text"].str.startswith("public").any()
+    assert set(made["pe_synthetic"]["round"]) == {2, 3, 4}
 
 
 def test_the_histogram_goes_to_whom_the_records_are_near(run_evolution: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,11 @@ class Named(Talker):
         return [["" if self._silent else f"{self.identity} {d}" for d in row] for row in drawn]
 
 
+def held(records: int) -> dict[str, list[str]]:
+    """Clients and texts of the training records that every run in memory has."""
+    return {"client_id": [f"c{i // 2}" for i in range(records)], "text": [f"secret {i}" for i in range(records)]}
+
+
 @pytest.fixture
 def run_wasp(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs WASP in memory with two models; everything made, by data set name."""
@@ -38,7 +43,9 @@ def run_wasp(monkeypatch: pytest.MonkeyPatch) -> Run:
 
     monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_, **__: list(texts))
 
-    def run(privacy: dict[str, Any] | None = None, silent: bool = False, **changes: Any) -> dict[str, Any]:
+    def run(
+        privacy: dict[str, Any] | None = None, silent: bool = False, labels_held: tuple[str, ...] = (), **changes: Any
+    ) -> dict[str, Any]:
         chosen = {"rounds": 3, "texts": 32, "labels": ("tea", "rum"), "votes_per_record": 4, **changes}
         configure(wasp=chosen, models={"plms": {"loud": "bundled:generator", "quiet": "bundled:generator"}})
         given = {
@@ -46,6 +53,8 @@ def run_wasp(monkeypatch: pytest.MonkeyPatch) -> Run:
             "plm_loud": Named("loud"),
             "plm_quiet": Named("quiet", silent),
         }
+        if labels_held:
+            given["private_train"] = pd.DataFrame({**held(60), "label": labels_held})
         return run_in_memory("wasp", {"epsilon": 4.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}, given)
 
     return run
@@ -110,6 +119,32 @@ def test_a_silent_model_s_weight_falls_to_the_floor(run_wasp: Run) -> None:
     assert made["wasp.round_01.state"]["weights"] == {"loud": 1.0, "quiet": 0.0}
     assert made["wasp.round_02.candidates"].query("round == 2")["model"].value_counts()["quiet"] == 1
     assert made["wasp.round_01.state"]["history"][0]["texts"] == {"loud": 6, "quiet": 0}
+
+
+def test_how_many_records_a_class_has_is_read_by_the_votes_alone(run_wasp: Run) -> None:
+    """All but one record of one class: plan, price and the number of texts a class are as they were."""
+    even, lopsided = run_wasp(CENTRAL), run_wasp(CENTRAL, labels_held=("rum",) + ("tea",) * 59)
+    assert not np.array_equal(even["wasp.round_01.scores"], lopsided["wasp.round_01.scores"])
+    assert even["wasp.ledger_open"] == lopsided["wasp.ledger_open"]
+    assert even["wasp_ledger"].releases == lopsided["wasp_ledger"].releases
+    pd.testing.assert_frame_equal(even["wasp.round_01.candidates"], lopsided["wasp.round_01.candidates"])
+    for made in (even, lopsided):
+        table = made["wasp.round_03.candidates"]
+        assert table.groupby(["round", "label"]).size().unstack().to_numpy().tolist() == [[5, 6], [6, 5], [5, 5]]
+
+
+def test_a_class_without_records_costs_nothing_and_is_written_all_the_same(run_wasp: Run) -> None:
+    made = run_wasp(CENTRAL, labels_held=("tea",) * 60)
+    assert made["wasp_synthetic"]["label"].value_counts().to_dict() == {"tea": 16, "rum": 16}
+    assert set(made["wasp.round_01.examples"]["label"]) == {"tea", "rum"}
+
+
+def test_models_that_write_nothing_are_refused_before_anything_is_charged(
+    run_wasp: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Named, "write", lambda _, requests, *, responses, **__: [[""] * responses for _ in requests])
+    with pytest.raises(ValueError, match="none of loud, quiet has written a text"):
+        run_wasp(CENTRAL)
 
 
 def test_the_next_round_is_shown_good_and_bad_texts(run_wasp: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,31 @@ def test_a_sweep_takes_entries_that_differ_in_that_alone_and_the_plain_one() -> 
     assert "no two entries of one algorithm differ in privacy.epsilon" in figures.epsilon_sweep(found).layout.meta
 
 
+def plms(**sources: str | None) -> dict[str, Any]:
+    return {"models": {"plms": sources}}
+
+
+def test_wasp_s_sweeps_take_entries_that_differ_in_one_thing_alone() -> None:
+    found = comparison(
+        wasp=entry("wasp", 0.3),
+        one=entry("wasp", 0.2, **plms(a="x", b=None)),
+        two=entry("wasp", 0.25, **plms(a="x", b="y")),
+        other=entry("wasp", 0.9, **plms(a="x", b="y", c="z"), wasp={"contrast": False}),
+        q1=entry("wasp", 0.21, wasp={"votes_per_record": 1}),
+        q4=entry("wasp", 0.22, wasp={"votes_per_record": 4}),
+        few={**entry("wasp", 0.1, partition={"test_share": 0.9}), "units": 240},
+    )
+    lines = [draw(found).data[0] for draw in (figures.models_sweep, figures.votes_sweep, figures.records_sweep)]
+    assert [(list(line.x), list(line.y)) for line in lines] == [
+        ([1, 2], [20.0, 25.0]),
+        ([1, 4], [21.0, 22.0]),
+        ([240, 2400], [10.0, 30.0]),
+    ]
+    alone = comparison(wasp=entry("wasp", 0.3))
+    assert "differ in models.plms alone" in figures.models_sweep(alone).layout.meta
+    assert "differ in the partition alone" in figures.records_sweep(alone).layout.meta
+
+
 def test_curves_are_means_over_seeds_by_round() -> None:
     found = comparison(popri=entry("popri", 0.4), rank_7=entry("popri", 0.3, popri={"rejected_rank": 7}))
     fid, distance = figures.rounds(found).data

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from fedtext.params import Parameters, Seed, each_once, words
+from fedtext.params import Seed
+from fedtext.params.classes import OfClasses
 from fedtext.params.generation import Sampler
 from fedtext.params.training import DpSgd, Lora
 
 
-class DpSgdGeneration(Parameters):
+class DpSgdGeneration(OfClasses):
     """The generator's adapter is trained by DP-SGD on texts behind their class, then writes equally many of each.
 
     `labels` are the classes, declared, never read from private data; samples of other classes contribute nothing. None
     are declared: all texts are of one nameless class.
     """
+
+    group = "dp_sgd_generation"
 
     labels: tuple[str, ...]
     training: DpSgd
@@ -23,15 +26,3 @@ class DpSgdGeneration(Parameters):
     final_responses: int = Field(ge=1)
     sampler: Sampler
     seed: Seed
-
-    _words = field_validator("labels", mode="before")(words)
-
-    @field_validator("labels")
-    @classmethod
-    def _each_class_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
-        return each_once(labels, "dp_sgd_generation.labels")
-
-    @property
-    def classes(self) -> tuple[str | None, ...]:
-        """The declared labels, or one nameless class."""
-        return self.labels or (None,)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from fedtext.params import Parameters, Seed, each_once, words
+from fedtext.params import Seed
+from fedtext.params.classes import OfClasses
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.system.errors import InputError
 
 
-class Pe(Parameters):
+class Pe(OfClasses):
     """One run: `rounds` histograms, each over about `population` candidate texts.
 
     `form: pre_text` starts from public texts and replaces every survivor by its variations; units are clients (or
@@ -25,8 +26,11 @@ class Pe(Parameters):
 
     `labels` are the classes of conditional generation, declared, never read from private data; classes are equally
     large. `final: expansion` prompts the generator with survivors of all rounds until there are `synthetic_texts`;
-    `survivors` publishes those of the last round.
+    `survivors` publishes those of the last round; `accumulated` publishes what the model wrote in all rounds, and once
+    more after the last vote, the newest first where there are more than `synthetic_texts`.
     """
+
+    group = "pe"
 
     form: Literal["pre_text", "aug_pe"]
     rounds: int = Field(ge=1)
@@ -40,23 +44,11 @@ class Pe(Parameters):
     lookahead: int = Field(ge=0)
     length_spread: float | None = Field(ge=0)
     masks: MaskFilling
-    final: Literal["expansion", "survivors"]
+    final: Literal["expansion", "survivors", "accumulated"]
     synthetic_texts: int = Field(ge=1)
     final_responses: int = Field(ge=1)
     sampler: Sampler
     seed: Seed
-
-    _words = field_validator("labels", mode="before")(words)
-
-    @field_validator("labels")
-    @classmethod
-    def _each_class_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
-        return each_once(labels, "pe.labels")
-
-    @property
-    def classes(self) -> tuple[str | None, ...]:
-        """The declared labels, or one nameless class."""
-        return self.labels or (None,)
 
     @property
     def keeps_parents(self) -> bool:

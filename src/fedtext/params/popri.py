@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from fedtext.params import Parameters, Seed, each_once, words
+from fedtext.params import Seed
+from fedtext.params.classes import OfClasses
 from fedtext.params.generation import Sampler, prompts_for
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.errors import InputError
@@ -23,7 +24,7 @@ Scoring = Literal[
 SINGLE_RELEASE: frozenset[str] = frozenset({"mean_embedding", "witness_linear", "witness_rff", "witness_words"})
 
 
-class Popri(Parameters):
+class Popri(OfClasses):
     """One POPri run: K `prompts` with J `responses` each, for `rounds` rounds.
 
     `labels` are the classes of conditional generation (Algorithm 3), public and declared, never read from private data;
@@ -36,6 +37,8 @@ class Popri(Parameters):
     times `synthetic_texts` texts are generated at the end, `final_responses` a prompt, and the subset that matches the
     release best is kept.
     """
+
+    group = "popri"
 
     rounds: int = Field(ge=1)
     prompts: int = Field(ge=1)
@@ -61,13 +64,6 @@ class Popri(Parameters):
     preference: PreferenceTraining
     seed: Seed
 
-    _words = field_validator("labels", mode="before")(words)
-
-    @field_validator("labels")
-    @classmethod
-    def _each_class_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
-        return each_once(labels, "popri.labels")
-
     @property
     def releases(self) -> int:
         """How many times private data are queried."""
@@ -77,11 +73,6 @@ class Popri(Parameters):
     def single_release(self) -> bool:
         """Whether one release serves every round."""
         return self.scoring in SINGLE_RELEASE
-
-    @property
-    def classes(self) -> tuple[str | None, ...]:
-        """The declared labels, or one nameless class."""
-        return self.labels or (None,)
 
     @model_validator(mode="after")
     def _release_serves_what_is_asked(self) -> Self:

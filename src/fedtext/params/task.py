@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import field_validator
 
-from fedtext.params import Parameters, each_once, words
+from fedtext.params import words
+from fedtext.params.classes import OfClasses
 from fedtext.system.errors import InputError
 
 
@@ -13,23 +14,25 @@ def in_words(label: str) -> str:
     return " ".join(label.replace("_", " ").split())
 
 
-class Task(Parameters):
+class Task(OfClasses):
     """`labels` are the classes (`corpus.label_column`); `attributes` are what texts of every class are varied by.
 
     No label: there is no such task, and nothing is classified.
     """
 
+    group = "task"
+
     labels: tuple[str, ...]
     attributes: tuple[str, ...]
 
-    _words = field_validator("labels", "attributes", mode="before")(words)
+    _attributes = field_validator("attributes", mode="before")(words)
 
     @field_validator("labels")
     @classmethod
-    def _each_class_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
+    def _each_class_has_a_name(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
         if any(not in_words(label) for label in labels):
             raise InputError(f"task.labels has an empty name: {labels}; name every class by a word")
-        return each_once(labels, "task.labels")
+        return labels
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters, Seed, each_once, words
+from fedtext.params import Seed
+from fedtext.params.classes import OfClasses
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
 
@@ -14,7 +15,7 @@ MOST_VOTES = 32  # a record's smallest vote is then 2^-31: sums of votes stay ex
 LABEL = "{label}"
 
 
-class Wasp(Parameters):
+class Wasp(OfClasses):
     """`texts` texts, written in `rounds` rounds by the models of `models.plms`, judged after each round but the last.
 
     `votes`: `top_q` are the paper's, one noised ballot a round; `single_release` is ours, one noised sum of embeddings
@@ -32,6 +33,8 @@ class Wasp(Parameters):
     shares. No model's share is below `weight_floor` by much.
     """
 
+    group = "wasp"
+
     rounds: int = Field(ge=2)
     texts: int = Field(ge=1)
     labels: tuple[str, ...]
@@ -48,13 +51,6 @@ class Wasp(Parameters):
     weight_floor: float = Field(ge=0, lt=1)
     sampler: Sampler
     seed: Seed
-
-    _words = field_validator("labels", mode="before")(words)
-
-    @field_validator("labels")
-    @classmethod
-    def _each_class_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
-        return each_once(labels, "wasp.labels")
 
     @field_validator("about")
     @classmethod
@@ -80,11 +76,6 @@ class Wasp(Parameters):
                 "model_sums to false"
             )
         return self
-
-    @property
-    def classes(self) -> tuple[str | None, ...]:
-        """The declared labels, or one nameless class."""
-        return self.labels or (None,)
 
     def texts_of_round(self, round_number: int) -> int:
         """How many texts all models together write in a round, from 1; the first rounds write what is left over."""

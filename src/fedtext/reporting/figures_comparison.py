@@ -1,4 +1,4 @@
-"""Figures 1, 2, 3, 4, 6 and 8 of POPri from a comparison: means over seeds, bars and bands are 95% t intervals.
+"""Figures 1, 2, 3, 4, 6 and 8 of POPri, and 3, 4 and 5 of WASP: means over seeds, bars and bands are 95% t intervals.
 
 A figure is drawn from the entries that vary what it is about; where there are none it stays empty and says so.
 """
@@ -6,7 +6,7 @@ A figure is drawn from the entries that vary what it is about; where there are n
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ COLOURS = (SYNTHETIC, WARNING, "#2e8b57", "#7b3fa0", CONTROL, PRIVATE, "#b8860b"
 LEVELS = (known.EPS0, known.PUBLIC_CONTROL, known.PRIVATE)
 SCORING, RANK = ("popri", "scoring"), ("popri", "rejected_rank")
 CLIENTS, EPSILON = ("privacy", "clients_per_round"), ("privacy", "epsilon")
+Place = Callable[[Mapping[str, Any]], float | None]  # where an entry stands on the axis of a figure; None: not in it
 
 
 def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
@@ -60,13 +61,33 @@ def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
 
 def participation(comparison: Mapping[str, Any]) -> Figure:
     """Figure 3: accuracy by the number of clients asked a round, a line an algorithm."""
-    title = "Figure 3: accuracy by clients asked a round"
-    return _sweep(comparison, CLIENTS, title, "clients asked a round", ("sampling",))
+    title, reason = "Figure 3: accuracy by clients asked a round", "differ in privacy.clients_per_round alone."
+    return _sweep(comparison, title, "clients asked a round", _setting(CLIENTS, "units", "sampling"), reason)
 
 
 def epsilon_sweep(comparison: Mapping[str, Any]) -> Figure:
     """Table 1 as curves: accuracy by epsilon, a line an algorithm."""
-    return _sweep(comparison, EPSILON, "Accuracy by ε", "ε", ())
+    place = _setting(EPSILON, "epsilon")  # infinity has no place on the axis
+    return _sweep(comparison, "Accuracy by ε", "ε", place, "differ in privacy.epsilon alone.")
+
+
+def models_sweep(comparison: Mapping[str, Any]) -> Figure:
+    """WASP's Figures 3 and 4: accuracy by the number of generators, of entries that name them and differ in no more."""
+    title = "WASP, Figures 3 and 4: accuracy by number of models"
+    return _sweep(comparison, title, "models", _number_of_models, "differ in models.plms alone.")
+
+
+def votes_sweep(comparison: Mapping[str, Any]) -> Figure:
+    """WASP's Table 5 as a curve: accuracy by votes of a record."""
+    title, reason = "WASP, Table 5: accuracy by votes of a record", "differ in wasp.votes_per_record alone."
+    return _sweep(comparison, title, "votes of a record (Q)", _setting(("wasp", "votes_per_record")), reason)
+
+
+def records_sweep(comparison: Mapping[str, Any]) -> Figure:
+    """WASP's Figure 5: accuracy by how many units are trained on, of entries that differ in the partition alone."""
+    title, reason = "WASP, Figure 5: accuracy by private records", "differ in the partition alone."
+    figure = _sweep(comparison, title, "units that are trained on", _number_of_units, reason)
+    return figure.update_xaxes(type="log") if figure.data else figure
 
 
 def rounds(comparison: Mapping[str, Any]) -> Figure:
@@ -131,37 +152,50 @@ def absent(title: str, reason: str) -> Figure:
     return figure
 
 
-def _sweep(
-    comparison: Mapping[str, Any], path: tuple[str, str], title: str, axis: str, companions: tuple[str, ...]
-) -> Figure:
-    """The leading measure over one parameter: entries that set it and nothing else, and their algorithm's plain one."""
+def _sweep(comparison: Mapping[str, Any], title: str, axis: str, place: Place, reason: str) -> Figure:
+    """The leading measure of the entries that have a place on the axis, a line an algorithm of two or more."""
     from plotly.graph_objects import Figure
 
-    group, key = path
     figure, lead = Figure(), lead_of(comparison)
     entries = comparison["entries"].values()
     for colour, algorithm in zip(COLOURS * 9, dict.fromkeys(e["algorithm"] for e in entries), strict=False):
-        points = []
-        for entry in (e for e in entries if e["algorithm"] == algorithm):
-            own = entry["params"].get(group, {})
-            if not entry["params"]:
-                level = entry["units"] if path == CLIENTS else entry["epsilon"]
-                # infinity has no place on the axis
-                points += [(level, entry["measures"][lead.name])] if level is not None else []
-            elif list(entry["params"]) == [group] and key in own and set(own) <= {key, *companions, "noise_multiplier"}:
-                points.append((own[key], entry["measures"][lead.name]))
+        placed = [(place(e), e["measures"][lead.name]) for e in entries if e["algorithm"] == algorithm]
+        points = sorted(((x, found) for x, found in placed if x is not None), key=lambda point: point[0])
         if len(points) > 1:
-            points.sort(key=lambda point: point[0])
             found = [each for _, each in points]
             figure.add_scatter(
                 x=[x for x, _ in points], y=[lead.unit.scale * each["mean"] for each in found], name=algorithm,
                 error_y=_whiskers(found, lead.unit.scale), line={"color": colour}, mode="lines+markers",
             )  # fmt: skip
     if not figure.data:
-        return absent(title, f"no two entries of one algorithm differ in {group}.{key} alone.")
+        return absent(title, f"no two entries of one algorithm {reason}")
     figure.update_xaxes(title_text=axis)
     figure.update_yaxes(title_text=f"{lead.title}{lead.axis}")
     return styled(figure, title, legend=True)
+
+
+def _setting(path: tuple[str, str], plain: str = "", *companions: str) -> Place:
+    """By one parameter, of entries that set it and nothing else but its companions; `plain`: what is told of others."""
+    group, key = path
+
+    def place(entry: Mapping[str, Any]) -> float | None:
+        if not entry["params"]:
+            return entry[plain] if plain else None
+        own = entry["params"].get(group, {})
+        alone = list(entry["params"]) == [group] and set(own) <= {key, *companions, "noise_multiplier"}
+        return own.get(key) if alone else None
+
+    return place
+
+
+def _number_of_models(entry: Mapping[str, Any]) -> float | None:
+    named = entry["params"].get("models", {}).get("plms", {}) if len(entry["params"]) == 1 else {}
+    return sum(source is not None for source in named.values()) or None
+
+
+def _number_of_units(entry: Mapping[str, Any]) -> float | None:
+    units: float = entry["units"]
+    return units if set(entry["params"]) <= {"partition"} else None
 
 
 def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequence[Distance], title: str) -> Figure:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 SHOWN = 2  # texts of a kind and class
 LETTERS = 160  # of a text in a table's cell
-NO_CLASS = "no class"
+NO_CLASS, EMPTY = "no class", "empty or written before"
+ROW, LINE = 30, 16  # pixels: of a row of one line, and of each further one
+CLASS_LETTERS, TEXT_LETTERS = 22, 60  # of a line in the table's cells, at the report's width
 
 
 def model_shares(candidates: pd.DataFrame, state: Mapping[str, Any], examples: pd.DataFrame) -> Figure:
@@ -48,30 +50,44 @@ def example_table(examples: pd.DataFrame) -> Figure:
     from plotly.graph_objects import Figure, Table
 
     shown = examples.groupby(["label", "kind"], sort=False, dropna=False).head(SHOWN)
-    columns = [shown["label"].fillna(NO_CLASS), shown["kind"], shown["model"], shown["text"].str.slice(0, LETTERS)]
-    cells = [[escape(str(value)) for value in column] for column in columns]
+    columns = [_named(shown["label"]), shown["kind"], shown["model"], shown["text"].str.slice(0, LETTERS)]
+    cells = [
+        [escape(str(value), quote=False) for value in column] for column in columns
+    ]  # a table shows &quot; as it is
     figure = Figure(
         Table(
             header={"values": ["class", "called", "model", "text"], "align": "left"},
-            cells={"values": cells, "align": "left"},
-            columnwidth=[2, 1, 1, 8],
+            cells={"values": cells, "align": "left", "height": ROW},
+            columnwidth=[3, 1, 1, 8],
         )
     )
-    return styled(figure, "Texts that the last vote called good and bad", height=160 + 44 * len(shown))
+    lines = [
+        max(-(-len(of) // CLASS_LETTERS), -(-len(text) // TEXT_LETTERS)) for of, *_, text in zip(*cells, strict=True)
+    ]
+    return styled(
+        figure, "Texts that the last vote called good and bad", height=160 + sum(ROW + LINE * (n - 1) for n in lines)
+    )
 
 
 def class_balance(candidates: pd.DataFrame) -> Figure:
     """How many texts each class has, by model; empty ones apart."""
     from plotly.graph_objects import Figure
 
-    named = candidates.assign(label=candidates["label"].fillna(NO_CLASS))
-    full = named[named["text"] != ""]
+    named = candidates.assign(label=_named(candidates["label"]))
+    written = {escape(str(name)): own for name, own in named[named["text"] != ""].groupby("model")}
     figure = Figure()
-    for name, own in full.groupby("model"):
+    for name, own in {**written, EMPTY: named[named["text"] == ""]}.items():
         counted = own["label"].value_counts().sort_index()
-        figure.add_bar(x=[escape(str(label)) for label in counted.index], y=counted.to_numpy(), name=escape(str(name)))
-    empty = named.loc[named["text"] == "", "label"].value_counts().sort_index()
-    figure.add_bar(x=list(empty.index), y=empty.to_numpy(), name="empty or written before", marker={"color": MUTED})
+        colour = {"marker": {"color": MUTED}} if name == EMPTY else {}
+        figure.add_bar(
+            x=counted.to_numpy(), y=[escape(label) for label in counted.index], orientation="h", name=name, **colour
+        )
     figure.update_layout(barmode="stack")
-    figure.update_yaxes(title_text="texts")
-    return styled(figure, "Texts of each class", legend=True)
+    figure.update_xaxes(title_text="texts")
+    figure.update_yaxes(autorange="reversed", automargin=True)
+    return styled(figure, "Texts of each class", legend=True, height=200 + ROW * named["label"].nunique())
+
+
+def _named(labels: pd.Series) -> pd.Series:
+    """Classes in words, which a table can break."""
+    return labels.fillna(NO_CLASS).astype(str).str.replace("_", " ")

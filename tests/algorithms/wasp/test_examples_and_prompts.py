@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from fedtext.algorithms.wasp.examples import chosen_examples
 from fedtext.algorithms.wasp.prompts import Quoted, round_prompt
 from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
+from fedtext.generation.endpoint_generator import EndpointGenerator
+from fedtext.models.endpoint import Endpoint, EndpointError
+from fedtext.models.language_model import Tokenizer
 from tests.algorithms.wasp.examples import table, wasp
+from tests.openai_server import Served, serving
 
 RNG = np.random.default_rng
 FORM = Quoted("bank question", "about {label}")
@@ -134,3 +138,30 @@ def test_a_copy_of_an_earlier_text_of_its_class_is_no_text() -> None:
     assert first["text"].tolist() == ["x", "x", "", "y"]
     assert gathered(first, [new.iloc[:1]])["text"].tolist() == ["x", "x", "", "y", ""]
     assert len(gathered(no_texts(), [no_texts()])) == 0
+
+
+def test_models_that_all_write_nothing_are_refused_before_a_vote() -> None:
+    with pytest.raises(ValueError, match=r"none of big, old has written a text: name models in models\.plms that do"):
+        gathered(no_texts(), [table(4, ("a", "b")).assign(text="")])
+    assert gathered(table(2), [table(2).assign(text="")])["text"].tolist() == ["text 0", "text 1", "", ""]
+
+
+def test_a_model_behind_an_endpoint_writes_as_any_other_and_a_broken_one_is_named() -> None:
+    nothing = pd.DataFrame({"kind": [], "label": [], "model": [], "text": []})
+    parameters = wasp(labels="a b", sampler={"legible_only": False, "min_p": 0.0})
+
+    def asked(served: Served) -> pd.DataFrame:
+        generator = EndpointGenerator(Endpoint(served.url, "tiny", attempts=1), Tokenizer("bundled:generator"))
+        return written_texts(generator, "far", np.array([2, 3]), nothing, 1, parameters, 64)
+
+    with serving(Served()) as served:
+        found = asked(served)
+        assert found["label"].value_counts().to_dict() == {"a": 2, "b": 3}
+        assert (found["text"] != "").all()
+        assert {body["prompt"] for _, body, _ in served.asked} == {f'The text about {label} is: "' for label in "ab"}
+    broken = Served(faults=[(500, {})] * 9)
+    with (
+        serving(broken) as served,
+        pytest.raises(EndpointError, match=r"endpoint 'tiny' at http.* answers with an error"),
+    ):
+        asked(served)

@@ -13,6 +13,7 @@ from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.generator import Generator
 from fedtext.params.wasp import Wasp
 from fedtext.seeding import derived_seed, stream
+from fedtext.system.errors import InputError
 
 COLUMNS = ("text", "label", "model", "round", "prompt_id")
 
@@ -64,8 +65,18 @@ def written_texts(
 
 
 def gathered(before: pd.DataFrame, new: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """All texts so far; one that its class has already, as a copy of a shown example, is empty."""
+    """All texts so far; one that its class has already, as a copy of a shown example, is empty.
+
+    Raises:
+        ValueError: no model has written anything: records would vote on nothing.
+    """
     tables = [table for table in (before, *new) if len(table)]
     table = pd.concat(tables, ignore_index=True) if tables else before
     again = table.duplicated(["text", "label"])
-    return table.assign(text=table["text"].mask(again, ""))
+    found: pd.DataFrame = table.assign(text=table["text"].mask(again, ""))
+    if len(found) and not (found["text"] != "").any():
+        raise InputError(
+            f"none of {', '.join(sorted(found['model'].unique()))} has written a text: name models in "
+            "models.plms that do, or let wasp.sampler keep more (legible_only, max_new_tokens)"
+        )
+    return found

@@ -80,7 +80,7 @@ def tabulate_costs(*timed: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
 
 
 def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[Figure, ...]:
-    """Figures 1, 2, 3, 4 (curves), 6 and 8, and the sweep over epsilon."""
+    """Figures 1, 2, 3, 4 (curves), 6 and 8, and the sweeps over epsilon, models, votes and records."""
     maps = {result["entry"]: result[SETS_MAP] for result in results if result[SETS_MAP]}
     return (
         figures.accuracy_by_entry(comparison),
@@ -90,6 +90,9 @@ def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[
         figures.scoring(comparison),
         figures.rejected_rank(comparison),
         figures.epsilon_sweep(comparison),
+        figures.models_sweep(comparison),
+        figures.votes_sweep(comparison),
+        figures.records_sweep(comparison),
     )
 
 

@@ -23,7 +23,7 @@ from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.unrolling import Namespace
 
 SETS = nodes.SETS_MAP
-FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure6", "figure8", "epsilon")
+FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure6", "figure8", "epsilon", "models", "votes", "records")
 PLANNED_FROM = {"compare": Compare, "privacy": Privacy, "largefedbench": LargeFedBench}
 COMPARE = Namespace("compare")
 

@@ -6,14 +6,11 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import dp_sgd_generation as algorithm
-from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.blanks import encode_written
 from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import record_codes, unit_codes
-from fedtext.generation.few_shot import first_written, sampled_texts
-from fedtext.models.encoder import Encoder
+from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
@@ -97,21 +94,7 @@ def write_class_texts(
         seed=derived_seed(dp_sgd_generation.seed, "responses"),
         label="texts of the privately trained generator",
         form=algorithm.form_of(dp_sgd_generation),
-    )
-
-
-def embed_class_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings; zeros for an empty text."""
-    return encode_written(encoder, texts["text"].tolist(), label="texts of the privately trained generator")
-
-
-def keep_class_texts(
-    final_texts: pd.DataFrame, final_embeddings: np.ndarray, dp_sgd_generation: DpSgdGeneration
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set and its embeddings, never an empty text."""
-    kept = first_written(final_texts, dp_sgd_generation.synthetic_texts)
-    table = final_texts.iloc[kept].assign(round=1)[list(SYNTHETIC_COLUMNS)].reset_index(drop=True)
-    return table, final_embeddings[kept]
+    ).assign(round=1)
 
 
 def count_exchanged(start: Arrays, population: Population, dp_sgd_generation: DpSgdGeneration) -> Exchange:

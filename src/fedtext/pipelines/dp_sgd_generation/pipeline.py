@@ -4,6 +4,7 @@ from kedro.pipeline import Node, Pipeline
 
 from fedtext.algorithms.dp_sgd_generation import NAME
 from fedtext.pipelines.dp_sgd_generation import nodes
+from fedtext.pipelines.handover.pipeline import final_texts
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.unrolling import Namespace
@@ -47,18 +48,12 @@ def _training() -> list[Node]:
 
 
 def _synthetic() -> list[Node]:
-    made, texts, embeddings = ALGORITHM.outputs, TUNED("final_texts"), TUNED("final_embeddings")
+    made, texts = ALGORITHM.outputs, TUNED("final_texts")
     return [
         TUNED.node(
             nodes.write_class_texts, ["generator", ADAPTER, PARAMETERS, CHUNKING], texts, name="write_class_texts"
         ),
-        TUNED.node(nodes.embed_class_texts, [texts, "encoder"], embeddings, name="embed_class_texts"),
-        TUNED.node(
-            nodes.keep_class_texts,
-            [texts, embeddings, PARAMETERS],
-            [made.synthetic, made.synthetic_embeddings],
-            name="keep_class_texts",
-        ),
+        *final_texts(TUNED.name),
         TUNED.node(nodes.count_exchanged, [START, "population", PARAMETERS], made.exchange, name="count_exchanged"),
     ]
 

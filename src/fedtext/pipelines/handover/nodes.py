@@ -4,9 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from fedtext.embedding.blanks import written_by_round
+from fedtext.corpora.records import SYNTHETIC_COLUMNS
+from fedtext.embedding.blanks import encode_written, written_by_round
 from fedtext.federation.communication import Cost, Exchange
+from fedtext.generation.few_shot import first_written
+from fedtext.models.encoder import Encoder
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import final_report
 from fedtext.privacy.spending import Spent
@@ -15,6 +19,19 @@ from fedtext.privacy.spending import Spent
 def hand_over_ledger(ledger: Ledger) -> Ledger:
     """The ledger after the last release, under a name that does not depend on how many rounds there are."""
     return ledger
+
+
+def embed_final_texts(final_texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
+    """Unit embeddings; zeros for an empty text."""
+    return encode_written(encoder, final_texts["text"].tolist(), label="final texts")
+
+
+def keep_final_texts(
+    final_texts: pd.DataFrame, final_embeddings: np.ndarray, synthetic_texts: int
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """The synthetic data set, the first so many texts that are not empty, and its embeddings; they say their round."""
+    kept = first_written(final_texts, synthetic_texts)
+    return final_texts.iloc[kept][list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
 
 
 def collect_round_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.ndarray]:

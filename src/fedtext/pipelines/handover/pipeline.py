@@ -31,6 +31,21 @@ def last_ledger(algorithm: str, ledger: str) -> Node:
     return Namespace(algorithm).node(nodes.hand_over_ledger, ledger, Outputs(algorithm).ledger, name="hand_over_ledger")
 
 
+def final_texts(algorithm: str) -> list[Node]:
+    """The nodes from `{algorithm}.final_texts`, which know their round, to the synthetic data set of that size."""
+    own, made = Namespace(algorithm), Outputs(algorithm)
+    texts, embeddings = own("final_texts"), own("final_embeddings")
+    return [
+        own.node(nodes.embed_final_texts, [texts, "encoder"], embeddings, name="embed_final_texts"),
+        own.node(
+            nodes.keep_final_texts,
+            [texts, embeddings, f"params:{algorithm}.synthetic_texts"],
+            [made.synthetic, made.synthetic_embeddings],
+            name="keep_final_texts",
+        ),
+    ]
+
+
 def round_embeddings(algorithm: str, embeddings: Sequence[str]) -> Node:
     """The node that collects `embeddings`, those of each round's candidates in order."""
     return Namespace(algorithm).node(

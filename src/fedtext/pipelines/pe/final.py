@@ -2,19 +2,25 @@
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.handover.pipeline import last_ledger, round_embeddings
+from fedtext.pipelines.handover.pipeline import final_texts, last_ledger, round_embeddings
 from fedtext.pipelines.pe.nodes import final as nodes
-from fedtext.pipelines.pe.nodes.rounds import embed_texts
+from fedtext.pipelines.pe.nodes.rounds import vary_survivors
+from fedtext.pipelines.pe.rounds import writing_model
 from fedtext.pipelines.pe.setup import CHUNKING, EVOLUTION, PE, SURVIVORS
 from fedtext.wiring.outputs import Outputs
 
 MADE = Outputs(PE.name)
 
 
-def final_pipeline(rounds: int, final: str) -> Pipeline:
+def final_pipeline(rounds: int, variation: str, final: str) -> Pipeline:
     """From the survivors to the synthetic data set."""
-    texts = _expansion(rounds) if final == "expansion" else [_last_survivors(rounds)]
-    return Pipeline([*texts, *_synthetic(), *_records(rounds)])
+    if final == "expansion":
+        texts = _expansion(rounds)
+    elif final == "accumulated":
+        texts = _accumulated(rounds, writing_model(variation))
+    else:
+        texts = [_last_survivors(rounds)]
+    return Pipeline([*texts, *final_texts(PE.name), *_records(rounds)])
 
 
 def _expansion(rounds: int) -> list[Node]:
@@ -37,20 +43,22 @@ def _expansion(rounds: int) -> list[Node]:
 def _last_survivors(rounds: int) -> Node:
     return PE.node(
         nodes.take_last_survivors,
-        PE.round(rounds, "survivors"),
+        [PE.round(rounds, "survivors"), EVOLUTION],
         PE("final_texts"),
         name="take_last_survivors",
     )
 
 
-def _synthetic() -> list[Node]:
+def _accumulated(rounds: int, model: str) -> list[Node]:
+    """The last vote's survivors are varied too, or that vote would be for nothing."""
+    last, state, closing = PE.round(rounds, "survivors"), PE.round(rounds, "state"), PE("closing.candidates")
     return [
-        PE.node(embed_texts, [PE("final_texts"), "encoder"], PE("final_embeddings"), name="embed_final_texts"),
+        PE.node(vary_survivors, [model, last, state, EVOLUTION, CHUNKING], closing, name="vary_last_survivors"),
         PE.node(
-            nodes.keep_synthetic_texts,
-            [PE("final_texts"), PE("final_embeddings"), EVOLUTION],
-            [MADE.synthetic, MADE.synthetic_embeddings],
-            name="keep_synthetic_texts",
+            nodes.collect_written,
+            [EVOLUTION, *PE.rounds(rounds, "candidates"), closing],
+            PE("final_texts"),
+            name="collect_written",
         ),
     ]
 

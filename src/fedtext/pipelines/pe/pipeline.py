@@ -19,7 +19,7 @@ def create_pipeline() -> Pipeline:
         [
             setup_pipeline(chosen["form"]),
             rounds_pipeline(rounds, chosen["variation"], bool(chosen["lookahead"])),
-            final_pipeline(rounds, chosen["final"]),
+            final_pipeline(rounds, chosen["variation"], chosen["final"]),
         ]
     )
 

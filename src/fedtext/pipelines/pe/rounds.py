@@ -8,9 +8,14 @@ from fedtext.privacy.tags import Tag
 from fedtext.wiring.unrolling import unroll
 
 
+def writing_model(variation: str) -> str:
+    """Data set of the model that writes variations."""
+    return "masked_model" if variation == "mask_filling" else "generator"
+
+
 def rounds_pipeline(rounds: int, variation: str, lookahead: bool) -> Pipeline:
     """All rounds; with a lookahead the vote is on what the candidates may become."""
-    model = "masked_model" if variation == "mask_filling" else "generator"
+    model = writing_model(variation)
     ahead = _lookahead(model) if lookahead else []
     voted = "lookahead_embeddings" if lookahead else "candidate_embeddings"
     return unroll(

@@ -2,15 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from fedtext.algorithms import pe_sft as algorithm
-from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.blanks import encode_written
-from fedtext.generation.few_shot import first_written, sampled_texts
+from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.prompt_forms import prompt_form
-from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe_sft import PeSft
@@ -59,18 +55,4 @@ def write_tuned_texts(
         length=chunking.length,
         seed=derived_seed(pe_sft.seed, "responses", "final"),
         label="texts of the fine-tuned generator",
-    )
-
-
-def embed_tuned_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings; zeros for an empty text."""
-    return encode_written(encoder, texts["text"].tolist(), label="texts of the fine-tuned generator")
-
-
-def keep_tuned_texts(
-    final_texts: pd.DataFrame, final_embeddings: np.ndarray, pe_sft: PeSft
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set and its embeddings, never an empty text."""
-    kept = first_written(final_texts, pe_sft.synthetic_texts)
-    table = final_texts.iloc[kept].assign(round=1)[list(SYNTHETIC_COLUMNS)].reset_index(drop=True)
-    return table, final_embeddings[kept]
+    ).assign(round=1)

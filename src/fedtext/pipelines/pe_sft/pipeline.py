@@ -2,6 +2,7 @@
 
 from kedro.pipeline import Node, Pipeline
 
+from fedtext.pipelines.handover.pipeline import final_texts
 from fedtext.pipelines.pe.setup import PE, SURVIVORS
 from fedtext.pipelines.pe_sft import nodes
 from fedtext.wiring.algorithm import Algorithm, Makes
@@ -34,8 +35,7 @@ def _training() -> list[Node]:
 
 
 def _synthetic() -> list[Node]:
-    made = ALGORITHM.outputs
-    prompts, texts, embeddings = TUNED("final_prompts"), TUNED("final_texts"), TUNED("final_embeddings")
+    prompts, texts = TUNED("final_prompts"), TUNED("final_texts")
     return [
         TUNED.node(
             nodes.draw_tuned_prompts,
@@ -49,13 +49,7 @@ def _synthetic() -> list[Node]:
             texts,
             name="write_tuned_texts",
         ),
-        TUNED.node(nodes.embed_tuned_texts, [texts, "encoder"], embeddings, name="embed_tuned_texts"),
-        TUNED.node(
-            nodes.keep_tuned_texts,
-            [texts, embeddings, PE_SFT],
-            [made.synthetic, made.synthetic_embeddings],
-            name="keep_tuned_texts",
-        ),
+        *final_texts(TUNED.name),
     ]
 
 

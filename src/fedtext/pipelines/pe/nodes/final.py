@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedtext.algorithms.pe.accumulation import accumulated
 from fedtext.algorithms.pe.cost import communication
 from fedtext.algorithms.pe.expansion import seed_prompts
-from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
-from fedtext.generation.few_shot import first_written, sampled_texts
+from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.generator import Generator
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
@@ -33,22 +33,18 @@ def expand_seeds(generator: Generator, prompts: pd.DataFrame, evolution: Pe, chu
         length=chunking.length,
         seed=derived_seed(evolution.seed, "responses", "final"),
         label="expansion",
-    )
+    ).assign(round=evolution.rounds)
 
 
-def take_last_survivors(survivors: pd.DataFrame) -> pd.DataFrame:
+def take_last_survivors(survivors: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
     """The survivors of the last round themselves, each text once."""
     kept = survivors.drop_duplicates("text", ignore_index=True)
-    return kept.assign(prompt_id=np.arange(len(kept)))
+    return kept.assign(prompt_id=np.arange(len(kept)), round=evolution.rounds)
 
 
-def keep_synthetic_texts(
-    final_texts: pd.DataFrame, final_embeddings: np.ndarray, evolution: Pe
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set and its embeddings, never an empty text."""
-    kept = first_written(final_texts, evolution.synthetic_texts)
-    table = final_texts.iloc[kept].assign(round=evolution.rounds)
-    return table[list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
+def collect_written(evolution: Pe, *candidates: pd.DataFrame) -> pd.DataFrame:
+    """What the model wrote in all rounds and after the last vote, the newest first."""
+    return accumulated(candidates, evolution)
 
 
 def report_evolution(state: dict[str, Any]) -> dict[str, Any]:
