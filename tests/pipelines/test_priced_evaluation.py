@@ -110,7 +110,7 @@ def priced() -> dict[str, Any]:
         "run_facts": {},
         "encoder": HashEncoder(),
         "on_device": ON_DEVICE,
-        "params:chunking": Chunking(length=16, min_tokens=4),
+        "params:chunking": conf_base(Chunking, length=16, min_tokens=4),
         "params:corpus": conf_base(Corpus, TABLE),
         "params:privacy": conf_base(Privacy, epsilon=4.0, delta=1e-4, noise_seed=5),
         "params:evaluation": conf_base(Evaluation, 

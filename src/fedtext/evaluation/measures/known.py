@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from fedtext.evaluation.measures import next_token_accuracy
+from fedtext.evaluation.measures import classification, next_token_accuracy
 from fedtext.evaluation.measures.classification import CLASSIFICATION
 from fedtext.evaluation.measures.distances import DISTANCES
 from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
@@ -29,12 +29,12 @@ _BY_NAME = {one.name: one for one in MEASURES}
 
 
 def measure(name: str) -> Measure:
-    """The measure of that name; `top_k` is one for every rank k.
+    """The measure of that name; `top_k` is one for every rank k, `macro_f1_of_stars` one for every part of the classes.
 
     Raises:
         ValueError: there is none.
     """
-    found = _BY_NAME.get(name) or next_token_accuracy.named(name)
+    found = _BY_NAME.get(name) or next_token_accuracy.named(name) or classification.named(name)
     if found is None:
         raise InputError(f"no measure is called {name!r}: choose among {', '.join(_BY_NAME)}, or top_k for a rank k")
     return found

@@ -129,7 +129,7 @@ def _scored(
 def _comparison(algorithm: Algorithm, counts: dict[str, str]) -> Node:
     return _place(algorithm).node(
         comparison.compare_accuracies,
-        {"private_test_sample": "private_test_sample", **counts},
+        {"private_test_sample": "private_test_sample", "partition": "params:partition", **counts},
         algorithm.outputs.accuracy,
         name="compare_accuracies",
         tags=Tag.HELD_OUT,
