@@ -59,9 +59,7 @@ def bundled_tokenizer() -> ChunkTokenizer:
 )
 def test_words_met_before_have_the_tokens_they_have_in_a_text(texts: list[str], length: int) -> None:
     tokenizer = bundled_tokenizer()
-    for text, (total, chunks) in zip(
-        texts, tokenizer.chunks(texts, Spans(length=length, min_tokens=1)), strict=True
-    ):
+    for text, (total, chunks) in zip(texts, tokenizer.chunks(texts, Spans(length=length, min_tokens=1)), strict=True):
         offsets = tokenizer.backend.encode(text, add_special_tokens=False).offsets
         firsts = range(0, len(offsets), length)
         assert total == len(offsets)

@@ -77,7 +77,9 @@ def test_the_upper_bound_trains_on_as_many_private_samples_as_asked(most: int | 
         }
     )
     counts = nodes.score_private_text(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)
-    found = compare_accuracies(TEST, PARTITION, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS), private=counts)
+    found = compare_accuracies(
+        TEST, PARTITION, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS), private=counts
+    )
     assert found["conditions"]["private"]["texts"] == expected
 
 

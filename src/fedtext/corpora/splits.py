@@ -106,7 +106,9 @@ def sample_splits(samples: pd.DataFrame, clients: pd.DataFrame, params: Partitio
         clients: The clients' records.
         params: How they are split.
     """
-    return samples[SPLIT_COLUMN] if params.split == "record" else samples["client_id"].map(client_splits(clients, params))
+    return (
+        samples[SPLIT_COLUMN] if params.split == "record" else samples["client_id"].map(client_splits(clients, params))
+    )
 
 
 def refuse_split_of_clients(params: Partition, privacy: Privacy) -> None:

@@ -133,7 +133,11 @@ def compare_classified(
         name (`named`).
     """
     parts = {part.name: list(part.task.labels) for part in code_parts(task, columns)}
-    beside = [MACRO_F1, WEIGHTED_F1, *(make(part) for part in parts for make in (class_accuracy, macro_f1, weighted_f1))]
+    beside = [
+        MACRO_F1,
+        WEIGHTED_F1,
+        *(make(part) for part in parts for make in (class_accuracy, macro_f1, weighted_f1)),
+    ]
     document = compare_scored(scored, [CLASS_ACCURACY], clients, beside=beside)
     for name, one in scored.items():
         own = document["conditions"][name]

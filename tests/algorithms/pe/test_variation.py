@@ -113,7 +113,12 @@ def test_a_masked_model_fills_every_parent_s_copies_each_in_its_own_way(monkeypa
     monkeypatch.setattr(module, "fill_masks", fill)
     parameters = evolution(variation="mask_filling")
     made = variations(
-        MaskedModel("x"), table(["a", "b"], ["t", "r"]), 2, "round 2", parameters, conf_base(Chunking, length=9, min_tokens=1)
+        MaskedModel("x"),
+        table(["a", "b"], ["t", "r"]),
+        2,
+        "round 2",
+        parameters,
+        conf_base(Chunking, length=9, min_tokens=1),
     )
     assert made["text"].tolist() == ["a0", "a1", "b2", "b3"]
     assert made["parent"].tolist() == [0, 0, 1, 1]

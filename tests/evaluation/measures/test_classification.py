@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
@@ -29,6 +29,7 @@ def scored(pairs: list[tuple[int, int]]) -> dict[str, np.ndarray]:
     return {TRUE: true, GIVEN: said}
 
 
+@settings(deadline=None)
 @given(CODES)
 def test_they_are_scikit_learn_s_over_texts_of_declared_classes(pairs: list[tuple[int, int]]) -> None:
     known = [pair for pair in pairs if pair[0] >= 0]
@@ -56,7 +57,10 @@ def test_always_giving_the_largest_class_has_the_weighted_f1_that_a_paper_prints
 
 
 def test_a_part_of_the_classes_has_codes_and_names_of_its_own() -> None:
-    both = scored([(0, 0), (1, 0)]) | {"true_class_of_stars": np.asarray([3, 3]), "given_class_of_stars": np.asarray([3, 1])}
+    both = scored([(0, 0), (1, 0)]) | {
+        "true_class_of_stars": np.asarray([3, 3]),
+        "given_class_of_stars": np.asarray([3, 1]),
+    }
     assert class_accuracy("stars").ratio(both).estimate == 0.5
     assert macro_f1("stars").ratio(both).estimate == pytest.approx(2 / 3)
     assert MACRO_F1.ratio(both).estimate == MACRO_F1.ratio(scored([(0, 0), (1, 0)])).estimate

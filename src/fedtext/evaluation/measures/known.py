@@ -10,6 +10,7 @@ from fedtext.evaluation.measures.classification import CLASSIFICATION
 from fedtext.evaluation.measures.distances import DISTANCES
 from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
 from fedtext.evaluation.measures.illegible_texts import ILLEGIBLE_TEXTS
+from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
@@ -19,6 +20,7 @@ MEASURES: tuple[Measure, ...] = (
     ACCURACY,
     CROSS_ENTROPY,
     *DISTANCES,
+    MAUVE,
     REPEATED_TEXTS,
     DISTINCT_2,
     ILLEGIBLE_TEXTS,
@@ -53,9 +55,13 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
     """The named measures of sets of texts, which `evaluation.measures` lists.
 
     Raises:
-        ValueError: a name is nobody's, or is of what is measured on held-out texts and named by no list.
+        ValueError: a name is nobody's, or is of what is measured on held-out texts and named by no list, or of what
+            needs a package that is not installed.
     """
     found = of_kind(Measure, names)
+    for one in found:
+        if one.needs is not None:
+            one.needs.refuse_absent(one.name)
     if always := [one.name for one in found if isinstance(one, OnHeldOut)]:
         raise InputError(
             f"{', '.join(always)}: taken on held-out texts, so not named here; name distances and properties of sets "
