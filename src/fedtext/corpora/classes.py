@@ -56,8 +56,8 @@ def _check_parts(corpus: Corpus, labels: Sequence[str], declared_by: str) -> Non
     for label in labels:
         if (held := len(parts_of(label))) != wanted:
             raise InputError(
-                f"{declared_by} has {label!r}, a control code of {held} parts, but corpus.code_columns names {columns}: "
-                f"write one value a column, TAB between them and none within, or name the columns"
+                f"{declared_by} has {label!r}, a control code of {held} parts, but corpus.code_columns names "
+                f"{columns}: write one value a column, TAB between them and none within, or name the columns"
             )
 
 

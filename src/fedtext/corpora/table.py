@@ -68,8 +68,8 @@ def refuse_private_rows(private: Sequence[str], params: Corpus) -> None:
     public = set(read_public_table(params)["text"])
     if len(public.intersection(private)) > COPIED * len(public):
         raise InputError(
-            f"corpus.public_path {params.public_path} holds the private table's texts, and all its texts would be public: "
-            "name a file of public texts, or leave it unset"
+            f"corpus.public_path {params.public_path} holds the private table's texts, and all its texts would be "
+            "public: name a file of public texts, or leave it unset"
         )
 
 

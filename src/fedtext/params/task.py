@@ -13,7 +13,6 @@ from pydantic import field_validator
 from fedtext.params import Parameters, each_once, words
 from fedtext.system.errors import InputError
 
-
 BETWEEN_PARTS = "\t"
 
 

@@ -9,6 +9,7 @@ from fedtext.evaluation.measures import classification, next_token_accuracy
 from fedtext.evaluation.measures.classification import CLASSIFICATION
 from fedtext.evaluation.measures.distances import DISTANCES
 from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
+from fedtext.evaluation.measures.entities import ENTITY_F1
 from fedtext.evaluation.measures.illegible_texts import ILLEGIBLE_TEXTS
 from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText
@@ -25,6 +26,7 @@ MEASURES: tuple[Measure, ...] = (
     DISTINCT_2,
     ILLEGIBLE_TEXTS,
     *CLASSIFICATION,
+    ENTITY_F1,
 )
 Kind = TypeVar("Kind", bound=Measure)
 _BY_NAME = {one.name: one for one in MEASURES}

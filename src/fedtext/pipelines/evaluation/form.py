@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from fedtext.evaluation.measures.known import of_sets
 from fedtext.params.classification import Classification
 from fedtext.params.corpus import Corpus
+from fedtext.params.entities import Entities
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.task import Task
 from fedtext.system.refusal import RunRefusedError
@@ -17,12 +18,13 @@ class Form(NamedTuple):
     """Which measurements there are.
 
     `priced`: test clients pay for figures, which carry noise. `private_control`: epsilon = infinity is scored.
-    `classified`: classifiers are trained too.
+    `classified`: classifiers are trained too. `tagged`: so are models that look for entities.
     """
 
     priced: bool
     private_control: bool
     classified: bool = False
+    tagged: bool = False
 
 
 def active_form() -> Form:
@@ -32,11 +34,12 @@ def active_form() -> Form:
         evaluation = Evaluation.model_validate(active_group("evaluation"))
         task = Task.model_validate(active_group("task"))
         classification = Classification.model_validate(active_group("classification"))
+        entities = Entities.model_validate(active_group("entities"))
     except ValidationError:
         return Form(priced=True, private_control=False)
     priced = evaluation.is_priced(corpus)
     classified = classification.is_measured(task, priced=priced)
-    return Form(priced, evaluation.has_private_control(corpus), classified)
+    return Form(priced, evaluation.has_private_control(corpus), classified, entities.measured and not priced)
 
 
 def refuse_unknown_measures() -> None:
@@ -44,7 +47,7 @@ def refuse_unknown_measures() -> None:
 
     Raises:
         RunRefusedError: a name of `evaluation.measures` is nobody's, or no measure of sets of texts; or classification
-            is asked for where it cannot be measured.
+            or entities are asked for where they cannot be measured.
     """
     _refuse_classification()
     try:
@@ -63,9 +66,11 @@ def _refuse_classification() -> None:
         evaluation = Evaluation.model_validate(active_group("evaluation"))
         task = Task.model_validate(active_group("task"))
         classification = Classification.model_validate(active_group("classification"))
+        entities = Entities.model_validate(active_group("entities"))
     except ValidationError:
         return
     try:
         classification.refuse_impossible(task, priced=evaluation.is_priced(corpus))
+        entities.refuse_impossible(priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None

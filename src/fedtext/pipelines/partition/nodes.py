@@ -59,7 +59,7 @@ def chunk_public_records(
 def split_samples(
     private_samples: pd.DataFrame, private_clients: pd.DataFrame, params: Partition
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Training, validation and test samples: by the corpus's own splits, or by a hash of the client id or the record."""
+    """Training, validation and test samples: by the corpus's own splits, or by a hash of client id or record."""
     split = sample_splits(private_samples, private_clients, params)
     samples = private_samples.drop(columns=SPLIT_COLUMN, errors="ignore")
     train, validation, test = (samples[split == name].reset_index(drop=True) for name in SPLITS)
