@@ -25,8 +25,8 @@ MEASURES: tuple[Measure, ...] = (
     REPEATED_TEXTS,
     DISTINCT_2,
     ILLEGIBLE_TEXTS,
-    *CLASSIFICATION,
     ENTITY_F1,
+    *CLASSIFICATION,
 )
 Kind = TypeVar("Kind", bound=Measure)
 _BY_NAME = {one.name: one for one in MEASURES}
