@@ -30,6 +30,7 @@ from fedtext.evaluation.measures.classification import (
 )
 from fedtext.evaluation.measures.measure import OnHeldOut, Scored
 from fedtext.evaluation.paired import compare_scored
+from fedtext.evaluation.priced_accuracy import ReleasedCounts, compare_released
 from fedtext.params.classification import Classification
 from fedtext.params.conditions import PRIVATE
 from fedtext.params.task import Task
@@ -64,14 +65,23 @@ def nearest_class(texts: Sequence[str], task: Task, encoder: Encoder) -> Codes:
     return np.asarray(found, dtype=np.int64)
 
 
+def usable_texts(table: pd.DataFrame, task: Task) -> tuple[Codes, bool]:
+    """Rows of the texts that can be lessons, and whether names would have to class them: no text has a declared class.
+
+    Of a table that has some, texts of other classes are left out.
+    """
+    codes = codes_of(table["label"].tolist(), task)
+    named = not (codes != UNKNOWN).any()
+    return np.flatnonzero((table["text"].to_numpy() != "") & (named | (codes != UNKNOWN))), named
+
+
 def labelled_texts(table: pd.DataFrame, task: Task, encoder: Encoder, most: int | None, *, seed: int) -> Labelled:
     """At most `most` of a condition's texts with their classes, drawn at random among those that are not empty.
 
     Texts of no declared class are left out; where all are, the nearest name is taken for the class of each.
     """
-    codes = codes_of(table["label"].tolist(), task)
-    texts, named = table["text"].to_numpy(), not (codes != UNKNOWN).any()
-    usable = np.flatnonzero((texts != "") & (named | (codes != UNKNOWN)))
+    codes, texts = codes_of(table["label"].tolist(), task), table["text"].to_numpy()
+    usable, named = usable_texts(table, task)
     if most is not None and len(usable) > most:
         usable = np.sort(stream(seed, "labelled texts").choice(usable, most, replace=False))
     kept = texts[usable].tolist()
@@ -151,6 +161,14 @@ def compare_classified(
         "parts": parts,
         "classes": {n: {BY_CLASS: o[BY_CLASS].tolist(), NAMED: bool(o[NAMED])} for n, o in learned.items()},
     }
+
+
+def compare_released_classes(
+    released: ReleasedCounts, texts: Mapping[str, int | None], task: Task, kind: str
+) -> dict[str, Any]:
+    """The same document of released sums: accuracy alone, since F1 would take counts of every class."""
+    compared = compare_released(released, texts, CLASS_ACCURACY)
+    return {**compared, "labels": list(task.labels), "kind": kind, "parts": {}, "classes": {}}
 
 
 def _intervals(scored: Scored, measures: Sequence[OnHeldOut], clients: Codes) -> dict[str, float]:

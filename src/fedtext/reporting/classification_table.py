@@ -53,6 +53,8 @@ def _strong(found: Mapping[str, Any]) -> list[int]:
 
 
 def _with_interval(measure: OnHeldOut, own: Mapping[str, Any]) -> str:
+    if measure.name not in own:
+        return ABSENT
     ends = {end: own[f"{measure.name}_{end}"] for end in ("low", "high")}
     return f"{measure.shown(own[measure.name])} ({interval(measure, ends)})"
 
@@ -65,7 +67,7 @@ def _row(name: str, found: Mapping[str, Any]) -> list[str]:
     own, gain = found["conditions"][name], found["gains"].get(name, {}).get(EPS0.name)
     return [
         _learned_from(name),
-        count(own["texts"]),
+        ABSENT if own["texts"] is None else count(own["texts"]),
         f"{CLASS_ACCURACY.shown(own[CLASS_ACCURACY.name])} ({interval(CLASS_ACCURACY, own)})",
         _with_interval(MACRO_F1, own),
         change(CLASS_ACCURACY, gain) if gain else ABSENT,

@@ -37,6 +37,7 @@ class Outputs:
 
         self.test_features = f"{algorithm}_test_features"
         self.accuracy_sums = f"{algorithm}_accuracy_sums"
+        self.class_sums = f"{algorithm}_class_sums"
         self.accuracy = f"{algorithm}_accuracy"
         self.classification = f"{algorithm}_classification"
         self.entities = f"{algorithm}_entities"

@@ -33,12 +33,15 @@ def controls(*, private: bool) -> list[Node]:
     return [by_name, *learned, *([ceiling] if private else [])]
 
 
-def of_texts(algorithm: Algorithm, judged: Mapping[str, str], *, private: bool) -> list[Node]:
-    """An algorithm's own conditions, and all of them compared."""
+def of_texts(algorithm: Algorithm, judged: Mapping[str, str]) -> list[Node]:
+    """An algorithm's own conditions."""
     place, made = Namespace(EVALUATION(algorithm.name)), algorithm.outputs
-    learned = [_learned(place, name, texts, made.classified(name)) for name, texts in judged.items()]
-    own = {name: made.classified(name) for name in judged}
-    return [*learned, compared(place, control_codes(private=private) | own, made.classification)]
+    return [_learned(place, name, texts, made.classified(name)) for name, texts in judged.items()]
+
+
+def all_codes(algorithm: Algorithm, judged: Mapping[str, str], *, private: bool) -> dict[str, str]:
+    """The data set of each condition that an algorithm's texts are compared by, the controls' among them."""
+    return control_codes(private=private) | {name: algorithm.outputs.classified(name) for name in judged}
 
 
 def control_codes(*, private: bool) -> dict[str, str]:

@@ -70,7 +70,7 @@ def _refuse_classification() -> None:
     except ValidationError:
         return
     try:
-        classification.refuse_impossible(task, priced=evaluation.is_priced(corpus))
+        classification.refuse_impossible(task)
         entities.refuse_impossible(priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None

@@ -74,12 +74,15 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
         )
     )
     compared, form = _controls() | counts, active_form()
+    codes = classified.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
     if form.classified:
-        scored += classified.of_texts(algorithm, judged, private=form.private_control)
+        scored += classified.of_texts(algorithm, judged)
     if form.tagged:
         scored += tagged.of_texts(algorithm, judged, private=form.private_control)
     if form.priced:
-        return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged)])
+        return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged, codes)])
+    if form.classified:
+        scored.append(classified.compared(place, codes, made.classification))
     return Pipeline([*scored, _comparison(algorithm, compared), *_distances(algorithm)])
 
 
