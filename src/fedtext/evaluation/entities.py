@@ -46,9 +46,9 @@ def entity_scores(
     """
     kinds = len(tagger.kinds)
     learned = _learned(texts, _codes(texts, tagger), 1 + 2 * kinds, penalty)
-    true = [stretches(codes) for codes in _codes(held_out, tagger)]
-    given = [stretches(_given(learned, text)) for text in held_out]
-    right = [one & other for one, other in zip(map(set, true), map(set, given), strict=True)]
+    true = [set(stretches(codes)) for codes in _codes(held_out, tagger)]
+    given = [set(stretches(_given(learned, text))) for text in held_out]
+    right = [one & other for one, other in zip(true, given, strict=True)]
     counted = {RIGHT: right, TRUE: true, GIVEN: given}
     scored = {name: _by_kind(found, kinds) for name, found in counted.items()}
     return {**scored, "texts": np.asarray(len(texts))}
@@ -140,5 +140,5 @@ def _form(word: str) -> str:
     return "".join(c for c, before in zip(shape, "\0" + shape, strict=False) if c != before or c == "0")
 
 
-def _by_kind(found: Sequence[Sequence[Stretch] | set[Stretch]], kinds: int) -> Int[np.ndarray, "text kind"]:
+def _by_kind(found: Sequence[set[Stretch]], kinds: int) -> Int[np.ndarray, "text kind"]:
     return np.asarray([np.bincount([one.kind for one in own], minlength=kinds) for own in found], dtype=np.int64)
