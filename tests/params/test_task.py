@@ -45,5 +45,7 @@ def test_what_was_asked_for_and_cannot_be_had_is_refused() -> None:
         asked.refuse_impossible(conf_base(Task))
     tagged = conf_base(Entities, measured=True)
     tagged.refuse_impossible(priced=False)
-    with pytest.raises(ValueError, match=r"entities have no priced form: leave it out \(entities.measured=false\)"):
+    with pytest.raises(
+        ValueError, match=r"entities have no priced form: leave it out \(evaluation.entities.measured=false\)"
+    ):
         tagged.refuse_impossible(priced=True)

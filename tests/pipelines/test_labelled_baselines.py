@@ -131,6 +131,6 @@ def test_classification_is_part_of_a_job_where_classes_are_declared() -> None:
     (compared,) = [node for node in at_a_price.nodes if "pe_classification" in node.outputs]
     assert not any(name.startswith("private_") for name in compared.inputs)
     with pytest.raises(RuntimeError, match="entities have no priced form"):
-        graph("pe", corpus=private, entities={"measured": True})
-    assert "pe_entities" in graph("pe", entities={"measured": True}).all_outputs()
+        graph("pe", corpus=private, evaluation={"entities": {"measured": True}})
+    assert "pe_entities" in graph("pe", evaluation={"entities": {"measured": True}}).all_outputs()
     assert "pe_entities" not in graph("pe").all_outputs()

@@ -22,7 +22,7 @@ class Entities(Parameters):
         """Raises ValueError where it is asked for and test clients pay for figures of their text."""
         if self.measured and priced:
             raise InputError(
-                "entities.measured is true, but this run's test clients pay for figures of their text and entities "
-                "have no priced form: leave it out (entities.measured=false), or measure without protection "
-                "(evaluation.priced=false)"
+                "evaluation.entities.measured is true, but this run's test clients pay for figures of their text and "
+                "entities have no priced form: leave it out (evaluation.entities.measured=false), or measure without "
+                "protection (evaluation.priced=false)"
             )

@@ -7,7 +7,6 @@ from pydantic import ValidationError
 from fedtext.evaluation.measures.known import of_sets
 from fedtext.params.classification import Classification
 from fedtext.params.corpus import Corpus
-from fedtext.params.entities import Entities
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.task import Task
 from fedtext.system.refusal import RunRefusedError
@@ -34,12 +33,11 @@ def active_form() -> Form:
         evaluation = Evaluation.model_validate(active_group("evaluation"))
         task = Task.model_validate(active_group("task"))
         classification = Classification.model_validate(active_group("classification"))
-        entities = Entities.model_validate(active_group("entities"))
     except ValidationError:
         return Form(priced=True, private_control=False)
     priced = evaluation.is_priced(corpus)
     classified = classification.is_measured(task, priced=priced)
-    return Form(priced, evaluation.has_private_control(corpus), classified, entities.measured and not priced)
+    return Form(priced, evaluation.has_private_control(corpus), classified, evaluation.entities.measured and not priced)
 
 
 def refuse_unknown_measures() -> None:
@@ -66,11 +64,10 @@ def _refuse_classification() -> None:
         evaluation = Evaluation.model_validate(active_group("evaluation"))
         task = Task.model_validate(active_group("task"))
         classification = Classification.model_validate(active_group("classification"))
-        entities = Entities.model_validate(active_group("entities"))
     except ValidationError:
         return
     try:
         classification.refuse_impossible(task)
-        entities.refuse_impossible(priced=evaluation.is_priced(corpus))
+        evaluation.entities.refuse_impossible(priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None

@@ -54,7 +54,7 @@ def _learned(
     function: Callable[..., Any] = nodes.tag_after_texts,
     tags: Tag | None = None,
 ) -> Node:
-    inputs = [HELD_OUT, TAGGER, "params:entities", "params:evaluation", texts]
+    inputs = [HELD_OUT, TAGGER, "params:evaluation", texts]
     return place.node(function, inputs, counts, name=f"tag_{condition}", tags=tags)
 
 

@@ -14,7 +14,6 @@ from fedtext.evaluation.paired import in_order
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.models.tagger import Tagger
 from fedtext.params.corpus import Partition
-from fedtext.params.entities import Entities
 from fedtext.params.evaluation import Evaluation
 from fedtext.pipelines.evaluation.nodes.held_out import drawn_units
 
@@ -22,23 +21,22 @@ Counts = dict[str, np.ndarray]
 
 
 def tag_after_texts(
-    private_test_sample: pd.DataFrame, tagger: Tagger, entities: Entities, evaluation: Evaluation, texts: pd.DataFrame
+    private_test_sample: pd.DataFrame, tagger: Tagger, evaluation: Evaluation, texts: pd.DataFrame
 ) -> Counts:
     """After learning from `evaluation.texts` of the texts: synthetic ones, or a control's."""
     learned_from = evenly_spaced(texts["text"].tolist(), evaluation.texts)
-    return entity_scores(learned_from, private_test_sample["text"].tolist(), tagger, entities.penalty)
+    return entity_scores(learned_from, private_test_sample["text"].tolist(), tagger, evaluation.entities.penalty)
 
 
 def tag_after_private_text(
     private_test_sample: pd.DataFrame,
     tagger: Tagger,
-    entities: Entities,
     evaluation: Evaluation,
     private_train: pd.DataFrame,
 ) -> Counts:
     """Epsilon = infinity: after learning from `evaluation.private_texts` samples of the private text itself."""
     learned_from = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
-    return entity_scores(learned_from, private_test_sample["text"].tolist(), tagger, entities.penalty)
+    return entity_scores(learned_from, private_test_sample["text"].tolist(), tagger, evaluation.entities.penalty)
 
 
 def compare_entity_scores(
