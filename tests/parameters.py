@@ -20,6 +20,7 @@ from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
+from fedtext.params.entities import Entities
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.export import Export
 from fedtext.params.federated import LocalTraining, ServerOptimizer
@@ -68,6 +69,7 @@ HOMES: dict[type[Parameters], str] = {
     CausalTraining: "pe_sft.training",
     ClassifierTraining: "classification.training",
     DpSgd: "dp_sgd_generation.training",
+    Entities: "evaluation.entities",
     LabelledWriting: "zero_shot.writing",
     LocalTraining: "dp_fedavg.local",
     Lora: "popri.preference.lora",

@@ -80,3 +80,24 @@ def test_classes_of_a_published_data_set_without_labels() -> None:
     with pytest.raises(ValueError, match=r"popri.labels is 'a b', but corpus.source 'squad' has no labels: leave"):
         check_classes(conf_base(Corpus, source="squad", path="x"), ["a", "b"], "popri.labels")
     check_classes(conf_base(Corpus, source="yelp", path="x"), ["1", "5"], "popri.labels")
+
+
+def test_codes_have_a_part_for_every_column(tmp_path: Path) -> None:
+    rows = "text,category,stars\na,food,1\nb,spa,5\n"
+    told = {"code_columns": "category stars", "declared_public": True}
+    check_classes(corpus(tmp_path, rows, **told), ["food\t1", "spa\t5"], "task.labels")
+    with pytest.raises(ValueError, match=r"task.labels has 'food', a control code of 1 parts, but .* category, stars"):
+        check_classes(corpus(tmp_path, rows, **told), ["food"], "task.labels")
+    with pytest.raises(ValueError, match=r"a control code of 2 parts, but corpus.code_columns names no columns"):
+        check_classes(corpus(tmp_path), ["card\tarrival"], "task.labels")
+    with pytest.raises(ValueError, match=r"mine.csv has no column 'stars': name the column .* corpus.code_columns"):
+        check_classes(corpus(tmp_path, "text,category\na,food\n", **told), ["food\t1"], "task.labels")
+    with pytest.raises(ValueError, match=r"'food\\t5', which is no class of the corpus"):
+        check_classes(corpus(tmp_path, rows, **told), ["food\t5"], "task.labels")
+
+
+def test_code_columns_are_a_table_s() -> None:
+    with pytest.raises(
+        ValueError, match=r"corpus.code_columns is given, but corpus.source is yelp: add corpus.source=table"
+    ):
+        conf_base(Corpus, source="yelp", path="x", code_columns="stars category")

@@ -24,8 +24,8 @@ def records(*rows: tuple[str, str, str | None]) -> pd.DataFrame:
     return pd.DataFrame([(c, t, label, None) for c, t, label in rows], columns=["client_id", "text", "label", "date"])
 
 
-def cut(table: pd.DataFrame) -> pd.DataFrame:
-    return sample_records(table, words, Chunking(length=4, min_tokens=2))  # type: ignore[arg-type]
+def cut(table: pd.DataFrame, *, first_only: bool = False) -> pd.DataFrame:
+    return sample_records(table, words, Chunking(length=4, min_tokens=2, first_only=first_only))  # type: ignore[arg-type]
 
 
 def test_a_client_s_chunks_are_numbered_over_all_its_records_in_order() -> None:
@@ -40,6 +40,20 @@ def test_a_client_s_chunks_are_numbered_over_all_its_records_in_order() -> None:
 def test_a_short_rest_is_dropped_and_text_is_never_rendered_again() -> None:
     made = cut(records(("a", "1  2\n3 4 5", None)))
     assert made["text"].tolist() == ["1  2\n3 4"]
+
+
+def test_one_sample_a_document_is_its_first() -> None:
+    made = cut(records(("a", "1 2 3 4 5 6", "x"), ("b", "7", None), ("a", "9 10 11 12 13 14", "y")), first_only=True)
+    assert made[["client_id", "index", "text"]].to_numpy().tolist() == [
+        ["a", 0, "1 2 3 4"], ["b", 0, "7"], ["a", 1, "9 10 11 12"]
+    ]  # fmt: skip
+
+
+def test_a_chunk_has_its_record_s_split() -> None:
+    table = records(("a", "1 2 3 4 5 6", "x"), ("a", "7 8", None)).assign(split=["test", "train"])
+    made = cut(table)
+    assert made["split"].tolist() == ["test", "test", "train"]
+    assert list(made.columns) == [*SAMPLE_COLUMNS, "split"]
 
 
 def test_no_records_make_no_samples() -> None:

@@ -5,8 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.corpora.splits import client_splits, corpus_splits, split_of, splits_of
+from fedtext.corpora.splits import (
+    client_splits,
+    corpus_splits,
+    record_splits,
+    refuse_split_of_clients,
+    sample_splits,
+    split_of,
+    splits_of,
+    with_splits,
+)
 from fedtext.params.corpus import Partition
+from fedtext.params.privacy import Privacy
 from tests.parameters import conf_base
 
 SHARES = {"validation_share": 0.1, "test_share": 0.2}
@@ -100,3 +110,66 @@ def test_splits_that_a_corpus_cannot_have(given, reason):
 def test_a_client_in_two_splits_is_refused():
     with pytest.raises(ValueError, match=r"one client in train and in test.*partition\.split=hash"):
         corpus_splits(["a", "b", "a"], ["train", "validation", "test"])
+
+
+BY_RECORD = conf_base(Partition, **SHARES, split="record")
+
+
+def silos(texts: list[str], count: int = 3) -> pd.DataFrame:
+    return pd.DataFrame({"client_id": [f"silo {i % count}" for i in range(len(texts))], "text": texts})
+
+
+def test_records_are_split_within_every_silo():
+    table = with_splits(silos([f"text {i}" for i in range(3000)]), BY_RECORD)
+    counts = table.groupby(["client_id", "split"]).size().unstack()
+    assert counts["test"].tolist() == pytest.approx([200] * 3, abs=50)  # 4 standard deviations
+    assert counts["validation"].tolist() == pytest.approx([100] * 3, abs=38)
+
+
+@settings(max_examples=30, deadline=None)
+@given(first=st.integers(100, 150), more=st.integers(1, 100), seed=st.integers(0, 5))
+def test_a_record_s_split_is_its_own_and_that_of_its_copies(first, more, seed):
+    """No record more or less, and no other silo, moves one from test to train; a copy is on the same side."""
+    drawn = conf_base(Partition, validation_share=0.3, test_share=0.3, split="record", seed=seed)
+    texts = [f"text {i}" for i in range(first)]
+    before = record_splits(silos(texts), drawn)
+    after = record_splits(silos([*texts, *(f"later {i}" for i in range(more)), *texts], 7), drawn)
+    assert after[:first] == after[first + more :] == before
+
+
+def test_the_split_of_a_record_never_changes():
+    """Golden: another hash would silently train on what earlier runs tested on."""
+    params = conf_base(Partition, validation_share=0.25, test_share=0.25, split="record")
+    found = record_splits(silos([f"record {i}" for i in range(12)]), params)
+    assert found == [
+        "validation",
+        "test",
+        "train",
+        "train",
+        "test",
+        "train",
+        "test",
+        "test",
+        "test",
+        "train",
+        "train",
+        "train",
+    ]
+
+
+def test_samples_go_where_their_records_go_and_else_where_their_clients_do():
+    clients = with_splits(silos([f"text {i}" for i in range(60)]), BY_RECORD)
+    assert sample_splits(clients, clients, BY_RECORD).tolist() == clients["split"].tolist()
+    by_client = conf_base(Partition, **SHARES)
+    owners = pd.DataFrame({"client_id": [str(i) for i in range(99)]})
+    assert with_splits(owners, by_client) is owners
+    assert sample_splits(owners, owners, by_client).tolist() == list(client_splits(owners, by_client).values())
+
+
+def test_split_records_need_records_on_both_sides_and_protected():
+    with pytest.raises(ValueError, match=r"of 2 different records falls into the .* split.*have more records"):
+        with_splits(silos(["a", "b"] * 9), BY_RECORD)
+    with pytest.raises(ValueError, match=r"partition\.split is record and privacy\.unit client.*privacy\.unit=record"):
+        refuse_split_of_clients(BY_RECORD, conf_base(Privacy))
+    refuse_split_of_clients(BY_RECORD, conf_base(Privacy, unit="record"))
+    refuse_split_of_clients(conf_base(Partition), conf_base(Privacy))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedtext.corpora.records import RECORD_COLUMNS
-from fedtext.corpora.table import read_table, refuse_private_rows
+from fedtext.corpora.table import read_public_table, read_table, refuse_private_rows
 from fedtext.params.corpus import Corpus
 from tests.parameters import conf_base
 
@@ -34,6 +34,11 @@ def write(path: Path, rows: dict[str, list]) -> Corpus:
     else:
         table.to_json(path, orient="records", lines=True)
     return of(path)
+
+
+def shown(public: Corpus, **changes: object) -> Corpus:
+    """As a run that shows this file has it."""
+    return public.model_copy(update={"public_path": public.path, "path": "mine.csv", **changes})
 
 
 def raw(path: Path, content: bytes) -> Corpus:
@@ -275,7 +280,53 @@ def test_a_copy_of_the_private_table_is_no_public_text(tmp_path):
     copied = write(tmp_path / "copy.jsonl", {"text": [f"{SECRET} {i}" for i in range(2, 10)] + ["public"]})
     private = [f"{SECRET} {i}" for i in range(10)]
     with pytest.raises(ValueError, match=r"public_path .*copy\.jsonl holds the private table's texts") as caught:
-        refuse_private_rows(private, copied.path, "text")
+        refuse_private_rows(private, shown(copied))
     assert SECRET not in str(caught.value)
     other = write(tmp_path / "other.csv", {"text": [f"public {i}" for i in range(9)] + [private[0]]})
-    refuse_private_rows(private, other.path, "text")
+    refuse_private_rows(private, shown(other))
+    refuse_private_rows(private, of(tmp_path / "mine.csv"))  # none is named
+
+
+# --- control codes
+
+REVIEWS = {
+    "text": list("abcd"),
+    "category": ["food", "food", "spa", None],
+    "stars": [1, 5, 5, 2],
+    "label": list("wxyz"),
+}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_several_columns_make_one_code_and_an_absent_part_none(tmp_path, suffix):
+    corpus = write(tmp_path / f"r.{suffix}", REVIEWS).model_copy(update={"code_columns": ("category", "stars")})
+    assert read_table(corpus)["label"].tolist() == ["food\t1", "food\t5", "spa\t5", None]
+    assert read_table(corpus.model_copy(update={"code_columns": ("stars",)}))["label"].tolist() == list("1552")
+
+
+def test_a_tab_within_a_part_is_refused(tmp_path):
+    tabbed = {**REVIEWS, "category": ["food", "fo\tod", "spa", "spa"]}
+    corpus = write(tmp_path / "r.jsonl", tabbed).model_copy(update={"code_columns": ("category", "stars")})
+    refused(corpus, "column 'category'", "a TAB, which stands between parts, in 1 rows (rows 2)")
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [("text,stars", "no column 'category'"), ("text,stars,category,category", "2 columns 'category'")],
+)
+def test_code_columns_must_be_there_once(tmp_path, header, told):
+    rows = "\n".join([header, *(",".join("ab12"[: header.count(",") + 1]) for _ in range(2))])
+    refused(raw(tmp_path / "a.csv", rows.encode()).model_copy(update={"code_columns": ("category", "stars")}), told)
+
+
+def test_public_labels_are_in_the_columns_that_the_private_table_has(tmp_path):
+    """Those of a file without them are its column `label`, or there are none."""
+    public = write(tmp_path / "public.jsonl", REVIEWS)
+    labels = [
+        read_public_table(shown(public, **told))["label"].tolist()
+        for told in ({}, {"label_column": "stars"}, {"label_column": "gone"}, {"code_columns": ("category", "stars")},
+                     {"code_columns": ("gone", "stars")})
+    ]  # fmt: skip
+    assert labels == [list("wxyz"), list("1552"), list("wxyz"), ["food\t1", "food\t5", "spa\t5", None], list("wxyz")]
+    bare = write(tmp_path / "bare.csv", {"text": ["a", "b"]})
+    assert read_public_table(shown(bare, label_column="stars"))["label"].tolist() == [None, None]

@@ -80,4 +80,9 @@ def test_too_little_to_borrow_is_an_error() -> None:
 
 
 def test_the_first_written_texts() -> None:
-    assert first_written(pd.DataFrame({"text": ["", "a", "", "b", "c"]}), 2).tolist() == [1, 3]
+    texts = pd.DataFrame({"text": ["", "a", "", "b", "c", "d"], "label": [None] * 6})
+    assert first_written(texts, 2).tolist() == [1, 3]
+    of_classes = texts.assign(label=["x", "x", "x", "x", "x", "y"])
+    assert first_written(of_classes, 2).tolist() == [1, 5]
+    assert first_written(of_classes, 3).tolist() == [1, 3, 5]
+    assert first_written(of_classes, 9).tolist() == [1, 3, 4, 5]  # a class that is short of texts is not waited for

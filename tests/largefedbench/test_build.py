@@ -17,13 +17,13 @@ from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.schema import CLIENTS
 from fedtext.largefedbench.snapshot import provenance, read_snapshot, read_table
 from fedtext.largefedbench.tokens import ChunkTokenizer
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Spans
 from fedtext.params.largefedbench import LargeFedBench, Splitting
 from tests.parameters import conf_base
 
 from .pages import US_DATE, preprint, preprint_page
 
-SMALL = {"snapshot": "t.1", "chunking": Chunking(length=4, min_tokens=2)}
+SMALL = {"snapshot": "t.1", "chunking": Spans(length=4, min_tokens=2)}
 
 
 def build(raw: Path, out: Path, words: ChunkTokenizer, **changes: object) -> Path:

@@ -15,7 +15,7 @@ from fedtext.largefedbench.exports import export_popri, export_seven_fields
 from fedtext.largefedbench.manifest import SnapshotError
 from fedtext.largefedbench.snapshot import read_table
 from fedtext.largefedbench.tokens import ChunkTokenizer
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Spans
 from fedtext.params.export import Export
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.pipelines.export.nodes import export_snapshot
@@ -26,7 +26,7 @@ from .pages import CANADA, preprint, preprint_page
 
 
 def build(raw: Path, out: Path, words: ChunkTokenizer, name: str, **changes: object) -> Path:
-    params = conf_base(LargeFedBench, snapshot=name, chunking=Chunking(length=4, min_tokens=2), **changes)
+    params = conf_base(LargeFedBench, snapshot=name, chunking=Spans(length=4, min_tokens=2), **changes)
     return build_snapshot(params, words, raw_dir=raw, out_dir=out)
 
 

@@ -14,7 +14,7 @@ from fedtext.largefedbench.newer import NEWER, OLDER, UNDATED, count_by_month, d
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.contamination import Contamination
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Spans
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.pipelines.contamination import nodes
 from fedtext.system.refusal import RunRefusedError
@@ -45,7 +45,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory, words: ChunkTokenizer) ->
     for server, months in (("biorxiv", (3, 5)), ("medrxiv", (5,))):
         (root / "raw" / server).mkdir(parents=True)
         (root / "raw" / server / "page.json").write_bytes(rows(server, months))
-    params = conf_base(LargeFedBench, snapshot="a", chunking=Chunking(length=4, min_tokens=2), near_duplicates="ignore")
+    params = conf_base(LargeFedBench, snapshot="a", chunking=Spans(length=4, min_tokens=2), near_duplicates="ignore")
     return build_snapshot(params, words, raw_dir=root / "raw", out_dir=root)
 
 
@@ -72,7 +72,7 @@ def test_the_day_before_turns_the_last_day_s_records(snapshot: Path) -> None:
 
 
 def test_records_without_a_date_are_on_no_side(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
-    params = conf_base(LargeFedBench, snapshot="a", chunking=Chunking(length=4, min_tokens=2))
+    params = conf_base(LargeFedBench, snapshot="a", chunking=Spans(length=4, min_tokens=2))
     records = dated_records(build_snapshot(params, words, raw_dir=raw, out_dir=tmp_path), "scitldr", CUTOFF)
     assert set(records["side"]) == {UNDATED}
     assert {one["month"] for one in count_by_month(records)} == {UNDATED}

@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast
 from fedtext.corpora.chunking import chunk_texts
 from fedtext.largefedbench.tokens import ChunkTokenizer, load_tokenizer
 from fedtext.models.language_model import bundled
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Spans
 from tests.model_hub import Hub, serving
 
 TEXTS = ["one two three", "", "a " * 100, "Été—naïve “quotes” " * 40, "x", "w " * 64, "w " * 65, "w " * 72]
@@ -30,8 +30,8 @@ def byte_level() -> ChunkTokenizer:
     return ChunkTokenizer("bytes", tokenizer.to_str())
 
 
-@pytest.mark.parametrize("chunking", [Chunking(length=64, min_tokens=8), Chunking(length=5, min_tokens=1)])
-def test_the_same_chunks_as_the_library(words: ChunkTokenizer, chunking: Chunking) -> None:
+@pytest.mark.parametrize("chunking", [Spans(length=64, min_tokens=8), Spans(length=5, min_tokens=1)])
+def test_the_same_chunks_as_the_library(words: ChunkTokenizer, chunking: Spans) -> None:
     for tokenizer in (words, byte_level()):
         slow = PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend)
         expected = chunk_texts(TEXTS, slow, length=chunking.length, min_tokens=chunking.min_tokens)
@@ -59,9 +59,7 @@ def bundled_tokenizer() -> ChunkTokenizer:
 )
 def test_words_met_before_have_the_tokens_they_have_in_a_text(texts: list[str], length: int) -> None:
     tokenizer = bundled_tokenizer()
-    for text, (total, chunks) in zip(
-        texts, tokenizer.chunks(texts, Chunking(length=length, min_tokens=1)), strict=True
-    ):
+    for text, (total, chunks) in zip(texts, tokenizer.chunks(texts, Spans(length=length, min_tokens=1)), strict=True):
         offsets = tokenizer.backend.encode(text, add_special_tokens=False).offsets
         firsts = range(0, len(offsets), length)
         assert total == len(offsets)
@@ -83,8 +81,8 @@ def test_truncation_and_padding_of_the_file_are_off(words: ChunkTokenizer) -> No
     cut.enable_truncation(4)
     cut.enable_padding(length=50)
     tokenizer = ChunkTokenizer("cut", cut.to_str())
-    assert tokenizer.chunks(["a b c d e f"], Chunking(length=4, min_tokens=1)) == words.chunks(
-        ["a b c d e f"], Chunking(length=4, min_tokens=1)
+    assert tokenizer.chunks(["a b c d e f"], Spans(length=4, min_tokens=1)) == words.chunks(
+        ["a b c d e f"], Spans(length=4, min_tokens=1)
     )
 
 
@@ -127,5 +125,5 @@ def test_older_files_are_converted(tmp_path: Path) -> None:
     (tmp_path / "vocab.json").write_text(json.dumps(vocabulary), "utf-8")
     (tmp_path / "merges.txt").write_text("#version: 0.2\n", "utf-8")
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}', "utf-8")
-    chunking = Chunking(length=5, min_tokens=1)
+    chunking = Spans(length=5, min_tokens=1)
     assert load_tokenizer(str(tmp_path)).chunks(TEXTS, chunking) == byte_level().chunks(TEXTS, chunking)

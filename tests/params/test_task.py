@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fedtext.params.classification import Classification
+from fedtext.params.entities import Entities
 from fedtext.params.task import Task
 from tests.parameters import conf_base
 
@@ -22,19 +23,29 @@ def test_bad_labels() -> None:
 
 @pytest.mark.parametrize(
     ("measured", "labels", "priced", "expected"),
-    [(None, "a b", False, True), (None, "a b", True, False), (None, "", False, False), (False, "a b", False, False)],
+    [
+        (None, "a b", False, True),
+        (None, "a b", True, False),
+        (None, "", False, False),
+        (True, "a b", True, True),
+        (False, "a b", False, False),
+    ],
 )
 def test_classification_is_measured_where_it_can_be(
     measured: bool | None, labels: str, priced: bool, expected: bool
 ) -> None:
     task, classification = conf_base(Task, labels=labels), conf_base(Classification, measured=measured)
     assert classification.is_measured(task, priced=priced) is expected
-    classification.refuse_impossible(task, priced=priced)
+    classification.refuse_impossible(task)
 
 
 def test_what_was_asked_for_and_cannot_be_had_is_refused() -> None:
     asked = conf_base(Classification, measured=True)
-    with pytest.raises(ValueError, match="has no priced form"):
-        asked.refuse_impossible(conf_base(Task, labels="a b"), priced=True)
     with pytest.raises(ValueError, match=r"task\.labels names 0"):
-        asked.refuse_impossible(conf_base(Task), priced=False)
+        asked.refuse_impossible(conf_base(Task))
+    tagged = conf_base(Entities, measured=True)
+    tagged.refuse_impossible(priced=False)
+    with pytest.raises(
+        ValueError, match=r"entities have no priced form: leave it out \(evaluation.entities.measured=false\)"
+    ):
+        tagged.refuse_impossible(priced=True)

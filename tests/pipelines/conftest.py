@@ -195,7 +195,7 @@ def train_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any
         "release_history": (),
         "run_facts": {},
         "params:privacy": conf_base(Privacy, privacy),
-        "params:chunking": Chunking(length=16, min_tokens=4),
+        "params:chunking": conf_base(Chunking, length=16, min_tokens=4),
         **more,
     }
     made = {name: Kept(copy_mode="assign") for name in pipeline.all_outputs()}

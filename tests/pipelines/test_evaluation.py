@@ -10,7 +10,7 @@ import pytest
 
 from fedtext.generation.local_generator import LocalGenerator
 from fedtext.models.language_model import LanguageModel
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Chunking, Partition
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.generation import Sampler
 from fedtext.params.training import TunedTraining
@@ -19,8 +19,9 @@ from fedtext.pipelines.evaluation.nodes.comparison import compare_accuracies
 from tests.parameters import conf_base
 
 ON_DEVICE = LanguageModel("bundled:on_device")
+PARTITION = conf_base(Partition)
 SETTINGS = (
-    Chunking(length=24, min_tokens=4),
+    conf_base(Chunking, length=24, min_tokens=4),
     conf_base(
         Evaluation,
         training=conf_base(TunedTraining, learning_rates=[3e-3], epochs=3, batch_size=8),
@@ -54,7 +55,7 @@ def accuracy() -> dict:
         "public_control": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE),
         "private": nodes.score_private_text(ON_DEVICE, TEST, *SETTINGS, PRIVATE),
     }
-    return compare_accuracies(TEST, **counts)
+    return compare_accuracies(TEST, PARTITION, **counts)
 
 
 def test_better_texts_give_a_better_model_and_a_share_of_the_gap(accuracy: dict) -> None:
@@ -76,7 +77,9 @@ def test_the_upper_bound_trains_on_as_many_private_samples_as_asked(most: int | 
         }
     )
     counts = nodes.score_private_text(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)
-    found = compare_accuracies(TEST, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS), private=counts)
+    found = compare_accuracies(
+        TEST, PARTITION, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS), private=counts
+    )
     assert found["conditions"]["private"]["texts"] == expected
 
 
@@ -91,7 +94,7 @@ def test_the_published_metric_is_added_under_its_own_name_and_changes_nothing_el
     asked = evaluation.model_copy(update={"published_metric": True})
     counts = nodes.score_texts(ON_DEVICE, TEST, chunking, asked, NOISE)
     plain = nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE)
-    figures = compare_accuracies(TEST, synthetic=counts, public_control=plain)["conditions"]
+    figures = compare_accuracies(TEST, PARTITION, synthetic=counts, public_control=plain)["conditions"]
     assert {key for key in figures["synthetic"] if key not in figures["public_control"]} >= {"published_top_1"}
     assert figures["synthetic"]["published_top_1"] > figures["synthetic"]["top_1"]
     assert figures["synthetic"]["top_1"] == figures["public_control"]["top_1"]

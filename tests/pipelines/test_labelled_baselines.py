@@ -114,7 +114,7 @@ def test_private_only_is_refused_on_private_text_unless_it_was_said() -> None:
     with pytest.raises(ValueError, match="which no epsilon covers, and the corpus is private"):
         checked(private)
     with pytest.raises(ValueError, match="judged by classification, which is not measured here"):
-        checked(private, private_control=True)
+        checked(private, private_control=True)  # at a price no exact figure may leave
     with pytest.raises(ValueError, match=r"task\.labels names 0"):
         checked({}, {"labels": ""})
 
@@ -125,5 +125,12 @@ def test_classification_is_part_of_a_job_where_classes_are_declared() -> None:
     assert "dp_ftrl_classification" not in graph("dp_ftrl", task=LABELS).all_outputs()
     private = {"declared_public": False}
     assert "pe_classification" not in graph("pe", task=LABELS, corpus=private).all_outputs()
-    with pytest.raises(RuntimeError, match="has no priced form"):
-        graph("pe", task=LABELS, corpus=private, classification={"measured": True})
+    at_a_price = graph("pe", task=LABELS, corpus=private, classification={"measured": True})
+    (release,) = [node for node in at_a_price.nodes if node.name == "evaluation.pe.release_classification"]
+    assert Tag.RELEASE in release.tags
+    (compared,) = [node for node in at_a_price.nodes if "pe_classification" in node.outputs]
+    assert not any(name.startswith("private_") for name in compared.inputs)
+    with pytest.raises(RuntimeError, match="entities have no priced form"):
+        graph("pe", corpus=private, evaluation={"entities": {"measured": True}})
+    assert "pe_entities" in graph("pe", evaluation={"entities": {"measured": True}}).all_outputs()
+    assert "pe_entities" not in graph("pe").all_outputs()

@@ -15,12 +15,15 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
 from fedtext.federation.population import Population
+from fedtext.params.classification import Classification
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
+from fedtext.params.task import Task
 from fedtext.params.training import TunedTraining
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
+from fedtext.reporting.classification_table import classification_table
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.algorithm import no_controls
 from tests.parameters import conf_base
@@ -110,7 +113,7 @@ def priced() -> dict[str, Any]:
         "run_facts": {},
         "encoder": HashEncoder(),
         "on_device": ON_DEVICE,
-        "params:chunking": Chunking(length=16, min_tokens=4),
+        "params:chunking": conf_base(Chunking, length=16, min_tokens=4),
         "params:corpus": conf_base(Corpus, TABLE),
         "params:privacy": conf_base(Privacy, epsilon=4.0, delta=1e-4, noise_seed=5),
         "params:evaluation": conf_base(Evaluation, 
@@ -187,3 +190,42 @@ def test_a_model_is_judged_by_its_accuracy_alone_at_the_whole_budget(tmp_path: P
     assert {name: row["texts"] for name, row in found["conditions"].items()} == {
         "eps0": 0, "public_control": 20, "trained_model": 0
     }  # fmt: skip
+
+
+LEVELS = {"eps0": 0.3, "public_control": 0.4, "untuned_control": 0.4, "synthetic": 0.7}
+
+
+def test_how_often_classes_are_found_is_a_release_of_its_own() -> None:
+    """800 clients with a text each; a condition finds the class where a common luck lets it."""
+    from fedtext.pipelines.evaluation.nodes import priced as nodes
+
+    sample, luck = table(800, 800, 6), np.random.default_rng(7).random(800)
+    found = {
+        name: {"true_class": np.zeros(800, int), "given_class": (luck > level).astype(int)}
+        for name, level in LEVELS.items()
+    }
+    exact = {name: float(np.mean(one["given_class"] == 0)) for name, one in found.items()}
+    population = Population(enrolled=4000, training=3000, test=800, source="declared")
+    settings, privacy = conf_base(Classification), conf_base(Privacy, epsilon=2.0, delta=1e-5, noise_seed=3)
+    evaluation = conf_base(Evaluation, texts=20)
+    ledger = nodes.ledger_opener("popri", 4)(population, evaluation, privacy, HashEncoder(), settings)
+    assert [one.name.rpartition(".")[2] for one in ledger.planned] == ["features", "classification", "accuracy"]
+    before = ledger.charge(ledger.planned[0])
+    sums, charged = nodes.release_classification(sample, new_noise_key(3), before, settings, **found)
+    assert charged.releases[-1] == ledger.planned[1]
+    assert sums.shape == (9,)
+    texts = {name: table(30, 4, 2).assign(label="tea") for name in ("public_control", "untuned_control", "synthetic")}
+    texts["public_control"]["label"] = ["tea"] * 5 + ["other"] * 25
+    corpus, task = conf_base(Corpus, TABLE), conf_base(Task, labels="tea rum")
+    document = nodes.compare_released_classifications(sums, charged, task, settings, evaluation, corpus, **texts)
+    said = document["conditions"]
+    assert all(said[name]["low"] <= exact[name] <= said[name]["high"] for name in LEVELS)
+    assert not said["synthetic"]["low"] <= exact["eps0"] <= said["synthetic"]["high"]
+    assert document["gains"]["synthetic"]["public_control"]["measurable"]
+    assert {name: row["texts"] for name, row in said.items()} == {
+        "eps0": 0, "public_control": 5, "untuned_control": 20, "synthetic": 20
+    }  # fmt: skip
+    assert "macro_f1" not in said["synthetic"]
+    page = classification_table(json.loads(json.dumps(document, allow_nan=False)))
+    assert "names of the classes alone" in page
+    assert "5" in page

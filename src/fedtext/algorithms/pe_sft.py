@@ -63,7 +63,7 @@ def final_prompts(best: pd.DataFrame, public: pd.DataFrame, pe_sft: PeSft) -> pd
     return prompts_by_class(
         pd.concat(shown),
         public,
-        count=prompts_for(pe_sft.synthetic_texts, pe_sft.final_responses),
+        count=prompts_for(pe_sft.synthetic_texts, pe_sft.final_responses, classes=len(classes)),
         classes=classes,
         form=prompt_form(pe_sft.sampler),
         rng=stream(pe_sft.seed, "prompts", "final"),

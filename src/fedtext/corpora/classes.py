@@ -13,6 +13,7 @@ from fedtext.corpora.columns import column_names
 from fedtext.corpora.published.known import PUBLISHED
 from fedtext.corpora.table import existing_table, read_public_table, read_table
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus
+from fedtext.params.task import parts_of
 from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
 
@@ -21,17 +22,21 @@ def check_classes(corpus: Corpus, labels: Sequence[str], declared_by: str) -> No
     """Of the `labels` that the parameter `declared_by` declares.
 
     Raises:
-        ValueError: the corpus has no labels; or a class is none of those that are known, or nearly one of them.
+        ValueError: the corpus has no labels; a class has not as many parts as there are code columns, or a TAB where
+            there are none; or it is none of those that are known, or nearly one of them.
     """
     if not labels:
         return
     if corpus.source == "table" and corpus.path is not None:
         path = existing_table(corpus.path, "corpus.path")
-        if corpus.label_column not in column_names(path):
-            raise InputError(
-                f"{declared_by} is '{' '.join(labels)}', but {path} has no column '{corpus.label_column}': name the "
-                f"column of the classes by corpus.label_column, or leave {declared_by} out"
-            )
+        for column in corpus.code_columns or (corpus.label_column,):
+            if column not in column_names(path):
+                of = "corpus.code_columns" if corpus.code_columns else "corpus.label_column"
+                raise InputError(
+                    f"{declared_by} is '{' '.join(labels)}', but {path} has no column '{column}': name the column of "
+                    f"the classes by {of}, or leave {declared_by} out"
+                )
+    _check_parts(corpus, labels, declared_by)
     if corpus.source in PUBLISHED_NAMES and PUBLISHED[corpus.source].label is None:
         raise InputError(
             f"{declared_by} is '{' '.join(labels)}', but corpus.source '{corpus.source}' has no labels: leave "
@@ -45,6 +50,17 @@ def check_classes(corpus: Corpus, labels: Sequence[str], declared_by: str) -> No
             raise InputError(f"{declared_by} has {label!r}, which is no class of the corpus: {remedy}")
 
 
+def _check_parts(corpus: Corpus, labels: Sequence[str], declared_by: str) -> None:
+    wanted = max(len(corpus.code_columns), 1)
+    columns = ", ".join(corpus.code_columns) or "no columns"
+    for label in labels:
+        if (held := len(parts_of(label))) != wanted:
+            raise InputError(
+                f"{declared_by} has {label!r}, a control code of {held} parts, but corpus.code_columns names "
+                f"{columns}: write one value a column, TAB between them and none within, or name the columns"
+            )
+
+
 def _known_classes(corpus: Corpus) -> tuple[Collection[str], bool]:
     """Public names of classes, and whether there are no others."""
     if corpus.source == "docstrings":
@@ -52,5 +68,5 @@ def _known_classes(corpus: Corpus) -> tuple[Collection[str], bool]:
     if corpus.source == "table" and corpus.is_public:
         return set(read_table(corpus)["label"].dropna()), True
     if corpus.public_path is not None:
-        return set(read_public_table(corpus.public_path, corpus.text_column)["label"].dropna()), False
+        return set(read_public_table(corpus)["label"].dropna()), False
     return (), False

@@ -50,6 +50,20 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
     return list(dict.fromkeys(found))
 
 
+def chosen_codes(columns: Sequence[str], path: Path, names: list[str]) -> list[str]:
+    """The columns of control codes, all of which a file must have once among its `names`.
+
+    Raises:
+        ValueError: a column is not there, or twice.
+    """
+    for column in columns:
+        if names.count(column) > 1:
+            raise InputError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
+        if column not in names:
+            raise InputError(f"{path} has no column '{column}' {_remedy(column, 'code_columns', path, names)}")
+    return list(columns)
+
+
 def column_names(path: Path) -> list[str]:
     """Names of the columns, as far as a file's head tells them; none of a file that cannot be read."""
     import pyarrow.parquet

@@ -31,7 +31,7 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
         ValueError: it cannot be read (`read_public_table`). That it is not the private table is checked before a run.
     """
     if corpus.public_path is not None:
-        table = read_public_table(corpus.public_path, corpus.text_column)
+        table = read_public_table(corpus)
         return table if max_texts is None else table.iloc[stream(0, "public texts").permutation(len(table))[:max_texts]]
     found = public_docstrings(
         site_packages_root(),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.chunking import chunk_texts
-from fedtext.corpora.records import SAMPLE_COLUMNS
+from fedtext.corpora.records import SAMPLE_COLUMNS, SPLIT_COLUMN
 from fedtext.params.corpus import Chunking
 from fedtext.seeding import stream
 
@@ -17,16 +17,20 @@ if TYPE_CHECKING:
 
 
 def sample_records(records: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, chunking: Chunking) -> pd.DataFrame:
-    """Cut every record into chunks; `index` counts a client's chunks over all its records, in record order."""
+    """Cut every record into chunks; `index` counts a client's chunks over all its records, in record order.
+
+    A chunk has its record's split where records have one (`SPLIT_COLUMN`).
+    """
     chunks = chunk_texts(records["text"].tolist(), tokenizer, length=chunking.length, min_tokens=chunking.min_tokens)
-    columns = (records[name].tolist() for name in ("client_id", "text", "label", "date"))
+    own = [name for name in (SPLIT_COLUMN,) if name in records]
+    columns = (records[name].tolist() for name in ("client_id", "text", "label", "date", *own))
     rows = [
-        (client, text[chunk.start : chunk.end], label, date, chunk.n_tokens)
-        for client, text, label, date, spans in zip(*columns, chunks, strict=True)
-        for chunk in spans
+        (client, text[chunk.start : chunk.end], label, date, *split, chunk.n_tokens)
+        for client, text, label, date, *split, spans in zip(*columns, chunks, strict=True)
+        for chunk in spans[: 1 if chunking.first_only else None]
     ]
-    samples = pd.DataFrame(rows, columns=["client_id", "text", "label", "date", "n_tokens"])
-    return samples.assign(index=samples.groupby("client_id").cumcount())[list(SAMPLE_COLUMNS)]
+    samples = pd.DataFrame(rows, columns=["client_id", "text", "label", "date", *own, "n_tokens"])
+    return samples.assign(index=samples.groupby("client_id").cumcount())[[*SAMPLE_COLUMNS, *own]]
 
 
 def spread_samples(samples: pd.DataFrame, most: int | None) -> pd.DataFrame:

@@ -1,11 +1,13 @@
 """Train, validation and test clients, told apart by a hash of the client id, or as the corpus itself tells them apart.
 
 By hash a client's split depends on its own id and the seed alone: appending clients to a corpus, or reordering it,
-never moves one from test to train.
+never moves one from test to train. Where few silos hold all records, records are told apart instead, by a hash of their
+text: every silo of some hundred records has records of each split, and two copies of a text are never on both sides.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Literal, cast
 
@@ -13,11 +15,13 @@ import pandas as pd
 
 from fedtext.corpora.records import SPLIT_COLUMN, SPLITS
 from fedtext.params.corpus import Partition
+from fedtext.params.privacy import Privacy
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 
 Split = Literal["train", "validation", "test"]
 FEWEST = {"train": 1, "validation": 1, "test": 2}  # clients: a distribution is of at least two texts
+OTHER_DRAW = "change the shares, or change partition.seed (now"
 OWN_SPLITS = "set partition.split=hash to split its clients anew, or correct the corpus"
 
 
@@ -27,12 +31,15 @@ def split_of(client_id: str, *, validation_share: float, test_share: float, seed
     Raises:
         ValueError: the two shares leave nothing to train on.
     """
+    return _at(derived_seed(seed, "split", client_id) / 2**63, validation_share, test_share)
+
+
+def _at(position: float, validation_share: float, test_share: float) -> Split:
     if validation_share + test_share >= 1:
         raise InputError(
             f"partition.validation_share {validation_share} and partition.test_share {test_share} leave no training "
             "clients: make their sum less than 1"
         )
-    position = derived_seed(seed, "split", client_id) / 2**63
     if position < test_share:
         return "test"
     return "validation" if position < test_share + validation_share else "train"
@@ -56,12 +63,61 @@ def client_splits(records: pd.DataFrame, params: Partition) -> dict[str, Split]:
         return corpus_splits(records["client_id"], records[SPLIT_COLUMN])
     shares = {"validation_share": params.validation_share, "test_share": params.test_share}
     splits = splits_of(records["client_id"], **shares, seed=params.seed)
-    _refuse_empty(
-        splits,
-        f"by hash, at partition.validation_share {params.validation_share} and partition.test_share "
-        f"{params.test_share}: have more clients, change the shares, or change partition.seed (now {params.seed})",
-    )
+    _refuse_empty(splits, f"by hash, at {_shares(params)}: have more clients, {OTHER_DRAW} {params.seed})")
     return splits
+
+
+def record_splits(records: pd.DataFrame, params: Partition) -> list[Split]:
+    """Split of every record under `partition.split=record`: by a hash of its text alone, so that copies share one.
+
+    Raises:
+        ValueError: a split would have no record.
+    """
+    known = {text: hashlib.sha256(text.encode()).hexdigest() for text in set(records["text"])}
+    splits = {
+        text: _at(
+            derived_seed(params.seed, "split of records", digest) / 2**63, params.validation_share, params.test_share
+        )
+        for text, digest in known.items()
+    }
+    _refuse_empty(
+        splits, f"by hash, at {_shares(params)}: have more records, {OTHER_DRAW} {params.seed})", "different records"
+    )
+    return [splits[text] for text in records["text"]]
+
+
+def with_splits(records: pd.DataFrame, params: Partition) -> pd.DataFrame:
+    """The records, each with its own split where records are split and not clients.
+
+    Raises:
+        ValueError: a split would have nothing.
+    """
+    if params.split == "record":
+        return records.assign(**{SPLIT_COLUMN: record_splits(records, params)})
+    client_splits(records, params)
+    return records
+
+
+def sample_splits(samples: pd.DataFrame, clients: pd.DataFrame, params: Partition) -> pd.Series:
+    """Split of every sample: its record's own, or its client's.
+
+    Args:
+        samples: Of the clients' records, with `SPLIT_COLUMN` where records are split.
+        clients: The clients' records.
+        params: How they are split.
+    """
+    return (
+        samples[SPLIT_COLUMN] if params.split == "record" else samples["client_id"].map(client_splits(clients, params))
+    )
+
+
+def refuse_split_of_clients(params: Partition, privacy: Privacy) -> None:
+    """Raises ValueError where records would be split and whole clients are what is protected."""
+    if params.split == "record" and privacy.unit != "record":
+        raise InputError(
+            f"partition.split is record and privacy.unit {privacy.unit}: a client with records on both sides would be "
+            "asked twice, and protected once; set privacy.unit=record, or partition.split=hash"
+        )
 
 
 def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Split]:
@@ -82,8 +138,12 @@ def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Spli
     return splits
 
 
-def _refuse_empty(splits: Mapping[str, str], where_and_remedy: str) -> None:
+def _shares(params: Partition) -> str:
+    return f"partition.validation_share {params.validation_share} and partition.test_share {params.test_share}"
+
+
+def _refuse_empty(splits: Mapping[str, str], where_and_remedy: str, of: str = "clients") -> None:
     for name in SPLITS:
         if (held := list(splits.values()).count(name)) < FEWEST[name]:
             few = "none" if not held else f"only {held}"
-            raise InputError(f"{few} of {len(splits)} clients falls into the {name} split {where_and_remedy}")
+            raise InputError(f"{few} of {len(splits)} {of} falls into the {name} split {where_and_remedy}")

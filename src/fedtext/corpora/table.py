@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-from fedtext.corpora.columns import USUAL, chosen_columns
+from fedtext.corpora.columns import USUAL, chosen_codes, chosen_columns, column_names
 from fedtext.corpora.formats import READERS
 from fedtext.corpora.rows import day, missing, name_of, optional, own_names, record_table, refuse
 from fedtext.params.corpus import Corpus
+from fedtext.params.task import BETWEEN_PARTS, joined
 from fedtext.system.errors import InputError, MissingFileError
 
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
@@ -28,17 +28,18 @@ def read_table(params: Corpus) -> pd.DataFrame:
 
     Only the text column is required. Without a client column each row is a client, named by a digest of what it holds,
     so that a row more or less leaves the others their names. A label or date that is absent or empty is None; what
-    reads as an ISO date or time becomes an ISO date, other dates stay text.
+    reads as an ISO date or time becomes an ISO date, other dates stay text. With `params.code_columns` the label is the
+    control code of these columns, None where one of them is empty.
 
     Raises:
         FileNotFoundError: no such file.
         ValueError: the file is of another kind, damaged or empty; a column is absent, misspelt or there twice; a text
-            or client id is missing; or there is only one client.
+            or client id is missing; a code holds a TAB; or there is only one client.
     """
     if params.path is None:
         raise InputError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
     named = {field: getattr(params, field) for field in USUAL}
-    records = _records(named, existing_table(params.path, "corpus.path"), tuple(USUAL))
+    records = _records(named, existing_table(params.path, "corpus.path"), tuple(USUAL), params.code_columns)
     if len(records) < 2:
         raise InputError(f"{params.path} holds one row only: nobody to hide among; give a file of more texts")
     if records["client_id"].nunique() < 2:
@@ -60,39 +61,69 @@ def refuse_unfit_texts(records: pd.DataFrame, path: str, text_column: str) -> No
         raise InputError(f"{where}: no text holds a letter: name the column of the texts by corpus.text_column")
 
 
-def refuse_private_rows(private: Sequence[str], public_path: str, text_column: str) -> None:
-    """Raise ValueError if the file `public_path` holds many of the private texts: all of it would be shown."""
-    public = set(read_public_table(public_path, text_column)["text"])
+def refuse_private_rows(private: Sequence[str], params: Corpus) -> None:
+    """Raise ValueError if `params.public_path` holds many of the private texts: all of it would be shown."""
+    if params.public_path is None:
+        return
+    public = set(read_public_table(params)["text"])
     if len(public.intersection(private)) > COPIED * len(public):
         raise InputError(
-            f"corpus.public_path {public_path} holds the private table's texts, and all its texts would be public: "
-            "name a file of public texts, or leave it unset"
+            f"corpus.public_path {params.public_path} holds the private table's texts, and all its texts would be "
+            "public: name a file of public texts, or leave it unset"
         )
 
 
-def read_public_table(path: str, text_column: str) -> pd.DataFrame:
-    """Records of the file `path`, as `read_table`, of its texts and labels alone: each row is a text of its own.
+def read_public_table(params: Corpus) -> pd.DataFrame:
+    """Records of the file `params.public_path`, of its texts and labels alone: each row is a text of its own.
+
+    Its columns are named as the private table's. One that lacks those of the labels may have a column `label`, or none.
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: as for `read_table`, of these two columns.
+        ValueError: none is named, or as for `read_table`, of these columns.
     """
-    named = {**USUAL, "text_column": text_column}
-    return _records(named, existing_table(path, "corpus.public_path"), ("text_column", "label_column"))
+    if params.public_path is None:
+        raise InputError("corpus.public_path is not set: name a table of public texts")
+    path = existing_table(params.public_path, "corpus.public_path")
+    names = column_names(path)
+    label = params.label_column if params.label_column in names else USUAL["label_column"]
+    codes = params.code_columns if set(params.code_columns) <= set(names) else ()
+    named = {**USUAL, "text_column": params.text_column, "label_column": label}
+    return _records(named, path, ("text_column", "label_column"), codes)
 
 
-def _records(named: Mapping[str, str], path: Path, fields: Sequence[str]) -> pd.DataFrame:
-    """Records of the columns that `fields` are `named`; the other columns of the file are not looked at."""
-    table = READERS[path.suffix.lower()](path, partial(chosen_columns, named, fields, path))
+def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes: Sequence[str] = ()) -> pd.DataFrame:
+    """Records of the columns that `fields` are `named`; the other columns of the file are not looked at.
+
+    `codes` are the columns of control codes, which then stand in for the label's.
+    """
+    fields = [field for field in fields if not codes or field != "label_column"]
+
+    def choose(names: list[str]) -> list[str]:
+        return list(dict.fromkeys([*chosen_columns(named, fields, path, names), *chosen_codes(codes, path, names)]))
+
+    table = READERS[path.suffix.lower()](path, choose)
     if not len(table):
         raise InputError(f"{path} holds no rows: give a file with texts")
     held: dict[str, Sequence[str | None]] = {
         "text": _texts(named, table, path),
-        "label": optional(table, named["label_column"], name_of),
+        "label": _codes(codes, table, path) if codes else optional(table, named["label_column"], name_of),
         "date": optional(table, named["date_column"], day),
     }
     owners = _client_ids(named, table, path) if named["client_column"] in table.columns else own_names(*held.values())
     return record_table(owners, held, path)
+
+
+def _codes(columns: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:
+    """The control code of each row; None where a part of it is absent or empty."""
+    for column in columns:
+        refuse(table[column].tolist(), _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts,")
+    parts = zip(*(optional(table, column, name_of) for column in columns), strict=True)
+    return [None if None in row else joined([value for value in row if value is not None]) for row in parts]
+
+
+def _has_tab(value: object) -> bool:
+    return isinstance(value, str) and BETWEEN_PARTS in value
 
 
 def existing_table(name: str, asked_by: str) -> Path:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
     from fedtext.models.language_model import LanguageModel
     from fedtext.models.masked_model import MaskedModel
+    from fedtext.models.tagger import Tagger
 
-OFFLINE, NO_MODEL = "offline", "none"
+OFFLINE, NO_MODEL, RULES = "offline", "none", "rules"
 
 
 class PublicModelDataset(AbstractDataset[Any, Any]):
@@ -105,6 +106,45 @@ class MaskedModelDataset(PublicModelDataset):
                 "pe.variation to few_shot"
             )
         return self._source
+
+
+class TaggerDataset(PublicModelDataset):
+    """What finds entities in texts, by its source; loading returns a light handle.
+
+    Args:
+        source: `rules` (patterns, which ship with the package), a local directory, or a Hugging Face id of a token
+            classifier.
+        metadata: Ignored by Kedro.
+    """
+
+    kind, instead = "tagger", f"'{RULES}'"
+
+    def load(self) -> Tagger:
+        """The rules, or the classifier's handle."""
+        from fedtext.models.rule_tagger import RuleTagger
+        from fedtext.models.tagger import TokenClassifier
+
+        return RuleTagger() if self._source == RULES else TokenClassifier(self._place)
+
+    @cached_property
+    def _place(self) -> str:
+        if self._source != RULES:
+            return self._source
+        from fedtext.models import rule_tagger
+
+        return str(Path(rule_tagger.__file__))
+
+    @property
+    def context(self) -> int | None:
+        """The most tokens that it reads at once; None of rules."""
+        return None if self._source == RULES else super().context
+
+    def identity(self) -> Path | str:
+        """The file of the rules, or the classifier's content or commit."""
+        return Path(self._place) if self._source == RULES else super().identity()
+
+    def _exists(self) -> bool:
+        return self._source == RULES or super()._exists()
 
 
 class EncoderDataset(PublicModelDataset):

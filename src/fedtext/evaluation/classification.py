@@ -16,9 +16,21 @@ import pandas as pd
 from jaxtyping import Int
 
 from fedtext.embedding.similarity import nearest
-from fedtext.evaluation.measures.classification import CLASS_ACCURACY, GIVEN, MACRO_F1, TRUE, UNKNOWN
-from fedtext.evaluation.measures.measure import Scored
+from fedtext.evaluation.code_parts import code_parts
+from fedtext.evaluation.measures.classification import (
+    CLASS_ACCURACY,
+    GIVEN,
+    MACRO_F1,
+    TRUE,
+    UNKNOWN,
+    WEIGHTED_F1,
+    class_accuracy,
+    macro_f1,
+    weighted_f1,
+)
+from fedtext.evaluation.measures.measure import OnHeldOut, Scored
 from fedtext.evaluation.paired import compare_scored
+from fedtext.evaluation.priced_accuracy import ReleasedCounts, compare_released
 from fedtext.params.classification import Classification
 from fedtext.params.conditions import PRIVATE
 from fedtext.params.task import Task
@@ -53,14 +65,23 @@ def nearest_class(texts: Sequence[str], task: Task, encoder: Encoder) -> Codes:
     return np.asarray(found, dtype=np.int64)
 
 
+def usable_texts(table: pd.DataFrame, task: Task) -> tuple[Codes, bool]:
+    """Rows of the texts that can be lessons, and whether names would have to class them: no text has a declared class.
+
+    Of a table that has some, texts of other classes are left out.
+    """
+    codes = codes_of(table["label"].tolist(), task)
+    named = not (codes != UNKNOWN).any()
+    return np.flatnonzero((table["text"].to_numpy() != "") & (named | (codes != UNKNOWN))), named
+
+
 def labelled_texts(table: pd.DataFrame, task: Task, encoder: Encoder, most: int | None, *, seed: int) -> Labelled:
     """At most `most` of a condition's texts with their classes, drawn at random among those that are not empty.
 
     Texts of no declared class are left out; where all are, the nearest name is taken for the class of each.
     """
-    codes = codes_of(table["label"].tolist(), task)
-    texts, named = table["text"].to_numpy(), not (codes != UNKNOWN).any()
-    usable = np.flatnonzero((texts != "") & (named | (codes != UNKNOWN)))
+    codes, texts = codes_of(table["label"].tolist(), task), table["text"].to_numpy()
+    usable, named = usable_texts(table, task)
     if most is not None and len(usable) > most:
         usable = np.sort(stream(seed, "labelled texts").choice(usable, most, replace=False))
     kept = texts[usable].tolist()
@@ -103,32 +124,57 @@ def classify_condition(
     return _scored(held_out, task, given, learned_from)
 
 
-def compare_classified(scored: Mapping[str, Scored], task: Task, clients: Codes, kind: str) -> dict[str, Any]:
+def compare_classified(
+    scored: Mapping[str, Scored], task: Task, clients: Codes, kind: str, columns: Sequence[str] = ()
+) -> dict[str, Any]:
     """The document that a report reads of conditions judged on the same held-out texts: aggregates only.
 
+    Args:
+        scored: What each condition left.
+        task: The classes.
+        clients: Of each held-out text, what was drawn with it.
+        kind: Of the classifier.
+        columns: Names of the parts of control codes.
+
     Returns:
-        As `paired.compare_scored`, with an interval of macro-F1 as well; `labels`, `kind` (of classifier), and
-        `classes`: of each condition that trains on texts which are no secret, how many it has of each class
-        (`by_class`) and whether they were classed by name (`named`).
+        As `paired.compare_scored`, with the other measures and intervals of all; `labels`, `kind` (of classifier),
+        `parts` (the values of each part of the codes that was judged alone), and `classes`: of each condition that
+        trains on texts which are no secret, how many it has of each class (`by_class`) and whether they were classed by
+        name (`named`).
     """
-    document = compare_scored(scored, [CLASS_ACCURACY], clients, beside=[MACRO_F1])
+    parts = {part.name: list(part.task.labels) for part in code_parts(task, columns)}
+    beside = [
+        MACRO_F1,
+        WEIGHTED_F1,
+        *(make(part) for part in parts for make in (class_accuracy, macro_f1, weighted_f1)),
+    ]
+    document = compare_scored(scored, [CLASS_ACCURACY], clients, beside=beside)
     for name, one in scored.items():
-        own, f1 = document["conditions"][name], MACRO_F1.ratio(one, clients)
-        ends = {
-            "low": own["low"],
-            "high": own["high"],
-            f"{MACRO_F1.name}_low": f1.low,
-            f"{MACRO_F1.name}_high": f1.high,
-        }
-        own |= {end: _as_share(value) for end, value in ends.items()}
+        own = document["conditions"][name]
+        own |= {"low": _as_share(own["low"]), "high": _as_share(own["high"]), **_intervals(one, beside, clients)}
     learned = {name: one for name, one in scored.items() if name != PRIVATE.name and int(one["texts"])}
     return {
         **document,
         "measures": [CLASS_ACCURACY.name, MACRO_F1.name],
         "labels": list(task.labels),
         "kind": kind,
+        "parts": parts,
         "classes": {n: {BY_CLASS: o[BY_CLASS].tolist(), NAMED: bool(o[NAMED])} for n, o in learned.items()},
     }
+
+
+def compare_released_classes(
+    released: ReleasedCounts, texts: Mapping[str, int | None], task: Task, kind: str
+) -> dict[str, Any]:
+    """The same document of released sums: accuracy alone, since F1 would take counts of every class."""
+    compared = compare_released(released, texts, CLASS_ACCURACY)
+    return {**compared, "labels": list(task.labels), "kind": kind, "parts": {}, "classes": {}}
+
+
+def _intervals(scored: Scored, measures: Sequence[OnHeldOut], clients: Codes) -> dict[str, float]:
+    """Ends of the 95% interval of every measure: `macro_f1_low`, `macro_f1_high` and their like."""
+    found = {measure.name: measure.ratio(scored, clients) for measure in measures}
+    return {f"{name}_{end}": _as_share(getattr(one, end)) for name, one in found.items() for end in ("low", "high")}
 
 
 def _as_share(end: float) -> float:

@@ -7,7 +7,7 @@ with size, so distances compare only at equal sizes: `HeldOut` holds a report to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -129,13 +129,23 @@ class HeldOut:
         Raises:
             ValueError: there are fewer texts than that.
         """
+        return self.over_draws(frechet_distance, texts)
+
+    def over_draws(
+        self, distance: Callable[[np.ndarray, np.ndarray], float], texts: Float[np.ndarray, "text dim"]
+    ) -> float:
+        """Mean of a distance, of texts first and held-out text second, over the draws of this size.
+
+        Raises:
+            ValueError: there are fewer texts than that.
+        """
         if len(texts) < self.size:
             raise InputError(f"{len(texts)} texts to compare at size {self.size}: set smallest_set to {len(texts)}")
         draws = []
         for repeat in range(self.repeats):
             ours = stream(self.seed, "fid texts", repeat).permutation(len(texts))[: self.size]
             theirs = stream(self.seed, "fid held out", repeat).permutation(len(self.embeddings))[: self.size]
-            draws.append(frechet_distance(texts[ours], self.embeddings[theirs]))
+            draws.append(distance(texts[ours], self.embeddings[theirs]))
         return float(np.mean(draws))
 
 

@@ -72,8 +72,11 @@ def accuracy_blocks(
     *,
     guess: float,
     clip_norm: float,
+    scale: float = TOKENS,
 ) -> Iterator[Block]:
     """What each test client says: `correct` predictions by condition and `tokens` of its texts, whose `unit` is told.
+
+    `tokens` are whatever is predicted; `scale` is that of their number.
 
     Rows are `1 + 2 len(correct)` wide, in the order of `ordered`. A client's row is made of whole numbers that are its
     own, so nobody else's texts move it.
@@ -86,7 +89,7 @@ def accuracy_blocks(
 
     judged, own = of_clients(correct[names[0]]), of_clients(tokens)
     others = [judged - of_clients(correct[name]) for name in names[1:]]
-    said = np.stack([TOKENS * own, judged - guess * own, *others], axis=1)
+    said = np.stack([scale * own, judged - guess * own, *others], axis=1)
     for first in range(0, len(codes), BLOCK):
         clipped = clip_rows(said[first : first + BLOCK], clip_norm)
         squares = SQUARES / clip_norm * clipped[:, 1:] ** 2
@@ -104,6 +107,7 @@ class ReleasedCounts:
     guess: float
     noise: float
     clip_norm: float
+    scale: float = TOKENS
 
     @classmethod
     def of(
@@ -114,15 +118,16 @@ class ReleasedCounts:
         guess: float,
         noise: float,
         clip_norm: float,
+        scale: float = TOKENS,
     ) -> ReleasedCounts:
         """From the released vector. Tokens lost in the noise are not divided by next to nothing, or less."""
         names = ordered(conditions)
         width = len(names)
         if released.shape != (1 + 2 * width,):
             raise InputError(f"{released.size} released numbers for {width} conditions: {1 + 2 * width} are wanted")
-        tokens = max(float(released[0]), noise) / TOKENS
+        tokens = max(float(released[0]), noise) / scale
         squares = released[1 + width :] * clip_norm / SQUARES
-        return cls(names, tokens, released[1 : 1 + width], squares, guess, noise, clip_norm)
+        return cls(names, tokens, released[1 : 1 + width], squares, guess, noise, clip_norm, scale)
 
     def accuracy(self, name: str) -> dict[str, float]:
         """Accuracy under a condition as `estimate`, `low`, `high`."""
@@ -157,7 +162,7 @@ class ReleasedCounts:
         place = [self.names.index(name) for name in weights]
         own = np.asarray(list(weights.values()))
         ratio = float(own @ self.sums[place]) / self.tokens
-        noise = self.noise * math.hypot(*own, ratio / TOKENS)
+        noise = self.noise * math.hypot(*own, ratio / self.scale)
         spread = np.sqrt(np.maximum(self.squares[place], 0) + self.noise * self.clip_norm / SQUARES)
         half = NORMAL * math.hypot(noise, float(np.abs(own) @ spread)) / self.tokens
         return {"estimate": offset + ratio, "low": offset + ratio - half, "high": offset + ratio + half}

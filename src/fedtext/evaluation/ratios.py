@@ -39,10 +39,12 @@ def clustered_mean_of_ratios(
     numerators: Shaped[np.ndarray, "text part"],
     denominators: Shaped[np.ndarray, "text part"],
     clusters: Int[np.ndarray, " text"] | None = None,
+    weights: Shaped[np.ndarray, "text part"] | None = None,
 ) -> Ratio:
     """The mean over parts of `sum(numerator) / sum(denominator)`, such as F1 over classes, linearised as one ratio is.
 
-    A text moves every part's ratio by its residual over that part's total; the mean of these is what is clustered.
+    A text moves every part's ratio by its residual over that part's total; the mean of these is what is clustered. With
+    `weights` a part weighs what the texts give it, such as the texts of a class: what a text gives moves the mean too.
 
     Raises:
         ValueError: there is no part, or one over nothing.
@@ -51,8 +53,14 @@ def clustered_mean_of_ratios(
     if totals.size == 0 or (totals == 0).any():
         raise InputError("a mean of ratios over nothing: there is no part, or its denominators sum to 0")
     ratios = numerators.sum(axis=0) / totals
-    moved = ((numerators - ratios * denominators) / totals).mean(axis=1)
-    return Ratio(float(ratios.mean()), *_error(_by_cluster(moved, clusters)))
+    moved = (numerators - ratios * denominators) / totals
+    if weights is None:
+        return Ratio(float(ratios.mean()), *_error(_by_cluster(moved.mean(axis=1), clusters)))
+    whole = float(weights.sum())
+    share = weights.sum(axis=0) / whole
+    mean = float(share @ ratios)
+    moved = moved @ share + (weights @ (ratios - mean)) / whole
+    return Ratio(mean, *_error(_by_cluster(moved, clusters)))
 
 
 def clustered_ratio(

@@ -25,6 +25,11 @@ def accuracy_release(algorithm: str) -> str:
     return f"evaluation.{algorithm}.accuracy"
 
 
+def classification_release(algorithm: str) -> str:
+    """Name of an algorithm's release of how often classes are found."""
+    return f"evaluation.{algorithm}.classification"
+
+
 @dataclass(frozen=True)
 class Asked:
     """What test clients are asked in one release: a vector of `dim` numbers, clipped to `clip_norm`."""

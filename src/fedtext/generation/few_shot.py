@@ -95,8 +95,10 @@ def prompts_by_class(
 
 
 def first_written(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:
-    """Rows of the first `count` texts that are not empty."""
-    return np.flatnonzero((texts["text"] != "").to_numpy())[:count]
+    """Ascending rows of `count` texts that are not empty: the first of every class, then the second of each."""
+    written = np.flatnonzero((texts["text"] != "").to_numpy())
+    turn = texts["label"].iloc[written].groupby(texts["label"].iloc[written], dropna=False).cumcount()
+    return np.sort(written[np.argsort(turn.to_numpy(), kind="stable")][:count])
 
 
 def sampled_texts(

@@ -16,7 +16,7 @@ from typing import Any
 from fedtext.corpora.chunking import Chunk
 from fedtext.largefedbench.word_tokens import WordTokens, word_tokens
 from fedtext.models.source import SHIPPED, Place, find_model, unreadable
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Spans
 from fedtext.system.errors import InputError
 
 DEFINITION = "tokenizer.json"
@@ -44,7 +44,7 @@ class ChunkTokenizer:
         """The tokens of words met before, where the tokenizer is plain byte-level BPE."""
         return words_of(self.definition)
 
-    def chunks(self, texts: Sequence[str], chunking: Chunking) -> list[tuple[int, list[Chunk]]]:
+    def chunks(self, texts: Sequence[str], chunking: Spans) -> list[tuple[int, list[Chunk]]]:
         """Number of tokens and chunks of every text, in order."""
         words = self.words
         found = words.chunks(texts, chunking) if words else [None] * len(texts)
@@ -70,7 +70,7 @@ def words_of(definition: str) -> WordTokens | None:
     return word_tokens(_backend(definition), definition)
 
 
-def _encoded(encoding: Any, chunking: Chunking) -> tuple[int, list[Chunk]]:
+def _encoded(encoding: Any, chunking: Spans) -> tuple[int, list[Chunk]]:
     total, spans = len(encoding), []
     for first in range(0, total, chunking.length):
         last = min(first + chunking.length, total)

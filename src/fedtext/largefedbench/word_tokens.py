@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any
 
 from fedtext.corpora.chunking import Chunk
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Spans
 
 _MOST_WORDS = 500_000  # about 60 MiB
 
@@ -29,7 +29,7 @@ class WordTokens:
         self._counts: dict[str, int] = {}
         self._offsets: dict[str, list[tuple[int, int]]] = {}
 
-    def chunks(self, texts: Sequence[str], chunking: Chunking) -> list[tuple[int, list[Chunk]] | None]:
+    def chunks(self, texts: Sequence[str], chunking: Spans) -> list[tuple[int, list[Chunk]] | None]:
         """Number of tokens and chunks of every text; None for one that must be tokenized as a whole."""
         cut = [self._words(text) for text in texts]
         self._learn(cut)
@@ -49,7 +49,7 @@ class WordTokens:
         encodings = self._backend.encode_batch_fast(new, add_special_tokens=False)
         self._counts.update(zip(new, map(len, encodings), strict=True))
 
-    def _chunks(self, words: list[str], chunking: Chunking) -> tuple[int, list[Chunk]]:
+    def _chunks(self, words: list[str], chunking: Spans) -> tuple[int, list[Chunk]]:
         tokens = list(accumulate(map(self._counts.__getitem__, words), initial=0))
         starts = list(accumulate(map(len, words), initial=0))
         total = tokens[-1]

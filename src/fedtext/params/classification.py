@@ -9,7 +9,6 @@ from pydantic import Field
 from fedtext.params import Parameters, Seed
 from fedtext.params.task import Task
 from fedtext.params.training import CausalTraining
-from fedtext.system.errors import InputError
 
 Kind = Literal["tfidf", "embeddings", "fine_tuned"]
 
@@ -30,10 +29,12 @@ class ClassifierTraining(Parameters):
 class Classification(Parameters):
     """Whether a classifier judges the texts, and which one.
 
-    `measured`: null, where `task.labels` names classes and figures of held-out text have no price.
+    `measured`: null, where `task.labels` names classes and figures of held-out text have no price; true: at a price
+    too, of which `clip_norm` is the most that a test client can say, in texts.
     """
 
     measured: bool | None
+    clip_norm: float = Field(gt=0, allow_inf_nan=False)
     training: ClassifierTraining
     seed: Seed
 
@@ -41,14 +42,7 @@ class Classification(Parameters):
         """Whether texts are judged so; `priced`: whether test clients pay for figures of their text."""
         return not priced and len(task.labels) > 1 if self.measured is None else self.measured
 
-    def refuse_impossible(self, task: Task, *, priced: bool) -> None:
-        """Raises ValueError where it is asked for and cannot be had."""
-        if not self.measured:
-            return
-        if priced:
-            raise InputError(
-                "classification.measured is true, but this run's test clients pay for figures of their text and "
-                "classification has no priced form: leave it out (classification.measured=false), or measure without "
-                "protection (evaluation.priced=false)"
-            )
-        task.refuse_without_classes("classification.measured=true")
+    def refuse_impossible(self, task: Task) -> None:
+        """Raises ValueError where it is asked for and there are no classes."""
+        if self.measured:
+            task.refuse_without_classes("classification.measured=true")

@@ -6,7 +6,7 @@ from typing import Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from fedtext.params import Parameters, Seed
+from fedtext.params import Parameters, Seed, each_once, words
 from fedtext.system.errors import InputError
 
 # Data sets of papers, read from local files in the form in which they were published (fedtext.corpora.published).
@@ -34,6 +34,8 @@ class Corpus(Parameters):
 
     `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any. The
     public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
+    A record's label is the value of `label_column`, or that of all `code_columns` together, a control code
+    (`fedtext.params.task.joined`).
     """
 
     source: Literal["docstrings", "table", "snapshot", PublishedName]
@@ -41,6 +43,7 @@ class Corpus(Parameters):
     text_column: str
     client_column: str
     label_column: str
+    code_columns: tuple[str, ...]
     date_column: str
     min_chars: int = Field(ge=0)
     max_clients: int | None = Field(ge=2)
@@ -66,6 +69,13 @@ class Corpus(Parameters):
         """Whether the private text is read from `path`."""
         return self.source == "table" or self.source in PUBLISHED_NAMES
 
+    _words = field_validator("code_columns", mode="before")(words)
+
+    @field_validator("code_columns")
+    @classmethod
+    def _each_column_once(cls, columns: tuple[str, ...]) -> tuple[str, ...]:
+        return each_once(columns, "corpus.code_columns")
+
     @field_validator("snapshot", mode="before")
     @classmethod
     def _number_as_name(cls, value: object) -> object:
@@ -79,16 +89,17 @@ class Corpus(Parameters):
     @model_validator(mode="after")
     def _its_source_is_asked_for(self) -> Self:
         reads_path = self.source if self.has_path else "table"
-        for name, source in (("path", reads_path), ("snapshot", "snapshot"), ("config", "snapshot")):
-            if getattr(self, name) is not None and self.source != source:
+        sources = (("path", reads_path), ("snapshot", "snapshot"), ("config", "snapshot"), ("code_columns", "table"))
+        for name, source in sources:
+            if getattr(self, name) not in (None, ()) and self.source != source:
                 raise InputError(
                     f"corpus.{name} is given, but corpus.source is {self.source}: add corpus.source={source}"
                 )
         return self
 
 
-class Chunking(Parameters):
-    """A client's samples: successive spans of `length` tokens; a short last one goes unless alone."""
+class Spans(Parameters):
+    """Successive spans of `length` tokens; a last one shorter than `min_tokens` goes unless alone."""
 
     length: int = Field(ge=4)
     min_tokens: int = Field(ge=1)
@@ -100,18 +111,27 @@ class Chunking(Parameters):
         return self
 
 
+class Chunking(Spans):
+    """A client's samples: the spans of its documents, or with `first_only` the first of each.
+
+    One sample a document is one record a document: what `privacy.unit: record` protects is then all that is read of it.
+    """
+
+    first_only: bool
+
+
 class Partition(Parameters):
     """How records become clients, and clients training, validation and test clients (docs/data.md).
 
     `split`: `corpus` keeps the splits that a corpus comes with, and goes by hash where it has none; `hash` always goes
-    by a hash of the client id.
+    by a hash of the client id; `record` by a hash of each record's text, so that every silo has records of each split.
     """
 
     method: Literal["natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew"]
     clients: int | None = Field(ge=2)
     alpha: float = Field(gt=0)
     labels_per_client: int = Field(ge=1)
-    split: Literal["corpus", "hash"]
+    split: Literal["corpus", "hash", "record"]
     validation_share: float = Field(gt=0, lt=1)
     test_share: float = Field(gt=0, lt=1)
     seed: Seed

@@ -57,9 +57,11 @@ class MaskFilling(Parameters):
     batch_size: int = Field(ge=1)
 
 
-def prompts_for(texts: int, responses: int, oversample: float = 1.0) -> int:
+def prompts_for(texts: int, responses: int, oversample: float = 1.0, *, classes: int = 1) -> int:
     """How many prompts of `responses` texts each make `oversample` times `texts`, and always a few more than `texts`.
 
-    Now and then a text comes out empty, where the model ends the list instead of writing its next sample.
+    Now and then a text comes out empty, where the model ends the list instead of writing its next sample. Of several
+    `classes` each has as many prompts as its share of the texts takes.
     """
-    return math.ceil(texts * max(oversample, 1 + SPARE) / responses)
+    each = math.ceil(texts / classes)
+    return classes * math.ceil(each * max(oversample, 1 + SPARE) / responses)

@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed, words
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Spans
 from fedtext.system.errors import InputError, MissingFileError
 
 Source = Literal["ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr"]
@@ -98,7 +98,7 @@ class LargeFedBench(Parameters):
     personal_data: Literal["flag", "remove"]
     date_published: datetime.date | None
     tokenizer: str
-    chunking: Chunking
+    chunking: Spans
     split: Splitting
     client: ClientUnit
     near_duplicates: Literal["drop", "group", "report", "ignore"]

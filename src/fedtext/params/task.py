@@ -1,6 +1,12 @@
-"""The classes that labelled texts are of: declared once for a run, never read from private text."""
+"""The classes that labelled texts are of: declared once for a run, never read from private text.
+
+A class may be a control code of several parts, as category and stars of a review: its label is the parts' values joined
+by TAB (Yue et al., ACL 2023, section 4.1), which is why no part holds one.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pydantic import field_validator
 
@@ -8,10 +14,29 @@ from fedtext.params import words
 from fedtext.params.classes import OfClasses
 from fedtext.system.errors import InputError
 
+BETWEEN_PARTS = "\t"
+
+
+def joined(values: Sequence[str]) -> str:
+    """The label of a control code with these values of its parts.
+
+    Raises:
+        ValueError: a value holds a TAB, or is empty.
+    """
+    for value in values:
+        if BETWEEN_PARTS in value or not value.strip():
+            raise InputError(f"{value!r} is no part of a control code: TAB stands between parts, and none is empty")
+    return BETWEEN_PARTS.join(values)
+
+
+def parts_of(label: str) -> tuple[str, ...]:
+    """The values of a label's parts; the label itself where it has but one."""
+    return tuple(label.split(BETWEEN_PARTS))
+
 
 def in_words(label: str) -> str:
-    """A class as a sentence names it: `card_arrival` as `card arrival`."""
-    return " ".join(label.replace("_", " ").split())
+    """A class as a sentence names it: `card_arrival` as `card arrival`, a control code as its parts with commas."""
+    return ", ".join(" ".join(part.replace("_", " ").split()) for part in parts_of(label))
 
 
 class Task(OfClasses):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedtext.params.conditions import CONDITIONS
 from fedtext.reporting.classification_table import classification_table
+from fedtext.reporting.entities_table import entities_table
 from fedtext.reporting.glossary import glossary
 from fedtext.reporting.page import bullets, figure_html, page
 from fedtext.reporting.run_facts import facts_table
@@ -82,7 +83,8 @@ def _sections(
     tables = {
         "accuracy": accuracy_table(card["accuracy"])
         + published_table(card["accuracy"])
-        + classification_table(card.get("classification")),
+        + classification_table(card.get("classification"))
+        + entities_table(card.get("entities")),
         "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
         "texts": texts_table(card["texts"]),
         "privacy": protection_table(card["protection"], card["terms"]["tested"])

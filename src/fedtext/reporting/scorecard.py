@@ -95,6 +95,7 @@ def scorecard(
     terms: Terms,
     texts: Mapping[str, Any] | None = None,
     classification: Mapping[str, Any] | None = None,
+    entities: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The whole scorecard, strict JSON: numbers that are not finite become null.
 
@@ -109,6 +110,7 @@ def scorecard(
         terms: On which terms held-out text was measured.
         texts: `measures` (names) of texts alone and `sets` (condition -> values); None where no text was made.
         classification: What `evaluation.classification.compare_classified` returned; None where nothing was classified.
+        entities: What `evaluation.entities.compare_entities` returned; None where none were looked for.
     """
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
@@ -123,6 +125,7 @@ def scorecard(
         "distribution": _distances(distribution),
         "texts": texts,
         "classification": classification,
+        "entities": entities,
         "cost": cost_rows(costs),
         "limits": [*_limits(accuracy, distribution, terms), *classification_limits(classification)],
     }

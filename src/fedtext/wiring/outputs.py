@@ -37,8 +37,10 @@ class Outputs:
 
         self.test_features = f"{algorithm}_test_features"
         self.accuracy_sums = f"{algorithm}_accuracy_sums"
+        self.class_sums = f"{algorithm}_class_sums"
         self.accuracy = f"{algorithm}_accuracy"
         self.classification = f"{algorithm}_classification"
+        self.entities = f"{algorithm}_entities"
         self.texts_alone = f"{algorithm}_texts_alone"
         self.distances = f"{algorithm}_distances"
         self.evaluation_privacy_report = f"{algorithm}_evaluation_privacy_report"
@@ -53,6 +55,10 @@ class Outputs:
     def classified(self, condition: str) -> str:
         """The class of each held-out text as a classifier says it that learned from the algorithm's own texts."""
         return f"private_{self.algorithm}_classified_{condition}"
+
+    def tagged(self, condition: str) -> str:
+        """How many entities a model finds in each held-out text that learned from the algorithm's own texts."""
+        return f"private_{self.algorithm}_tagged_{condition}"
 
     def figure(self, name: str) -> str:
         """One of the report's figures."""

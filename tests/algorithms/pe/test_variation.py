@@ -73,7 +73,7 @@ def test_a_prompt_shows_and_names_its_own_class_only() -> None:
 def test_adapted_lengths_stay_within_the_chunk_and_without_spread_are_the_parents(
     lengths: list[int], spread: float, seed: int
 ) -> None:
-    chunking = Chunking(length=64, min_tokens=8)
+    chunking = conf_base(Chunking)
     drawn = adapted_lengths(lengths, spread, chunking, np.random.default_rng(seed))
     assert all(8 <= n <= 64 for n in drawn)
     assert adapted_lengths(lengths, 0.0, chunking, np.random.default_rng(seed)) == [max(n, 8) for n in lengths]
@@ -113,7 +113,12 @@ def test_a_masked_model_fills_every_parent_s_copies_each_in_its_own_way(monkeypa
     monkeypatch.setattr(module, "fill_masks", fill)
     parameters = evolution(variation="mask_filling")
     made = variations(
-        MaskedModel("x"), table(["a", "b"], ["t", "r"]), 2, "round 2", parameters, Chunking(length=9, min_tokens=1)
+        MaskedModel("x"),
+        table(["a", "b"], ["t", "r"]),
+        2,
+        "round 2",
+        parameters,
+        conf_base(Chunking, length=9, min_tokens=1),
     )
     assert made["text"].tolist() == ["a0", "a1", "b2", "b3"]
     assert made["parent"].tolist() == [0, 0, 1, 1]

@@ -24,7 +24,7 @@ def seed_prompts(public: pd.DataFrame, survivors: Sequence[pd.DataFrame], evolut
     return prompts_by_class(
         pd.concat([table[["text", "label"]] for table in survivors], ignore_index=True),
         public,
-        count=prompts_for(evolution.synthetic_texts, evolution.final_responses),
+        count=prompts_for(evolution.synthetic_texts, evolution.final_responses, classes=len(evolution.classes)),
         classes=evolution.classes,
         form=prompt_form(evolution.sampler),
         rng=stream(evolution.seed, "prompts", "final"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from fedtext.evaluation.measures import next_token_accuracy
+from fedtext.evaluation.measures import classification, next_token_accuracy
 from fedtext.evaluation.measures.classification import CLASSIFICATION
 from fedtext.evaluation.measures.distances import DISTANCES
 from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
+from fedtext.evaluation.measures.entities import ENTITY_F1
 from fedtext.evaluation.measures.illegible_texts import ILLEGIBLE_TEXTS
+from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
@@ -19,9 +21,11 @@ MEASURES: tuple[Measure, ...] = (
     ACCURACY,
     CROSS_ENTROPY,
     *DISTANCES,
+    MAUVE,
     REPEATED_TEXTS,
     DISTINCT_2,
     ILLEGIBLE_TEXTS,
+    ENTITY_F1,
     *CLASSIFICATION,
 )
 Kind = TypeVar("Kind", bound=Measure)
@@ -29,12 +33,12 @@ _BY_NAME = {one.name: one for one in MEASURES}
 
 
 def measure(name: str) -> Measure:
-    """The measure of that name; `top_k` is one for every rank k.
+    """The measure of that name; `top_k` is one for every rank k, `macro_f1_of_stars` one for every part of the classes.
 
     Raises:
         ValueError: there is none.
     """
-    found = _BY_NAME.get(name) or next_token_accuracy.named(name)
+    found = _BY_NAME.get(name) or next_token_accuracy.named(name) or classification.named(name)
     if found is None:
         raise InputError(f"no measure is called {name!r}: choose among {', '.join(_BY_NAME)}, or top_k for a rank k")
     return found
@@ -53,9 +57,13 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
     """The named measures of sets of texts, which `evaluation.measures` lists.
 
     Raises:
-        ValueError: a name is nobody's, or is of what is measured on held-out texts and named by no list.
+        ValueError: a name is nobody's, or is of what is measured on held-out texts and named by no list, or of what
+            needs a package that is not installed.
     """
     found = of_kind(Measure, names)
+    for one in found:
+        if one.needs is not None:
+            one.needs.refuse_absent(one.name)
     if always := [one.name for one in found if isinstance(one, OnHeldOut)]:
         raise InputError(
             f"{', '.join(always)}: taken on held-out texts, so not named here; name distances and properties of sets "

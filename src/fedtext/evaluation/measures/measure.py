@@ -7,6 +7,7 @@ is from held-out text. `OfTexts` is a property of a set of texts alone. The kind
 
 from __future__ import annotations
 
+import importlib.util
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,22 @@ class Unit:
 NUMBER, SHARE, NATS = Unit(), Unit(100.0, "%", "points"), Unit(1.0, " nats", "nats")
 
 
+@dataclass(frozen=True)
+class Extra:
+    """A package that a measure is taken by and that not everybody installs, and the module that it brings."""
+
+    module: str
+    package: str
+
+    def refuse_absent(self, measure: str) -> None:
+        """Raises ValueError where the package is not installed."""
+        if importlib.util.find_spec(self.module) is None:
+            raise InputError(
+                f"{measure} needs the package {self.package}, which is not installed: pip install {self.package}, or "
+                f"leave {measure} out of evaluation.measures"
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measure:
     """A measure by `name`, its key in scorecards and parameters.
@@ -61,6 +78,7 @@ class Measure:
         decimals: Of the scaled value.
         noun: Where the context is known; by default the title.
         column: Head of a table's column; by default the title.
+        needs: The package that it is taken by, where that is an extra.
     """
 
     HOME: ClassVar[tuple[str, ...]]  # where a scorecard keeps it: condition -> name -> value
@@ -72,6 +90,7 @@ class Measure:
     decimals: int = 3
     noun: str = ""
     column: str = ""
+    needs: Extra | None = None
 
     def __post_init__(self) -> None:
         for field in ("noun", "column"):

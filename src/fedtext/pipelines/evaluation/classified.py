@@ -12,13 +12,14 @@ from fedtext.wiring.unrolling import Namespace
 
 EVALUATION = Namespace("evaluation")
 HELD_OUT, TASK, CLASSIFICATION = "private_test_sample", "params:task", "params:classification"
+CORPUS, PARTITION = "params:corpus", "params:partition"
 TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}
 
 
 def controls(*, private: bool) -> list[Node]:
     """What every algorithm is compared with."""
     by_name = EVALUATION.node(
-        nodes.classify_by_names, [HELD_OUT, "classifier", TASK], _control("eps0"), name="classify_by_names"
+        nodes.classify_by_names, [HELD_OUT, "classifier", TASK, CORPUS], _control("eps0"), name="classify_by_names"
     )
     learned = [_learned(EVALUATION, name, texts, _control(name)) for name, texts in TEXTS.items()]
     ceiling = _learned(
@@ -32,12 +33,15 @@ def controls(*, private: bool) -> list[Node]:
     return [by_name, *learned, *([ceiling] if private else [])]
 
 
-def of_texts(algorithm: Algorithm, judged: Mapping[str, str], *, private: bool) -> list[Node]:
-    """An algorithm's own conditions, and all of them compared."""
+def of_texts(algorithm: Algorithm, judged: Mapping[str, str]) -> list[Node]:
+    """An algorithm's own conditions."""
     place, made = Namespace(EVALUATION(algorithm.name)), algorithm.outputs
-    learned = [_learned(place, name, texts, made.classified(name)) for name, texts in judged.items()]
-    own = {name: made.classified(name) for name in judged}
-    return [*learned, compared(place, control_codes(private=private) | own, made.classification)]
+    return [_learned(place, name, texts, made.classified(name)) for name, texts in judged.items()]
+
+
+def all_codes(algorithm: Algorithm, judged: Mapping[str, str], *, private: bool) -> dict[str, str]:
+    """The data set of each condition that an algorithm's texts are compared by, the controls' among them."""
+    return control_codes(private=private) | {name: algorithm.outputs.classified(name) for name in judged}
 
 
 def control_codes(*, private: bool) -> dict[str, str]:
@@ -49,7 +53,14 @@ def compared(place: Namespace, codes: Mapping[str, str], document: str) -> Node:
     """The node through which aggregates of all conditions leave."""
     return place.node(
         nodes.compare_classifications,
-        {HELD_OUT: HELD_OUT, "task": TASK, "classification": CLASSIFICATION, **codes},
+        {
+            HELD_OUT: HELD_OUT,
+            "task": TASK,
+            "classification": CLASSIFICATION,
+            "corpus": CORPUS,
+            "partition": PARTITION,
+            **codes,
+        },
         document,
         name="compare_classifications",
         tags=Tag.HELD_OUT,
@@ -65,7 +76,7 @@ def _learned(
     function: Callable[..., Any] = nodes.classify_after_texts,
     tags: Tag | None = None,
 ) -> Node:
-    inputs = [HELD_OUT, "classifier", TASK, CLASSIFICATION, "params:evaluation", texts]
+    inputs = [HELD_OUT, "classifier", TASK, CLASSIFICATION, "params:evaluation", CORPUS, texts]
     return place.node(function, inputs, codes, name=f"classify_{condition}", tags=tags)
 
 

@@ -17,12 +17,13 @@ class Form(NamedTuple):
     """Which measurements there are.
 
     `priced`: test clients pay for figures, which carry noise. `private_control`: epsilon = infinity is scored.
-    `classified`: classifiers are trained too.
+    `classified`: classifiers are trained too. `tagged`: so are models that look for entities.
     """
 
     priced: bool
     private_control: bool
     classified: bool = False
+    tagged: bool = False
 
 
 def active_form() -> Form:
@@ -36,7 +37,7 @@ def active_form() -> Form:
         return Form(priced=True, private_control=False)
     priced = evaluation.is_priced(corpus)
     classified = classification.is_measured(task, priced=priced)
-    return Form(priced, evaluation.has_private_control(corpus), classified)
+    return Form(priced, evaluation.has_private_control(corpus), classified, evaluation.entities.measured and not priced)
 
 
 def refuse_unknown_measures() -> None:
@@ -44,7 +45,7 @@ def refuse_unknown_measures() -> None:
 
     Raises:
         RunRefusedError: a name of `evaluation.measures` is nobody's, or no measure of sets of texts; or classification
-            is asked for where it cannot be measured.
+            or entities are asked for where they cannot be measured.
     """
     _refuse_classification()
     try:
@@ -66,6 +67,7 @@ def _refuse_classification() -> None:
     except ValidationError:
         return
     try:
-        classification.refuse_impossible(task, priced=evaluation.is_priced(corpus))
+        classification.refuse_impossible(task)
+        evaluation.entities.refuse_impossible(priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None

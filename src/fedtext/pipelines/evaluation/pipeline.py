@@ -11,7 +11,7 @@ from typing import Any
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.evaluation import classified, priced
+from fedtext.pipelines.evaluation import classified, priced, tagged
 from fedtext.pipelines.evaluation.form import active_form, refuse_unknown_measures
 from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out
 from fedtext.privacy.tags import Tag
@@ -49,6 +49,8 @@ def controls_pipeline() -> Pipeline:
         controls.append(scored("private_text", score, ["private_train"], counts, tags=Tag.CONTROL))
     if form.classified:
         controls += classified.controls(private=form.private_control)
+    if form.tagged:
+        controls += tagged.controls(private=form.private_control)
     return Pipeline([*(priced.opening() if form.priced else [_drawn_samples()]), *controls])
 
 
@@ -72,10 +74,15 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
         )
     )
     compared, form = _controls() | counts, active_form()
+    codes = classified.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
     if form.classified:
-        scored += classified.of_texts(algorithm, judged, private=form.private_control)
+        scored += classified.of_texts(algorithm, judged)
+    if form.tagged:
+        scored += tagged.of_texts(algorithm, judged, private=form.private_control)
     if form.priced:
-        return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged)])
+        return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged, codes)])
+    if form.classified:
+        scored.append(classified.compared(place, codes, made.classification))
     return Pipeline([*scored, _comparison(algorithm, compared), *_distances(algorithm)])
 
 
@@ -129,7 +136,7 @@ def _scored(
 def _comparison(algorithm: Algorithm, counts: dict[str, str]) -> Node:
     return _place(algorithm).node(
         comparison.compare_accuracies,
-        {"private_test_sample": "private_test_sample", **counts},
+        {"private_test_sample": "private_test_sample", "partition": "params:partition", **counts},
         algorithm.outputs.accuracy,
         name="compare_accuracies",
         tags=Tag.HELD_OUT,

@@ -1,6 +1,7 @@
-"""The priced form: a ledger of the test clients, two releases, and what is made of them.
+"""The priced form: a ledger of the test clients, two releases or three, and what is made of them.
 
-The ledger goes from release to release: mean features, then an algorithm's accuracies. A second algorithm of the data
+The ledger goes from release to release: mean features, how often classes are found where that is asked for, then an
+algorithm's accuracies. A second algorithm of the data
 root asks for the same features: the same noised sum leaves, and costs nothing more. A model has no texts to place among
 them, so it skips the first.
 """
@@ -14,6 +15,7 @@ from fedtext.wiring.algorithm import Algorithm
 from fedtext.wiring.unrolling import Namespace
 
 GUESS, EVALUATION, PRIVACY = "evaluation_guess", "params:evaluation", "params:privacy"
+CLASSIFICATION = "params:classification"
 TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}
 
 
@@ -35,8 +37,13 @@ def opening() -> list[Node]:
     ]
 
 
-def of_texts(algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str]) -> list[Node]:
-    """Both releases, and the accuracies, distances and maps of an algorithm that makes text."""
+def of_texts(
+    algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str], classified: dict[str, str]
+) -> list[Node]:
+    """All releases, and the accuracies, distances and maps of an algorithm that makes text.
+
+    `classified` are the data sets of given classes by condition; none where nothing is classified.
+    """
     made, place = algorithm.outputs, _place(algorithm)
     charged, held = place("ledger"), ["private_test_sample", "private_test_embeddings", "public_embeddings"]
     sets = {"synthetic_embeddings": made.synthetic_embeddings, "public_embeddings": "public_embeddings"}
@@ -49,7 +56,7 @@ def of_texts(algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str
         map_name = made.figure("rounds_map")
         drawn.append(place.node(figures.draw_public_rounds_map, on_public, map_name, name="draw_public_rounds_map"))
     return [
-        _opened(algorithm, len(counts), features=True),
+        _opened(algorithm, len(counts), features=True, classified=bool(classified)),
         place.node(
             nodes.release_test_features,
             [*held, "private_noise_key", place("ledger_open"), EVALUATION],
@@ -57,7 +64,8 @@ def of_texts(algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str
             name="release_test_features",
             tags=Tag.RELEASE,
         ),
-        *_accuracies(algorithm, counts, {**TEXTS, **judged}, charged),
+        *(_classes(algorithm, classified, {**TEXTS, **judged}, charged) if classified else []),
+        *_accuracies(algorithm, counts, {**TEXTS, **judged}, place("ledger_classified") if classified else charged),
         place.node(
             nodes.measure_released_distances,
             measured,
@@ -80,8 +88,9 @@ def _place(algorithm: Algorithm) -> Namespace:
     return Namespace(f"evaluation.{algorithm.name}")
 
 
-def _opened(algorithm: Algorithm, conditions: int, features: bool) -> Node:
+def _opened(algorithm: Algorithm, conditions: int, features: bool, classified: bool = False) -> Node:
     place, given = _place(algorithm), {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
+    given |= {"classification": CLASSIFICATION} if classified else {}
     return place.node(
         nodes.ledger_opener(algorithm.name, conditions),
         given | ({"encoder": "encoder"} if features else {}),
@@ -89,6 +98,29 @@ def _opened(algorithm: Algorithm, conditions: int, features: bool) -> Node:
         name="open_evaluation_ledger",
         tags=Tag.BUDGET,
     )
+
+
+def _classes(algorithm: Algorithm, given: dict[str, str], made_from: dict[str, str], ledger: str) -> list[Node]:
+    made, place = algorithm.outputs, _place(algorithm)
+    charged = place("ledger_classified")
+    asked = {"private_test_sample": "private_test_sample", "private_noise_key": "private_noise_key"}
+    compared = {"sums": made.class_sums, "ledger": charged, "task": "params:task", "evaluation": EVALUATION}
+    return [
+        place.node(
+            nodes.release_classification,
+            {**asked, "ledger": ledger, "classification": CLASSIFICATION, **given},
+            [made.class_sums, charged],
+            name="release_classification",
+            tags=Tag.RELEASE,
+        ),
+        place.node(
+            nodes.compare_released_classifications,
+            {**compared, "classification": CLASSIFICATION, "corpus": "params:corpus", **made_from},
+            made.classification,
+            name="compare_released_classifications",
+            tags=Tag.HELD_OUT,
+        ),
+    ]
 
 
 def _accuracies(algorithm: Algorithm, counts: dict[str, str], made_from: dict[str, str], ledger: str) -> list[Node]:

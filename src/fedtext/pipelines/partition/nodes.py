@@ -5,10 +5,11 @@ from plotly.graph_objects import Figure
 
 from fedtext.corpora.records import SPLIT_COLUMN, SPLITS
 from fedtext.corpora.samples import sample_records, spread_samples
-from fedtext.corpora.splits import client_splits
+from fedtext.corpora.splits import refuse_split_of_clients, sample_splits, with_splits
 from fedtext.federation.partition import partition
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.corpus import Chunking, Corpus, Partition
+from fedtext.params.privacy import Privacy
 from fedtext.reporting.figures_partition import partition_figure
 from fedtext.system.refusal import RunRefusedError
 
@@ -30,11 +31,15 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
     return private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
 
 
-def assign_splittable_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus) -> pd.DataFrame:
-    """The same; too few clients for a split are refused here, before anything is made of the others."""
-    clients = assign_clients(private_records, params, corpus)
-    client_splits(clients, params)
-    return clients
+def assign_splittable_clients(
+    private_records: pd.DataFrame, params: Partition, corpus: Corpus, privacy: Privacy
+) -> pd.DataFrame:
+    """The same, each record with its split where records are split and not clients.
+
+    Too few for a split are refused here, before anything is made of the others.
+    """
+    refuse_split_of_clients(params, privacy)
+    return with_splits(assign_clients(private_records, params, corpus), params)
 
 
 def chunk_private_records(
@@ -54,10 +59,10 @@ def chunk_public_records(
 def split_samples(
     private_samples: pd.DataFrame, private_clients: pd.DataFrame, params: Partition
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Samples of the training, validation and test clients: the corpus's own splits, or by a hash of the client id."""
-    splits = client_splits(private_clients, params)
-    split = private_samples["client_id"].map(splits)
-    train, validation, test = (private_samples[split == name].reset_index(drop=True) for name in SPLITS)
+    """Training, validation and test samples: by the corpus's own splits, or by a hash of client id or record."""
+    split = sample_splits(private_samples, private_clients, params)
+    samples = private_samples.drop(columns=SPLIT_COLUMN, errors="ignore")
+    train, validation, test = (samples[split == name].reset_index(drop=True) for name in SPLITS)
     return train, validation, test
 
 

@@ -23,7 +23,8 @@ def check_private_only(
             "private_only trains on the private text itself, which no epsilon covers, and the corpus is private: run "
             "it on a public one (corpus.declared_public=true if this is public), or say evaluation.private_control=true"
         )
-    if not classification.is_measured(task, priced=evaluation.is_priced(corpus)):
+    priced = evaluation.is_priced(corpus)
+    if priced or not classification.is_measured(task, priced=priced):
         raise InputError(
             "private_only is judged by classification, which is not measured here: set evaluation.priced=false, or "
             "leave classification.measured out"

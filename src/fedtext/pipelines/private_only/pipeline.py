@@ -27,7 +27,7 @@ def create_pipeline() -> Pipeline:
         name="check_private_only",
         tags=Tag.CHECK,
     )
-    if not (form.private_control and form.classified):
+    if form.priced or not (form.private_control and form.classified):
         return Pipeline([check])
     document = Outputs(UNPROTECTED).classification
     return Pipeline([check, compared(Namespace("evaluation.private_only"), control_codes(private=True), document)])

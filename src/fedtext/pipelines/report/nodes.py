@@ -35,12 +35,13 @@ def build_text_scorecard(
     texts_alone: dict[str, Any],
     synthetic: pd.DataFrame,
     classification: dict[str, Any] | None = None,
+    entities: dict[str, Any] | None = None,
     evaluation_report: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
     distribution = Distribution(**{**distances, "bias": _bias(distances)})
     terms = Terms.of(corpus, evaluation, privacy, evaluation_report)
-    measured = {"texts_alone": texts_alone, "classification": classification}
+    measured = {"texts_alone": texts_alone, "classification": classification, "entities": entities}
     return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic), **measured)
 
 
@@ -68,6 +69,7 @@ def _scorecard(
     synthetic_texts: int,
     texts_alone: dict[str, Any] | None = None,
     classification: dict[str, Any] | None = None,
+    entities: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     return scorecard(
         algorithm=cost.algorithm,
@@ -80,6 +82,7 @@ def _scorecard(
         terms=terms,
         texts=texts_alone,
         classification=classification,
+        entities=entities,
     )
 
 

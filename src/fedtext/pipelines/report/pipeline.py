@@ -26,6 +26,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
     figures |= {} if active_form().priced else {"tokens": "tokens"}
     figures |= {name: name for name in algorithm.figures}
     classified = {"classification": made.classification} if active_form().classified else {}
+    tagged = {"entities": made.entities} if active_form().tagged else {}
     shown = {place_in_page: made.figure(name) for place_in_page, name in figures.items()}
     curves = place.node(
         nodes.draw_round_curves,
@@ -43,6 +44,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
                 "texts_alone": made.texts_alone,
                 "synthetic": made.synthetic,
                 **classified,
+                **tagged,
             },
             made.scorecard,
             name="build_text_scorecard",

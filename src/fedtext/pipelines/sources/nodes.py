@@ -33,8 +33,7 @@ def read_private_table(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     """Records of the CSV, Parquet or JSONL file `corpus.path`, of about `corpus.max_clients` clients of it."""
     records = read_table(corpus)
     refuse_unfit_texts(records, str(corpus.path), corpus.text_column)
-    if corpus.public_path is not None:
-        refuse_private_rows(records["text"].tolist(), corpus.public_path, corpus.text_column)
+    refuse_private_rows(records["text"].tolist(), corpus)
     return taken_clients(records, corpus, privacy)
 
 
@@ -44,8 +43,7 @@ def read_private_published(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
 
     records = read_published(corpus, {**READERS, "pubmed": pubmed_rows})
     refuse_unfit_texts(records, str(corpus.path), "text")
-    if corpus.public_path is not None:
-        refuse_private_rows(records["text"].tolist(), corpus.public_path, corpus.text_column)
+    refuse_private_rows(records["text"].tolist(), corpus)
     return taken_clients(records, corpus, privacy)
 
 

@@ -38,7 +38,7 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
     if "declare_population" in nodes and privacy.enrolment is not None:
         existing_list(privacy.enrolment)
     if "read_public_records" in nodes and corpus.public_path is not None:
-        read_public_table(corpus.public_path, corpus.text_column)
+        read_public_table(corpus)
     if nodes & {*READ_PRIVATE, "read_private_docstrings"}:
         for group in sorted(name.removeprefix("params:") for name in pipeline.inputs() if name.startswith("params:")):
             declared = parameters.get(group)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.enrolment import declared_number, is_taken, listed_ids
-from fedtext.corpora.splits import FEWEST, client_splits, splits_of
+from fedtext.corpora.splits import FEWEST, client_splits, sample_splits, splits_of
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import label_codes
 from fedtext.federation.units import record_codes, unit_codes
@@ -53,10 +53,9 @@ def count_population(
     private_clients: pd.DataFrame, private_samples: pd.DataFrame, privacy: Privacy, partition: Partition
 ) -> Population:
     """How many units a public corpus has, clients without a sample among them."""
-    splits = client_splits(private_clients, partition)
     if privacy.unit == "client":
-        return Population.of_splits(splits.values(), "counted")
-    return Population.of_splits([splits[one] for one in private_samples["client_id"]], "counted")
+        return Population.of_splits(client_splits(private_clients, partition).values(), "counted")
+    return Population.of_splits(sample_splits(private_samples, private_clients, partition).tolist(), "counted")
 
 
 def enrol_units(

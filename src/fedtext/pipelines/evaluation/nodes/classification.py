@@ -15,18 +15,25 @@ from fedtext.evaluation.classification import (
     compare_classified,
     labelled_texts,
 )
+from fedtext.evaluation.code_parts import View, judged_with_parts
 from fedtext.evaluation.paired import in_order
 from fedtext.models.encoder import Encoder
 from fedtext.params.classification import Classification
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.task import Task
+from fedtext.pipelines.evaluation.nodes.held_out import drawn_units
 
 Codes = dict[str, np.ndarray]
 
 
-def classify_by_names(private_test_sample: pd.DataFrame, classifier: Encoder, task: Task) -> Codes:
+def classify_by_names(private_test_sample: pd.DataFrame, classifier: Encoder, task: Task, corpus: Corpus) -> Codes:
     """Epsilon = 0: nothing is learned, the nearest name of a class is taken."""
-    return classify_by_name(private_test_sample, task, classifier)
+
+    def judged(classes: Task, view: View) -> Codes:
+        return classify_by_name(view(private_test_sample), classes, classifier)
+
+    return judged_with_parts(judged, task, corpus.code_columns)
 
 
 def classify_after_texts(
@@ -35,11 +42,17 @@ def classify_after_texts(
     task: Task,
     classification: Classification,
     evaluation: Evaluation,
+    corpus: Corpus,
     texts: pd.DataFrame,
 ) -> Codes:
     """After learning from `evaluation.texts` of the texts: synthetic ones, or a control's."""
-    lessons = labelled_texts(texts, task, classifier, evaluation.texts, seed=classification.seed)
-    return classify_condition(lessons, private_test_sample, task, classification, classifier, label="texts")
+
+    def judged(classes: Task, view: View) -> Codes:
+        lessons = labelled_texts(view(texts), classes, classifier, evaluation.texts, seed=classification.seed)
+        held_out = view(private_test_sample)
+        return classify_condition(lessons, held_out, classes, classification, classifier, label="texts")
+
+    return judged_with_parts(judged, task, corpus.code_columns)
 
 
 def classify_after_private_text(
@@ -48,19 +61,30 @@ def classify_after_private_text(
     task: Task,
     classification: Classification,
     evaluation: Evaluation,
+    corpus: Corpus,
     private_train: pd.DataFrame,
 ) -> Codes:
     """Epsilon = infinity: after learning from `evaluation.private_texts` samples of the private text itself."""
     own = private_train[private_train["label"].astype(str).isin(task.labels)].reset_index(drop=True)
     chosen = spread_samples(own, evaluation.private_texts)
-    lessons = labelled_texts(chosen, task, classifier, None, seed=classification.seed)
-    return classify_condition(lessons, private_test_sample, task, classification, classifier, label="private texts")
+
+    def judged(classes: Task, view: View) -> Codes:
+        lessons = labelled_texts(view(chosen), classes, classifier, None, seed=classification.seed)
+        held_out = view(private_test_sample)
+        return classify_condition(lessons, held_out, classes, classification, classifier, label="private texts")
+
+    return judged_with_parts(judged, task, corpus.code_columns)
 
 
 def compare_classifications(
-    private_test_sample: pd.DataFrame, task: Task, classification: Classification, **conditions: Codes
+    private_test_sample: pd.DataFrame,
+    task: Task,
+    classification: Classification,
+    corpus: Corpus,
+    partition: Partition,
+    **conditions: Codes,
 ) -> dict[str, Any]:
-    """Accuracy and macro-F1 of all conditions, paired differences and the share of the gap closed."""
-    clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
+    """Accuracy and F1 of all conditions, paired differences and the share of the gap closed."""
     by_name = {name: conditions[name] for name in in_order(conditions)}
-    return compare_classified(by_name, task, clients, classification.training.kind)
+    drawn = drawn_units(private_test_sample, partition)
+    return compare_classified(by_name, task, drawn, classification.training.kind, corpus.code_columns)

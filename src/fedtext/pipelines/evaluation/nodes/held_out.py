@@ -7,6 +7,7 @@ from fedtext.evaluation.scoring import held_out_sample
 from fedtext.evaluation.tested import samples_of_each, spread_over_own, unit_of_samples
 from fedtext.federation.population import Population
 from fedtext.models.encoder import Encoder
+from fedtext.params.corpus import Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 
@@ -23,6 +24,16 @@ def choose_own_samples(
     unit = unit_of_samples(private_test["client_id"].tolist(), private_test["text"].tolist(), privacy)
     most = samples_of_each(evaluation, max(population.test, 1))
     return private_test.iloc[spread_over_own(unit, most)].reset_index(drop=True)
+
+
+def drawn_units(private_test_sample: pd.DataFrame, partition: Partition) -> np.ndarray:
+    """A number of what was drawn into the held-out text with each sample: its client, or itself where records are.
+
+    Intervals are over these: with `partition.split=record` the silos stay and other records might have been held out.
+    """
+    if partition.split == "record":
+        return np.arange(len(private_test_sample))
+    return pd.factorize(private_test_sample["client_id"], sort=True)[0]
 
 
 def embed_test_samples(private_test_sample: pd.DataFrame, encoder: Encoder) -> np.ndarray:

@@ -5,17 +5,27 @@ Releases read private data and write sums of numbers; all that comes after them 
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fedtext.evaluation import priced_accuracy as accuracy
 from fedtext.evaluation import priced_distances as distances
+from fedtext.evaluation.classification import compare_released_classes, usable_texts
+from fedtext.evaluation.measures.classification import CLASS_ACCURACY
+from fedtext.evaluation.measures.measure import Counts as CountsOfTexts
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.evaluation.scoring import evenly_spaced
-from fedtext.evaluation.tested import FEATURES, Asked, accuracy_release, evaluation_ledger, unit_of_samples
+from fedtext.evaluation.tested import (
+    FEATURES,
+    Asked,
+    accuracy_release,
+    classification_release,
+    evaluation_ledger,
+    unit_of_samples,
+)
 from fedtext.federation.blocks import Block
 from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import summed_stddev
@@ -25,10 +35,12 @@ from fedtext.federation.secure_sum import answer
 from fedtext.federation.units import unit_codes
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
+from fedtext.params.classification import Classification
 from fedtext.params.conditions import EPS0, PRIVATE, TRAINED_MODEL
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
+from fedtext.params.task import Task
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import privacy_report
@@ -36,6 +48,16 @@ from fedtext.privacy.spending import Spent
 from fedtext.seeding import derived_seed
 
 Counts = dict[str, np.ndarray]
+HALF = 0.5  # what is guessed of the accuracy of classes: a text that is right or wrong is as far from it
+TEXTS = 0.5  # scale of a client's number of texts, beside differences of whole texts
+
+
+class Said(NamedTuple):
+    """How a test client says what is right: see `evaluation.priced_accuracy`."""
+
+    guess: float
+    clip_norm: float
+    scale: float
 
 
 def guess_accuracy(
@@ -52,14 +74,20 @@ def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
     """The node that opens the test clients' ledger for what an algorithm is judged by, under so many conditions."""
 
     def open_evaluation_ledger(
-        population: Population, evaluation: Evaluation, privacy: Privacy, encoder: Encoder | None = None
+        population: Population,
+        evaluation: Evaluation,
+        privacy: Privacy,
+        encoder: Encoder | None = None,
+        classification: Classification | None = None,
     ) -> Ledger:
         """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
 
-        Planned are accuracies, and with an encoder mean features before them.
+        Planned are accuracies; before them with an encoder mean features, and with a classification that of classes.
         """
         asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
-        asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation))
+        if classification is not None:
+            asked.append(_accuracy_asked(classification_release(algorithm), conditions, classification.clip_norm))
+        asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation.clip_norm))
         return evaluation_ledger(privacy, evaluation, population.test, asked)
 
     return open_evaluation_ledger
@@ -94,21 +122,45 @@ def release_accuracy(
     **conditions: Counts,
 ) -> tuple[np.ndarray, Ledger]:
     """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
-    clip_norm = evaluation.clip_norm
     counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
-    tokens = next(iter(counted.values())).denominator
-    said = np.column_stack([tokens, *(counts.numerator for counts in counted.values())])
-    query = _accuracy_asked((ledger.planned or ())[-1].name, len(counted), evaluation).query_of(ledger)
+    said = Said(guess[ACCURACY.name], evaluation.clip_norm, accuracy.TOKENS)
+    return _released(counted, said, (ledger.planned or ())[-1].name, private_test_sample, private_noise_key, ledger)
+
+
+def release_classification(
+    private_test_sample: pd.DataFrame,
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    classification: Classification,
+    **conditions: Counts,
+) -> tuple[np.ndarray, Ledger]:
+    """The noised sum over test clients of how often each condition's classifier finds the class of their texts."""
+    counted = {name: CLASS_ACCURACY.counts(counts) for name, counts in conditions.items()}
+    said = Said(HALF, classification.clip_norm, TEXTS)
+    return _released(counted, said, (ledger.planned or ())[-2].name, private_test_sample, private_noise_key, ledger)
+
+
+def _released(
+    counted: dict[str, CountsOfTexts],
+    said: Said,
+    name: str,
+    private_test_sample: pd.DataFrame,
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+) -> tuple[np.ndarray, Ledger]:
+    """The planned release `name`: what conditions get right in each test client's texts, `counted` by text."""
+    total = next(iter(counted.values())).denominator
+    held_counts = np.column_stack([total, *(counts.numerator for counts in counted.values())])
+    query = _accuracy_asked(name, len(counted), said.clip_norm).query_of(ledger)
 
     def blocks_of(held: PrivateSamples) -> Iterator[Block]:
         tokens, *correct = held.features.T
-        own = dict(zip(counted, correct, strict=True))
-        return accuracy.accuracy_blocks(own, tokens, held.unit, guess=guess[ACCURACY.name], clip_norm=clip_norm)
+        return accuracy.accuracy_blocks(dict(zip(counted, correct, strict=True)), tokens, held.unit, **said._asdict())
 
     return answer(
-        query.about(digest(np.asarray([guess[ACCURACY.name], clip_norm]))),
+        query.about(digest(np.asarray([said.guess, said.clip_norm]))),
         blocks_of,
-        PrivateSamples.of_one_class(said, *_held(private_test_sample, ledger.declaration)),
+        PrivateSamples.of_one_class(held_counts, *_held(private_test_sample, ledger.declaration)),
         ledger,
         private_noise_key,
     )
@@ -133,6 +185,24 @@ def compare_released_accuracies(
     sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
     known = {"guess": guess[ACCURACY.name], "noise": summed_stddev(ledger), "clip_norm": evaluation.clip_norm}
     return accuracy.compare_released(accuracy.ReleasedCounts.of(sums, tuple(sizes), **known), sizes, ACCURACY)
+
+
+def compare_released_classifications(
+    sums: np.ndarray,
+    ledger: Ledger,
+    task: Task,
+    classification: Classification,
+    evaluation: Evaluation,
+    corpus: Corpus,
+    **texts: pd.DataFrame,
+) -> dict[str, Any]:
+    """As `compare_classifications`, of the released sums: accuracy alone."""
+    sizes: dict[str, int | None] = {EPS0.name: 0}
+    sizes |= {name: min(evaluation.texts, len(usable_texts(table, task)[0])) for name, table in texts.items()}
+    sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
+    said = Said(HALF, classification.clip_norm, TEXTS)
+    released = accuracy.ReleasedCounts.of(sums, tuple(sizes), noise=summed_stddev(ledger), **said._asdict())
+    return compare_released_classes(released, sizes, task, classification.training.kind)
 
 
 def measure_released_distances(
@@ -172,8 +242,8 @@ def _features_asked(embedding_dim: int, evaluation: Evaluation) -> Asked:
     return Asked(FEATURES, width, distances.CLIP_NORM)
 
 
-def _accuracy_asked(name: str, conditions: int, evaluation: Evaluation) -> Asked:
-    return Asked(name, 1 + 2 * conditions, accuracy.joint_clip_norm(evaluation.clip_norm))
+def _accuracy_asked(name: str, conditions: int, clip_norm: float) -> Asked:
+    return Asked(name, 1 + 2 * conditions, accuracy.joint_clip_norm(clip_norm))
 
 
 def _feature_map(public_embeddings: np.ndarray, evaluation: Evaluation) -> distances.FeatureMap:

@@ -1,0 +1,144 @@
+"""One condition: a model learns from its texts where entities stand, and looks for them in held-out text.
+
+A public tagger's findings are the truth on both sides, since neither text has any of its own. What learns sees tokens
+one by one: a logistic regression on a token, its form and its neighbours says whether it begins an entity of a kind,
+goes on with one, or is outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.evaluation.measures.entities import ENTITY_F1, GIVEN, RIGHT, TRUE
+from fedtext.evaluation.measures.measure import Scored
+from fedtext.evaluation.paired import judged_of
+from fedtext.models.tagger import Entity, Tagger, tokens_of
+from fedtext.training.classifier import Constant, Logistic
+
+if TYPE_CHECKING:
+    from fedtext.training.classifier import Classifier
+
+Codes = Int[np.ndarray, " token"]
+OUTSIDE = 0  # a kind k, from 0, begins by the code 1 + 2k and goes on by the next
+EDGE = ""  # stands for the token before the first and after the last
+Features = dict[str, str]
+
+
+class Stretch(NamedTuple):
+    """An entity as tokens `first` to `last` of a text, of a kind by its number."""
+
+    first: int
+    last: int
+    kind: int
+
+
+def entity_scores(
+    texts: Sequence[str], held_out: Sequence[str], tagger: Tagger, penalty: float
+) -> dict[str, np.ndarray]:
+    """Learns from `texts` and looks for entities in `held_out`.
+
+    Returns:
+        `entities_right`, `entities_true` and `entities_given` of each held-out text and kind; `texts` to learn from.
+    """
+    kinds = len(tagger.kinds)
+    learned = _learned(texts, _codes(texts, tagger), 1 + 2 * kinds, penalty)
+    true = [set(stretches(codes)) for codes in _codes(held_out, tagger)]
+    given = [set(stretches(_given(learned, text))) for text in held_out]
+    right = [one & other for one, other in zip(true, given, strict=True)]
+    counted = {RIGHT: right, TRUE: true, GIVEN: given}
+    scored = {name: _by_kind(found, kinds) for name, found in counted.items()}
+    return {**scored, "texts": np.asarray(len(texts))}
+
+
+def token_codes(text: str, entities: Sequence[Entity], kinds: Sequence[str]) -> Codes:
+    """The code of each token: a token that an entity reaches into is of it, the first to do so."""
+    spans, codes = tokens_of(text), []
+    inside: Entity | None = None
+    for start, end in spans:
+        own = next((one for one in entities if one.start < end and start < one.end), None)
+        if own is None:
+            codes.append(OUTSIDE)
+        else:
+            codes.append(1 + 2 * kinds.index(own.kind) + (own == inside))
+        inside = own
+    return np.asarray(codes, dtype=np.int64)
+
+
+def stretches(codes: Codes) -> list[Stretch]:
+    """The entities that codes say; what goes on without a beginning of its kind is one too."""
+    found: list[Stretch] = []
+    for place, code in enumerate(codes.tolist()):
+        if code == OUTSIDE:
+            continue
+        kind, goes_on = divmod(code - 1, 2)
+        if goes_on and found and found[-1].last == place - 1 and found[-1].kind == kind:
+            found[-1] = found[-1]._replace(last=place)
+        else:
+            found.append(Stretch(place, place, kind))
+    return found
+
+
+def compare_entities(
+    scored: Mapping[str, Scored], kinds: Sequence[str], drawn: Int[np.ndarray, " text"]
+) -> dict[str, Any]:
+    """The document that a report reads of conditions judged on the same held-out texts: aggregates only.
+
+    Returns:
+        `conditions` (name -> `entity_f1`, `low`, `high`, number of `texts`), `kinds` and `judged`.
+    """
+    table = {}
+    for name, one in scored.items():
+        found = ENTITY_F1.ratio(one, drawn)
+        ends = {"low": max(found.low, 0.0), "high": min(found.high, 1.0)}
+        table[name] = {ENTITY_F1.name: found.estimate, **ends, "texts": int(one["texts"])}
+    return {"conditions": table, "kinds": list(kinds), "judged": judged_of(scored)}
+
+
+def _codes(texts: Sequence[str], tagger: Tagger) -> list[Codes]:
+    found = tagger.entities(texts)
+    return [token_codes(text, entities, tagger.kinds) for text, entities in zip(texts, found, strict=True)]
+
+
+def _learned(texts: Sequence[str], codes: Sequence[Codes], classes: int, penalty: float) -> Classifier:
+    from sklearn.feature_extraction import DictVectorizer
+
+    rows = [row for text in texts for row in _features(text)]
+    known = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64)
+    if np.unique(known).size < 2:  # nothing to tell apart
+        return Constant(int(known[0]) if known.size else OUTSIDE, classes)
+    words = DictVectorizer().fit(rows)
+    return Logistic(words.transform, classes, penalty).fit(rows, known)
+
+
+def _given(learned: Classifier, text: str) -> Codes:
+    found: Codes = learned.probabilities(list(_features(text))).argmax(axis=1)  # type: ignore[arg-type]
+    return found
+
+
+def _features(text: str) -> Iterator[Features]:
+    """Of each token its word, form and ending, and words and forms beside it."""
+    words = [EDGE, *(text[start:end] for start, end in tokens_of(text)), EDGE]
+    for before, word, after in zip(words, words[1:], words[2:], strict=False):
+        yield {
+            "word": word.casefold(),
+            "form": _form(word),
+            "end": word[-3:].casefold(),
+            "before": before.casefold(),
+            "after": after.casefold(),
+            "form before": _form(before),
+            "form after": _form(after),
+        }
+
+
+def _form(word: str) -> str:
+    """`London` as `Aa`, `2024` as `0000`: letters and digits by their kind, runs of letters in short."""
+    shape = "".join("A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word)
+    return "".join(c for c, before in zip(shape, "\0" + shape, strict=False) if c != before or c == "0")
+
+
+def _by_kind(found: Sequence[set[Stretch]], kinds: int) -> Int[np.ndarray, "text kind"]:
+    return np.asarray([np.bincount([one.kind for one in own], minlength=kinds) for own in found], dtype=np.int64)

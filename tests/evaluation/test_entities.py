@@ -1,0 +1,119 @@
+"""Entities: who is where, strict F1 by hand and by nervaluate, and that better lessons find more."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedtext.evaluation.entities import Stretch, compare_entities, entity_scores, stretches, token_codes
+from fedtext.evaluation.measures.entities import ENTITY_F1, GIVEN, RIGHT, TRUE
+from fedtext.evaluation.measures.known import measure
+from fedtext.models.rule_tagger import RuleTagger
+from fedtext.models.tagger import Entity
+
+KINDS = ("day", "place")
+DAY, PLACE = 0, 1
+
+
+def test_tokens_of_an_entity_have_its_kind_and_the_first_begins_it() -> None:
+    text = "in New York (today)"
+    codes = token_codes(text, [Entity(3, 11, "place"), Entity(13, 18, "day")], KINDS)
+    assert codes.tolist() == [0, 3, 4, 0, 1, 0]
+    assert token_codes("Yorkshire", [Entity(0, 4, "place")], KINDS).tolist() == [3]  # a token that it reaches into
+    assert token_codes("a b", [Entity(0, 1, "day"), Entity(2, 3, "day")], KINDS).tolist() == [1, 1]  # two, side by side
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3)), max_size=8))
+def test_codes_say_the_entities_that_made_them(laid: list[tuple[int, int]]) -> None:
+    """Stretches of 1 to 3 tokens side by side: of kind 0, of kind 1, or outside (2)."""
+    codes: list[int] = []
+    expected = []
+    for kind, length in laid:
+        if kind == 2:
+            codes += [0] * length
+        else:
+            expected.append(Stretch(len(codes), len(codes) + length - 1, kind))
+            codes += [1 + 2 * kind, *[2 + 2 * kind] * (length - 1)]
+    assert stretches(np.asarray(codes, dtype=np.int64)) == expected
+
+
+def test_what_goes_on_without_a_beginning_is_an_entity_too() -> None:
+    assert stretches(np.asarray([2, 0, 1, 4])) == [Stretch(0, 0, DAY), Stretch(2, 2, DAY), Stretch(3, 3, PLACE)]
+
+
+# Two texts: day found, place with a wrong end; place found, day of another kind, one place made up.
+SCORED = {
+    RIGHT: np.asarray([[1, 0], [0, 1]]),
+    TRUE: np.asarray([[1, 1], [1, 1]]),
+    GIVEN: np.asarray([[1, 1], [0, 3]]),
+}
+
+
+def test_strict_f1_is_that_of_a_calculation_by_hand() -> None:
+    assert ENTITY_F1.ratio(SCORED).estimate == pytest.approx((2 * 1 / (2 + 1) + 2 * 1 / (2 + 4)) / 2)
+    assert measure("entity_f1") is ENTITY_F1
+
+
+def test_a_kind_that_held_out_text_has_not_is_not_judged() -> None:
+    wide = {name: np.column_stack([counts, [0, 0]]) for name, counts in SCORED.items()}
+    wide[GIVEN][0, 2] = 5
+    assert ENTITY_F1.ratio(wide) == ENTITY_F1.ratio(SCORED)
+    with pytest.raises(ValueError, match=r"finds no entity in held-out text; take another \(models.tagger\)"):
+        ENTITY_F1.ratio({**SCORED, TRUE: np.zeros((2, 2), dtype=int)})
+
+
+def test_it_is_nervaluate_s_strict_f1_over_kinds() -> None:
+    nervaluate = pytest.importorskip("nervaluate")
+    rng = np.random.default_rng(0)
+    tags = ["O", "B-day", "I-day", "B-place", "I-place"]
+    true, given_ = ([rng.choice(5, 12, p=[0.4, 0.2, 0.1, 0.2, 0.1]) for _ in range(30)] for _ in range(2))
+    given_ = [np.where(rng.random(12) < 0.7, t, g) for t, g in zip(true, given_, strict=True)]
+    told = [[[tags[code] for code in row] for row in rows] for rows in (true, given_)]
+    found = nervaluate.Evaluator(*told, tags=list(KINDS), loader="list").evaluate()["entities"]
+    theirs = np.mean([found[kind]["strict"].f1 for kind in KINDS])
+    pairs = [(set(stretches(t)), set(stretches(g))) for t, g in zip(true, given_, strict=True)]
+
+    def count(rows: list[set[Stretch]]) -> np.ndarray:
+        return np.asarray([np.bincount([one.kind for one in row], minlength=2) for row in rows])
+
+    ours = ENTITY_F1.ratio(
+        {
+            RIGHT: count([t & g for t, g in pairs]),
+            TRUE: count([t for t, _ in pairs]),
+            GIVEN: count([g for _, g in pairs]),
+        }
+    )
+    assert ours.estimate == pytest.approx(theirs)
+
+
+def texts(count: int, seed: int, *, numbers: bool = True) -> list[str]:
+    rng = np.random.default_rng(seed)
+    what = [str(rng.integers(1, 9999)) if numbers else "some" for _ in range(count)]
+    return [
+        f"please send {n} cards to {rng.choice(['London', 'Paris', 'Rome'])} on {rng.choice(['Monday', 'Friday'])}"
+        for n in what
+    ]
+
+
+def test_better_lessons_find_more_and_none_find_nothing() -> None:
+    held_out, tagger = texts(60, 1), RuleTagger()
+    scored = {
+        "public_control": entity_scores(["nothing to be seen here"] * 20, held_out, tagger, 1.0),
+        "synthetic": entity_scores(texts(40, 2, numbers=False), held_out, tagger, 1.0),
+        "private": entity_scores(texts(40, 3), held_out, tagger, 1.0),
+    }
+    document = compare_entities(scored, tagger.kinds, np.arange(60))
+    value = {name: one["entity_f1"] for name, one in document["conditions"].items()}
+    assert value["public_control"] == 0.0
+    assert value["private"] > 0.95 > value["synthetic"] > 0.5
+    assert document["judged"] == "synthetic"
+    assert json.loads(json.dumps(document)) == document
+    assert document["conditions"]["private"]["texts"] == 40
+
+
+def test_no_lessons_find_nothing() -> None:
+    assert entity_scores([], texts(3, 0), RuleTagger(), 1.0)[GIVEN].sum() == 0
