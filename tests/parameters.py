@@ -32,6 +32,7 @@ from fedtext.params.pe_sft import PeSft
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.release import Release
+from fedtext.params.silos import Silos
 from fedtext.params.task import Task
 from fedtext.params.training import CausalTraining, DpSgd, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
 from fedtext.params.wasp import Wasp
@@ -61,6 +62,7 @@ HOMES: dict[type[Parameters], str] = {
     Popri: "popri",
     Pretraining: "pretrain",
     Privacy: "privacy",
+    Silos: "silos",
     Task: "task",
     Wasp: "wasp",
     ZeroShot: "zero_shot",

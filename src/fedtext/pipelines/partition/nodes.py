@@ -3,17 +3,20 @@
 import pandas as pd
 from plotly.graph_objects import Figure
 
-from fedtext.corpora.records import SPLIT_COLUMN, SPLITS
+from fedtext.corpora.records import SILO_COLUMN, SPLIT_COLUMN, SPLITS
 from fedtext.corpora.samples import sample_records, spread_samples
 from fedtext.corpora.splits import client_splits
 from fedtext.federation.partition import partition
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.corpus import Chunking, Corpus, Partition
+from fedtext.params.silos import Silos
 from fedtext.reporting.figures_partition import partition_figure
 from fedtext.system.refusal import RunRefusedError
 
 
-def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus) -> pd.DataFrame:
+def assign_clients(
+    private_records: pd.DataFrame, params: Partition, corpus: Corpus, silos: Silos
+) -> pd.DataFrame:
     """Records with the client ids that `params.method` gives them."""
     if params.method != "natural" and not corpus.is_public:
         raise RunRefusedError(
@@ -27,12 +30,15 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
             "partition.split=hash to split the simulated clients anew, or partition.method=natural"
         )
     ids, labels = private_records["client_id"], private_records["label"].fillna("")
-    return private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
+    own = private_records if params.method == "natural" else private_records.drop(columns=SILO_COLUMN, errors="ignore")
+    return own.assign(client_id=partition(ids.tolist(), labels.tolist(), params, silos))
 
 
-def assign_splittable_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus) -> pd.DataFrame:
+def assign_splittable_clients(
+    private_records: pd.DataFrame, params: Partition, corpus: Corpus, silos: Silos
+) -> pd.DataFrame:
     """The same; too few clients for a split are refused here, before anything is made of the others."""
-    clients = assign_clients(private_records, params, corpus)
+    clients = assign_clients(private_records, params, corpus, silos)
     client_splits(clients, params)
     return clients
 
