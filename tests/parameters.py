@@ -23,6 +23,7 @@ from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.export import Export
 from fedtext.params.federated import LocalTraining, ServerOptimizer
+from fedtext.params.flexible import Flexible, SiloTraining
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.params.ingest import Ingest, Requests
 from fedtext.params.labelled import Fusegen, LabelledWriting, ZeroShot
@@ -52,6 +53,7 @@ HOMES: dict[type[Parameters], str] = {
     DpSgdGeneration: "dp_sgd_generation",
     Evaluation: "evaluation",
     Export: "export",
+    Flexible: "flexible",
     Fusegen: "fusegen",
     Ingest: "ingest",
     LargeFedBench: "largefedbench",
@@ -79,6 +81,7 @@ HOMES: dict[type[Parameters], str] = {
     Requests: "ingest.requests",
     Sampler: "popri.sampler",
     ServerOptimizer: "dp_fedavg.server",
+    SiloTraining: "flexible.training",
     Splitting: "largefedbench.split",
     Texts: "described.texts",
     Topics: "described.topics",

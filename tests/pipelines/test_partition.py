@@ -51,7 +51,10 @@ def test_simulated_clients_never_mix_a_corpus_s_training_and_test_text() -> None
     with_splits, iid = records(split=list(OWN.values())), {"method": "iid", "clients": 30}
     with pytest.raises(RunRefusedError, match=r"'iid' would mix .*partition\.split=hash"):
         assign_clients(with_splits, conf_base(Partition, iid), PUBLIC, SILOS)
-    assert assign_clients(with_splits, conf_base(Partition, **iid, split="hash"), PUBLIC, SILOS)["client_id"].nunique() == 30
+    assert (
+        assign_clients(with_splits, conf_base(Partition, **iid, split="hash"), PUBLIC, SILOS)["client_id"].nunique()
+        == 30
+    )
     assert assign_clients(records(), conf_base(Partition, iid), PUBLIC, SILOS)["client_id"].nunique() == 30
 
 

@@ -12,14 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from jaxtyping import Bool, Int
 
-from fedtext.params.silos import Silos
+from fedtext.params.silos import PART, Silos
 from fedtext.privacy.parties import Party
 from fedtext.seeding import derived_seed, stream
 from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
 
 STRONG, WEAK = "strong silo", "weak silo"
-PART = "\t"  # between the parts of a control code
 
 
 def silo_name(client: str, groups: int | None) -> str:

@@ -108,7 +108,9 @@ class Partition(Parameters):
     by a hash of the client id.
     """
 
-    method: Literal["natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew", "biased"]
+    method: Literal[
+        "natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew", "biased"
+    ]
     clients: int | None = Field(ge=2)
     alpha: float = Field(gt=0)
     labels_per_client: int = Field(ge=1)

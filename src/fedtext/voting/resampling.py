@@ -44,5 +44,7 @@ def resampled(
 
 def _first(own: Int[np.ndarray, " own"], count: int, label: int) -> Int[np.ndarray, " pick"]:
     if count > len(own):
-        raise InputError(f"{count} texts are to be picked of class {label}, which has {len(own)}: write more, or pick less")
+        raise InputError(
+            f"{count} texts are to be picked of class {label}, which has {len(own)}: write more, or pick less"
+        )
     return own[:count]

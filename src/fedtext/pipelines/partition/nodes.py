@@ -14,9 +14,7 @@ from fedtext.reporting.figures_partition import partition_figure
 from fedtext.system.refusal import RunRefusedError
 
 
-def assign_clients(
-    private_records: pd.DataFrame, params: Partition, corpus: Corpus, silos: Silos
-) -> pd.DataFrame:
+def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus, silos: Silos) -> pd.DataFrame:
     """Records with the client ids that `params.method` gives them."""
     if params.method != "natural" and not corpus.is_public:
         raise RunRefusedError(
