@@ -1,8 +1,8 @@
 """What a run plans to release, which silos pay, and at which noise: before a private value is read.
 
-Strong silos pay for their DP-SGD and for the profile, weak ones for the profile and for their votes. The profile's noise
-is declared; what it leaves of a silo's budget is spent on its other release, priced together with it. The published way
-gives each of the two an epsilon and half of delta, and adds up.
+Strong silos pay for their DP-SGD and for the profile, weak ones for the profile and for their votes. The profile's
+noise is declared; what it leaves of a silo's budget is spent on its other release, priced together with it. The
+published way gives each of the two an epsilon and half of delta, and adds up.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def planned_ledger(parties: Parties, params: Flexible, privacy: Privacy, *, dim:
     """
     if privacy.adjacency == "add_remove":
         raise InputError(
-            "privacy.adjacency is add_remove, but how many units a silo holds is public: declare zero_out or replace_one"
+            "privacy.adjacency is add_remove, but how many units a silo holds is public: declare zero_out or "
+            "replace_one"
         )
     population = sum(party.population for party in parties)
     _warn_of_delta(privacy, population)
@@ -152,8 +153,8 @@ def _rest(params: Flexible, privacy: Privacy) -> float:
     """Epsilon of training or votes, as published: what the profile leaves of a sum."""
     if params.profile_epsilon >= privacy.epsilon:
         raise InputError(
-            f"flexible.profile_epsilon is {params.profile_epsilon:g} of privacy.epsilon {privacy.epsilon:g}: nothing is "
-            "left for training and votes; lower it"
+            f"flexible.profile_epsilon is {params.profile_epsilon:g} of privacy.epsilon {privacy.epsilon:g}: nothing "
+            "is left for training and votes; lower it"
         )
     return privacy.epsilon - params.profile_epsilon
 
@@ -168,7 +169,7 @@ def _phase_multiplier(privacy: Privacy, epsilon: float, *, steps: int = 1, rate:
 
 
 def _warn_of_delta(privacy: Privacy, population: int) -> None:
-    """A delta below one over a silo's records may be above one over all: then somebody's record may be told outright."""
+    """A delta below one over a silo's units may be above one over all: somebody's may then be told outright."""
     if privacy.delta > 1 / population:
         LOG.warning(
             "privacy.delta is %.3g, more than one over all %d %ss: below it for each silo, but not for all of them "

@@ -4,8 +4,8 @@ A silo's difference is a function of the common weights, its own units and the r
 weights are one of the differences, added up in the order of the silos' names.
 
 What differs from the paper: a local step is one batch, not all of them; batches are Poisson draws, as they are priced,
-and are noised also where they come out empty; the silo's optimiser is new each round and may be Adam's; the mean is over
-the M silos that train.
+and are noised also where they come out empty; the silo's optimiser is new each round and may be Adam's; the mean is
+over the M silos that train.
 """
 
 from __future__ import annotations
