@@ -36,7 +36,7 @@ def resampled(
     # The smallest of exponentials divided by weights is each text's with a chance in proportion to its weight, and so
     # is the next one's among the rest: all draws in one.
     drawn = rng.standard_exponential(len(scores))
-    turn = np.divide(drawn, weight, out=drawn.copy(), where=weight > 0)
+    turn = np.log(drawn) - np.log(np.where(weight > 0, weight, 1.0))
     order = np.lexsort((turn, weight == 0))
     found = [_first(order[label[order] == c], count, c) for c, count in enumerate(picks)]
     return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)

@@ -118,7 +118,7 @@ def test_weak_silos_alone_vote_within_their_code_for_the_nearest(monkeypatch: py
 
 
 def test_one_vote_a_record_is_private_evolution_s_histogram() -> None:
-    samples, (texts, label) = held(UNITS), candidates()
+    samples, (texts, _) = held(UNITS), candidates()
     doubled = np.concatenate([texts, texts[:7]])  # of equal texts the first gets the vote in both
     ballots = selection.ballot(len(doubled), CHOSEN.model_copy(update={"votes_per_record": 1})).parts["near"]
     unit = np.arange(len(samples.unit))
