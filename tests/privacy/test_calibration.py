@@ -86,7 +86,7 @@ def test_beside_other_releases_all_together_use_up_the_budget(adjacency, samplin
 
 
 def test_releases_beside_that_leave_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match="the budget is epsilon 0.5, and other releases alone cost"):
+    with pytest.raises(ValueError, match=r"the budget is epsilon 0\.5, and other releases alone cost"):
         noise_multiplier(epsilon=0.5, delta=1e-5, rounds=1, beside=(SampledGaussian("full", 1.0, 1.0),))
 
 

@@ -16,6 +16,7 @@ from fedtext.federation.private_samples import UNLABELLED, PrivateSamples
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.voting.ballots import nearest_histogram_blocks
+from fedtext.voting.tally import joint_ballots
 from tests.algorithms.flexible.examples import CODES, DIM, declared, held, params, parties, units_of
 
 KEY = new_noise_key(5)
@@ -160,3 +161,36 @@ def test_herding_follows_the_released_direction_of_each_code() -> None:
         assert own[code] > texts[label == code].mean(axis=0)[code] + 0.05
     assert len(selection.kept_by_means(np.zeros(0), texts, label, CHOSEN)) == 15
     assert len(selection.kept_by_votes(np.zeros(0), np.zeros(0, dtype=np.int64), CHOSEN)) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(votes_each=st.integers(1, 8), texts=st.integers(1, 20), seed=st.integers(0, 10**6))
+def test_no_record_moves_counts_by_more_than_1_nor_votes_by_more_than_the_root_of_k(
+    votes_each: int, texts: int, seed: int
+) -> None:
+    """A search for a record, and for one in its place, that does worse than the sensitivities that are priced."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(texts + 12, DIM)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    written, records = rows[:texts], rows[texts:]
+    label = rng.integers(-1, len(CODES), 12)
+    samples = PrivateSamples(records, np.arange(12), label, np.arange(12))
+    voted = selection.candidates_of(written, np.arange(texts) % len(CODES))
+    chosen = params(votes_per_record=votes_each)
+    ballots = np.concatenate([b.rows for b in joint_ballots(samples, voted, selection.ballot(texts, chosen))])
+    counts = np.concatenate([block.rows for block in profile.code_counts(samples, len(CODES))])
+    for found, norm in ((ballots, np.sqrt(votes_each)), (counts, 1.0)):
+        assert found.min() >= 0
+        assert np.linalg.norm(found, axis=1).max() <= norm + 1e-9
+        apart = np.linalg.norm(found[:, None] - found[None], axis=2).max()
+        assert apart <= np.sqrt(2) * norm + 1e-9
+
+
+def test_the_sensitivities_are_reached() -> None:
+    """Two records of two codes, each with as many texts as it has votes: what is priced is not too much."""
+    texts = np.eye(6, DIM, dtype=np.float32)
+    samples = PrivateSamples(texts[[0, 1]], np.arange(2), np.array([0, 1]), np.arange(2))
+    voted = selection.candidates_of(texts, np.array([0, 0, 0, 1, 1, 1]))
+    (block,) = joint_ballots(samples, voted, selection.ballot(6, CHOSEN))
+    assert np.linalg.norm(block.rows, axis=1) == pytest.approx([np.sqrt(3)] * 2)
+    assert np.linalg.norm(block.rows[0] - block.rows[1]) == pytest.approx(np.sqrt(2 * 3))

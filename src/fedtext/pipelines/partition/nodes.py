@@ -68,6 +68,6 @@ def split_samples(
 def draw_partition(private_test: pd.DataFrame, params: Partition) -> Figure:
     """Client sizes and label shares as the held-out clients show them, coarse enough that none stands out."""
     labels = private_test["label"].where(private_test["label"].notna(), None).tolist()
-    settings = {"natural": "", "iid": "", "label_skew": f", {params.labels_per_client} labels a client"}
+    settings = {"natural": "", "iid": "", "biased": "", "label_skew": f", {params.labels_per_client} labels a client"}
     described = params.method + settings.get(params.method, f", alpha {params.alpha:g}")
     return partition_figure(pd.factorize(private_test["client_id"])[0], labels, described=described)
