@@ -58,10 +58,10 @@ def run_flexible(monkeypatch: pytest.MonkeyPatch) -> Run:
     from fedtext.generation import few_shot
 
     monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_, **__: list(texts))
-    monkeypatch.setattr(setup, "adapted_model", lambda *_, **__: None)
+    monkeypatch.setattr(setup, "trainable_model", lambda *_, **__: None)
     monkeypatch.setattr(setup, "adapter_weights", lambda model: np.zeros(WEIGHTS, dtype=np.float32))
-    monkeypatch.setattr(nodes, "adapted_model", lambda *_, **__: None)
-    monkeypatch.setattr(nodes, "adapter_of_weights", lambda *given, **_: f"adapter {np.abs(given[2]).sum() > 0}")
+    monkeypatch.setattr(nodes, "trainable_model", lambda *_, **__: None)
+    monkeypatch.setattr(nodes, "trained_of_weights", lambda *given, **_: f"adapter {np.abs(given[2]).sum() > 0}")
     monkeypatch.setattr(nodes, "row_width", lambda *_: WEIGHTS)
     monkeypatch.setattr(nodes, "token_rows", rows)
     monkeypatch.setattr(nodes, "UnitGradients", lambda *_: None)

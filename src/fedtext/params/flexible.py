@@ -39,6 +39,8 @@ class SiloTraining(Parameters):
 class Flexible(Parameters):
     """Strong silos train the generator, all silos count their codes, weak silos vote for the texts that are kept.
 
+    What is trained is an adapter, `lora`; null: all weights, whose exact noise takes seconds a step.
+
     `labels` are the control codes, declared, never read from private data; a code of several parts joins them by TAB;
     none: one nameless code. Of `texts` texts a share `kept` is kept, chosen by `selection`: `votes` of weak silos, as
     the paper's; `herd`, ours, by one noised sum of their embeddings a code; `uniform` at random; `none` writes no more
@@ -55,7 +57,7 @@ class Flexible(Parameters):
 
     labels: tuple[str, ...]
     training: SiloTraining
-    lora: Lora
+    lora: Lora | None
     noise: bool
     profile_stddev: float = Field(gt=0, allow_inf_nan=False)
     profile_epsilon: float = Field(gt=0, allow_inf_nan=False)

@@ -14,7 +14,7 @@ from fedtext.params.silos import Silos
 from fedtext.privacy.ledger import Ledger
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
-from fedtext.training.adapters import adapted_model, adapter_weights
+from fedtext.training.adapters import adapter_weights, trainable_model
 
 Units = dict[str, int]
 
@@ -48,8 +48,8 @@ def declare_silos(silos: Silos) -> Units:
 
 
 def start_weights(generator: TrainableGenerator, flexible: Flexible) -> np.ndarray:
-    """The untrained adapter, as a vector."""
-    return adapter_weights(adapted_model(generator, flexible.lora, seed=derived_seed(flexible.seed, "adapter")))
+    """The untrained adapter, or all weights, as a vector."""
+    return adapter_weights(trainable_model(generator, flexible.lora, seed=derived_seed(flexible.seed, "adapter")))
 
 
 def open_flexible_ledger(

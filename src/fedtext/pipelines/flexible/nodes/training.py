@@ -16,7 +16,7 @@ from fedtext.pipelines.flexible.nodes.held import by_silos
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
-from fedtext.training.adapters import adapted_model, adapter_of_weights
+from fedtext.training.adapters import TrainedWeights, trainable_model, trained_of_weights
 from fedtext.training.coded_rows import row_width, token_rows
 from fedtext.training.lora import TrainedAdapter
 from fedtext.training.unit_gradients import UnitGradients
@@ -59,7 +59,7 @@ def train_strong_silos(
     if not silos:
         return np.zeros(0, dtype=np.float32), ledger
     samples = by_silos(private_code_rows, (), private_enrolment, private_silos, ledger)
-    model = adapted_model(generator, flexible.lora, seed=derived_seed(flexible.seed, "adapter"))
+    model = trainable_model(generator, flexible.lora, seed=derived_seed(flexible.seed, "adapter"))
     gradients = UnitGradients(model, flexible.training.units_at_once)
     gradients_at = partial(training.unit_gradients, gradients)
     if not flexible.noise:
@@ -70,7 +70,7 @@ def train_strong_silos(
 
 def write_adapter(
     generator: TrainableGenerator, start: np.ndarray, trained: np.ndarray, flexible: Flexible
-) -> TrainedAdapter:
-    """The trained adapter as a generator reads it; the untrained one where no silo is strong."""
+) -> TrainedAdapter | TrainedWeights:
+    """What was trained as a generator reads it; as it was before where no silo is strong."""
     seed = derived_seed(flexible.seed, "adapter")
-    return adapter_of_weights(generator, flexible.lora, trained if trained.size else start, seed=seed)
+    return trained_of_weights(generator, flexible.lora, trained if trained.size else start, seed=seed)
