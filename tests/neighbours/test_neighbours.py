@@ -53,15 +53,7 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("dp_ftrl", {"privacy": {"adjacency": "replace_one"}}, "client"),
     ("dp_ftrl", {"privacy": {"adjacency": "add_remove"}}, "client"),
     ("flexible", {}, "client"),
-    (
-        "flexible",
-        {
-            "privacy": {"unit": "record"},
-            "silos": {"groups": None, "strong": 0.2},
-            "flexible": {"training": {"batch_size": 1}},
-        },
-        "record",
-    ),
+    ("flexible", {"privacy": {"unit": "record"}}, "record"),
     ("flexible", {"privacy": {"aggregation": "local", "adjacency": "replace_one"}}, "client"),
     ("flexible", {"flexible": {"selection": "herd"}}, "client"),
     ("dp_sgd_generation", {}, "client"),
