@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -113,8 +114,13 @@ def test_weak_silos_alone_vote_within_their_code_for_the_nearest(monkeypatch: py
     np.testing.assert_allclose(scores, unprotected.plain_votes(weak, selection.candidates_of(texts, label), CHOSEN))
     assert charged.releases[-1].parties == ("silo-02", "silo-03")
     shuffled = np.random.default_rng(0).permutation(len(samples.unit))
-    other = PrivateSamples(*(part[shuffled] for part in (samples.features, samples.unit, samples.label)),
-                           samples.enrolled, samples.holder[shuffled])  # fmt: skip
+    other = replace(
+        samples,
+        features=samples.features[shuffled],
+        unit=samples.unit[shuffled],
+        label=samples.label[shuffled],
+        holder=np.asarray(samples.holder)[shuffled],
+    )
     assert votes(other, opened())[0].tobytes() == scores.tobytes()
 
 

@@ -212,7 +212,7 @@ def test_ten_silos_on_ten_processes_give_the_bytes_of_one_process() -> None:
         for name in sorted(units):
             moved += remote(pipes[name][0])(weights)
         weights = (weights + CHOSEN.training.server_rate * moved / len(units)).astype(np.float32)
-    total = sum(np.asarray(pipes[name][0].recv()) for name in units)
+    total = np.sum([pipes[name][0].recv() for name in units], axis=0)
     for worker in workers:
         worker.join(timeout=60)
     assert [worker.exitcode for worker in workers] == [0] * 10

@@ -15,7 +15,7 @@ from fedtext.federation.mechanism import opened_ledger, planned_release
 from fedtext.federation.query import Query
 from fedtext.federation.silos import STRONG, WEAK, of_kind
 from fedtext.params.flexible import Flexible
-from fedtext.params.privacy import Privacy
+from fedtext.params.privacy import Privacy, Sampling
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.parties import Party
@@ -164,7 +164,7 @@ def _phase_multiplier(privacy: Privacy, epsilon: float, *, steps: int = 1, rate:
 
     One record with nothing in its place, whatever the run declares: the published noise knows no other neighbour.
     """
-    sampling = "full" if rate == 1 else "poisson"
+    sampling: Sampling = "full" if rate == 1 else "poisson"
     return noise_multiplier(epsilon=epsilon, delta=privacy.delta / 2, rounds=steps, sampling=sampling, rate=rate)
 
 

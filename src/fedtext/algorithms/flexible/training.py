@@ -90,4 +90,4 @@ def local_difference(
         weights = own["weights"]
         noised = ask(partial(gradients_at, weights), digest(weights))
         own = server_step(own, -noised / params.batch_size, params.optimizer)
-    return own["weights"].astype(np.float64) - common
+    return np.asarray(own["weights"].astype(np.float64) - common)

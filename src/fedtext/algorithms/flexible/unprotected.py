@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -85,7 +85,7 @@ def _plain_ask(silo: str, held: PrivateSamples, batch: int, dim: int, seed: int)
     return ask
 
 
-def _total(blocks: Iterator[Block], dim: int) -> np.ndarray:
+def _total(blocks: Iterable[Block], dim: int) -> np.ndarray:
     total = np.zeros(dim)
     for block in blocks:
         total += np.where(np.isfinite(block.rows), block.rows, 0.0).sum(axis=0)

@@ -1,5 +1,7 @@
 """Before anything is released: who holds what, the ledger of all silos, and the weights to start from."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 
@@ -33,8 +35,8 @@ def count_silos(private_silos: pd.DataFrame, private_train: pd.DataFrame, privac
         return dict(silos.units)
     units = private_train if privacy.unit == "record" else private_train.drop_duplicates("client_id")
     silo = units["client_id"].map(private_silos.set_index("client_id")["silo"])
-    counted: Units = silo.value_counts().to_dict()
-    return {name: int(counted.get(name, 0)) for name in sorted(set(private_silos["silo"]))}
+    counted = Counter(silo.tolist())
+    return {name: counted[name] for name in sorted(set(private_silos["silo"]))}
 
 
 def declare_silos(silos: Silos) -> Units:
