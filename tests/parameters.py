@@ -24,6 +24,7 @@ from fedtext.params.entities import Entities
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.export import Export
 from fedtext.params.federated import LocalTraining, ServerOptimizer
+from fedtext.params.flexible import Flexible, SiloTraining
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.params.ingest import Ingest, Requests
 from fedtext.params.labelled import Fusegen, LabelledWriting, ZeroShot
@@ -33,6 +34,7 @@ from fedtext.params.pe_sft import PeSft
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.release import Release
+from fedtext.params.silos import Silos
 from fedtext.params.task import Task
 from fedtext.params.training import CausalTraining, DpSgd, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
 from fedtext.params.wasp import Wasp
@@ -52,6 +54,7 @@ HOMES: dict[type[Parameters], str] = {
     DpSgdGeneration: "dp_sgd_generation",
     Evaluation: "evaluation",
     Export: "export",
+    Flexible: "flexible",
     Fusegen: "fusegen",
     Ingest: "ingest",
     LargeFedBench: "largefedbench",
@@ -62,6 +65,7 @@ HOMES: dict[type[Parameters], str] = {
     Popri: "popri",
     Pretraining: "pretrain",
     Privacy: "privacy",
+    Silos: "silos",
     Task: "task",
     Wasp: "wasp",
     ZeroShot: "zero_shot",
@@ -79,6 +83,7 @@ HOMES: dict[type[Parameters], str] = {
     Requests: "ingest.requests",
     Sampler: "popri.sampler",
     ServerOptimizer: "dp_fedavg.server",
+    SiloTraining: "flexible.training",
     Splitting: "largefedbench.split",
     Texts: "described.texts",
     Topics: "described.topics",

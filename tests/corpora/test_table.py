@@ -83,6 +83,15 @@ def test_column_names_are_parameters(tmp_path):
     }  # fmt: skip
 
 
+def test_a_column_of_silos_says_who_holds_a_record(tmp_path):
+    rows = {"text": ["one", "two"], "client_id": ["a", "b"], "silo": [3, 4.0]}
+    assert read_table(write(tmp_path / "a.jsonl", rows))["silo"].tolist() == ["3", "4"]
+    named = write(tmp_path / "b.csv", {"text": ["one", "two"], "hospital": ["north", "south"]})
+    assert "silo" not in read_table(named)
+    assert read_table(named.model_copy(update={"silo_column": "hospital"}))["silo"].tolist() == ["north", "south"]
+    refused(write(tmp_path / "c.csv", {"text": [SECRET, "b"], "silo": ["north", None]}), "column 'silo'", "no id")
+
+
 def test_numbers_and_dates_become_text(tmp_path):
     rows = {"text": ["one", "two"], "client_id": [10, 11], "label": [1, 2], "date": [datetime.date(2024, 5, 6)] * 2}
     records = read_table(write(tmp_path / "a.parquet", rows))
@@ -169,7 +178,7 @@ def test_a_missing_header_does_not_quote_the_first_row(tmp_path):
     refused(raw(tmp_path / "a.csv", f"{SECRET}\nanother\n".encode()), "no column 'text'", "header line")
 
 
-@pytest.mark.parametrize("field", ["client_column", "label_column", "date_column"])
+@pytest.mark.parametrize("field", ["client_column", "label_column", "date_column", "silo_column"])
 def test_a_column_that_was_asked_for_must_exist(tmp_path, field):
     """A misspelt client column must not turn every row into a client of its own."""
     corpus = write(tmp_path / "a.csv", {"text": [SECRET, "b"]}).model_copy(update={field: "usr"})

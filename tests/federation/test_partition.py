@@ -13,8 +13,10 @@ from fedtext.federation.partition import (
     partition,
 )
 from fedtext.params.corpus import Partition
+from fedtext.params.silos import Silos
 from tests.parameters import conf_base
 
+SILOS = conf_base(Silos)
 SIMULATED = ("iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew")
 LABELS = np.repeat(np.arange(5), [400, 300, 200, 80, 20])
 
@@ -34,19 +36,19 @@ def label_distance(index: np.ndarray) -> float:
 
 
 def test_natural_keeps_the_ids_of_the_data():
-    assert partition(["b", "a", "b"], ["", "x", None], conf_base(Partition)).tolist() == ["b", "a", "b"]
-    assert partition(np.array(["b", "a"]), np.array(["", "x"]), conf_base(Partition)).tolist() == ["b", "a"]
+    assert partition(["b", "a", "b"], ["", "x", None], conf_base(Partition), SILOS).tolist() == ["b", "a", "b"]
+    assert partition(np.array(["b", "a"]), np.array(["", "x"]), conf_base(Partition), SILOS).tolist() == ["b", "a"]
 
 
 @pytest.mark.parametrize("method", SIMULATED)
 def test_every_record_gets_a_client_and_every_client_a_record(method):
     params = conf_base(Partition, method=method, clients=12, alpha=1.0)
     own, labels = ["anybody"] * 1000, [f"label {code}" for code in LABELS]
-    ids = partition(own, labels, params)
+    ids = partition(own, labels, params, SILOS)
     assert len(ids) == 1000
     assert sorted(set(ids)) == [f"client-{number:02d}" for number in range(12)]
-    assert ids.tolist() == partition(own, labels, params).tolist()
-    other = partition(own, labels, params.model_copy(update={"seed": 1}))
+    assert ids.tolist() == partition(own, labels, params, SILOS).tolist()
+    other = partition(own, labels, params.model_copy(update={"seed": 1}), SILOS)
     assert ids.tolist() != other.tolist()
 
 
@@ -185,4 +187,4 @@ def test_label_skew_is_exact_or_refuses(sizes, clients, labels_per_client, seed)
 )
 def test_what_cannot_be_done_names_the_parameter_to_change(params, labels, message):
     with pytest.raises(ValueError, match=message):
-        partition(list("uvwxyz"), list(labels), conf_base(Partition, params))
+        partition(list("uvwxyz"), list(labels), conf_base(Partition, params), SILOS)

@@ -52,6 +52,10 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("dp_fedavg", {"privacy": {"unit": "record", "aggregation": "local", "population": 120, "holders": 40}}, "record"),
     ("dp_ftrl", {"privacy": {"adjacency": "replace_one"}}, "client"),
     ("dp_ftrl", {"privacy": {"adjacency": "add_remove"}}, "client"),
+    ("flexible", {}, "client"),
+    ("flexible", {"privacy": {"unit": "record"}}, "record"),
+    ("flexible", {"privacy": {"aggregation": "local", "adjacency": "replace_one"}}, "client"),
+    ("flexible", {"flexible": {"selection": "herd"}}, "client"),
     ("dp_sgd_generation", {}, "client"),
     ("dp_sgd_generation", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
 ]

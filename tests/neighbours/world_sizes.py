@@ -14,6 +14,8 @@ _SIZES: dict[str, Any] = {
     "wasp": {"rounds": 3, "texts": 12, "shown": 2},
     "dp_fedavg": {"rounds": 2},
     "dp_ftrl": {"rounds": 3, "separation": 2},
+    "silos": {"groups": 2, "strong": 0.5},
+    "flexible": {"training": {"rounds": 1, "local_steps": 1, "batch_size": 6}, "texts": 12, "kept": 0.5},
     # One step: what units send in a second one depends on what the first released, which here is another world's.
     "dp_sgd_generation": {"training": {"epochs": 0.01, "batch_size": 12}},
 }

@@ -10,10 +10,12 @@ import pytest
 
 from fedtext.corpora.records import SPLITS
 from fedtext.params.corpus import Corpus, Partition
+from fedtext.params.silos import Silos
 from fedtext.pipelines.partition.nodes import assign_clients, draw_partition, split_samples
 from fedtext.system.refusal import RunRefusedError, explanation
 from tests.parameters import conf_base
 
+SILOS = conf_base(Silos)
 PUBLIC, PRIVATE = conf_base(Corpus), conf_base(Corpus, source="table", path="notes.csv")
 OWN = {f"c{i:02d}": SPLITS[i % 3] for i in range(60)}
 
@@ -35,7 +37,7 @@ def split_of_clients(params: Partition, clients: pd.DataFrame) -> dict[str, str]
 
 
 def test_a_corpus_with_splits_keeps_them() -> None:
-    clients = assign_clients(records(split=list(OWN.values())), conf_base(Partition), PRIVATE)
+    clients = assign_clients(records(split=list(OWN.values())), conf_base(Partition), PRIVATE, SILOS)
     assert split_of_clients(conf_base(Partition), clients) == OWN
 
 
@@ -48,9 +50,12 @@ def test_a_parameter_splits_anew_and_a_corpus_without_splits_goes_by_hash() -> N
 def test_simulated_clients_never_mix_a_corpus_s_training_and_test_text() -> None:
     with_splits, iid = records(split=list(OWN.values())), {"method": "iid", "clients": 30}
     with pytest.raises(RunRefusedError, match=r"'iid' would mix .*partition\.split=hash"):
-        assign_clients(with_splits, conf_base(Partition, iid), PUBLIC)
-    assert assign_clients(with_splits, conf_base(Partition, **iid, split="hash"), PUBLIC)["client_id"].nunique() == 30
-    assert assign_clients(records(), conf_base(Partition, iid), PUBLIC)["client_id"].nunique() == 30
+        assign_clients(with_splits, conf_base(Partition, iid), PUBLIC, SILOS)
+    assert (
+        assign_clients(with_splits, conf_base(Partition, **iid, split="hash"), PUBLIC, SILOS)["client_id"].nunique()
+        == 30
+    )
+    assert assign_clients(records(), conf_base(Partition, iid), PUBLIC, SILOS)["client_id"].nunique() == 30
 
 
 @pytest.mark.parametrize("method", ["iid", "dirichlet_label_over_clients", "label_skew"])
@@ -58,14 +63,14 @@ def test_private_records_are_not_dealt_out_among_made_up_clients(method: str) ->
     """A record more would move others to other clients."""
     simulated = conf_base(Partition, method=method, clients=5, labels_per_client=1)
     with pytest.raises(RunRefusedError, match=rf"partition\.method '{method}' .*corpus\.declared_public=true"):
-        assign_clients(records(), simulated, PRIVATE)
+        assign_clients(records(), simulated, PRIVATE, SILOS)
     declared = conf_base(Corpus, source="table", path="notes.csv", declared_public=True)
-    assert assign_clients(records(), simulated, declared)["client_id"].nunique() == 5
+    assert assign_clients(records(), simulated, declared, SILOS)["client_id"].nunique() == 5
 
 
 def test_what_cannot_be_partitioned_is_refused_without_a_traceback() -> None:
     with pytest.raises(ValueError, match=r"partition\.clients is not set") as unset:
-        assign_clients(records(), conf_base(Partition, method="iid"), PUBLIC)
+        assign_clients(records(), conf_base(Partition, method="iid"), PUBLIC, SILOS)
     with pytest.raises(ValueError, match=r"none of 60 clients falls into the test .*corpus\.max_clients") as empty:
         split_of_clients(conf_base(Partition), records(split=["train", "validation"] * 30))
     assert [explanation(one.value, Path()) for one in (unset, empty)] == [str(unset.value), str(empty.value)]
@@ -73,13 +78,13 @@ def test_what_cannot_be_partitioned_is_refused_without_a_traceback() -> None:
 
 def test_ids_are_kept_to_the_last_character() -> None:
     ids = ["a", "a\0"] * 30
-    assert assign_clients(records(client_id=ids), conf_base(Partition), PRIVATE)["client_id"].tolist() == ids
+    assert assign_clients(records(client_id=ids), conf_base(Partition), PRIVATE, SILOS)["client_id"].tolist() == ids
 
 
 def test_one_long_label_does_not_widen_every_row() -> None:
     table = pd.DataFrame({"client_id": ["a"] * 5000, "text": "words", "label": ["x" * 3300] + ["tea"] * 4999})
     tracemalloc.start()
-    assign_clients(table, conf_base(Partition), PRIVATE)
+    assign_clients(table, conf_base(Partition), PRIVATE, SILOS)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5e6  # bytes; 5,000 labels of 3,300 characters are 66 million

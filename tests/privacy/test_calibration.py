@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fedtext.privacy.accountant import epsilon as epsilon_of
 from fedtext.privacy.calibration import noise_multiplier
+from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 
 
 @settings(max_examples=60, deadline=None)
@@ -66,3 +67,31 @@ def test_the_classical_formula_is_not_used() -> None:
         found = noise_multiplier(epsilon=epsilon, delta=1e-2, rounds=1)
         assert (classical > found) is wasteful
         assert (epsilon_of(noise_multiplier=classical, delta=1e-2, rounds=1) <= epsilon) is wasteful
+
+
+@pytest.mark.parametrize("adjacency", ["zero_out", "replace_one"])
+@pytest.mark.parametrize(("sampling", "rate"), [("full", 1.0), ("poisson", 0.1)])
+def test_beside_other_releases_all_together_use_up_the_budget(adjacency, sampling, rate) -> None:
+    beside = (SampledGaussian("full", 1.0, 0.2, non_negative=True), SampledGaussian("full", 1.0, 0.1, rounds=3))
+    asked = {"delta": 1e-5, "rounds": 4, "adjacency": adjacency, "sampling": sampling, "rate": rate}
+    found = noise_multiplier(epsilon=2.0, beside=beside, **asked)
+    assert found > noise_multiplier(epsilon=2.0, **asked)
+
+    def together(multiplier: float) -> float:
+        release = SampledGaussian(sampling, rate, 1 / multiplier, 4)
+        return composed_epsilon([*beside, release], delta=1e-5, adjacency=adjacency)
+
+    assert together(found) <= 2.0
+    assert together(found * (1 - 1e-5)) > 2.0
+
+
+def test_releases_beside_that_leave_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"the budget is epsilon 0\.5, and other releases alone cost"):
+        noise_multiplier(epsilon=0.5, delta=1e-5, rounds=1, beside=(SampledGaussian("full", 1.0, 1.0),))
+
+
+def test_beside_a_sampled_release_a_plain_one_is_found_too() -> None:
+    beside = (SampledGaussian("poisson", 0.05, 1.0, rounds=20),)
+    found = noise_multiplier(epsilon=3.0, delta=1e-5, rounds=1, beside=beside)
+    release = SampledGaussian("full", 1.0, 1 / found)
+    assert composed_epsilon([*beside, release], delta=1e-5, adjacency="zero_out") == pytest.approx(3.0, rel=1e-4)

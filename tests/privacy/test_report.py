@@ -261,6 +261,10 @@ def test_the_report_has_a_row_a_kind_of_party_and_none_a_party() -> None:
     )  # fmt: skip
     assert strong["epsilon"] == strong["epsilon_data_set"] == run.spent(party="strong 0") == report["epsilon"]
     assert weak["epsilon"] == weak["epsilon_data_set"] == run.spent(party="weak 5") < 0.3
+    assert strong["each"]["strong 2"] == {
+        "population": 402, "epsilon": strong["epsilon"], "epsilon_data_set": strong["epsilon"],
+    }  # fmt: skip
+    assert [len(row["each"]) for row in report["parties"]] == [4, 6]
     assert [entry["paid_by"] for entry in report["releases"]] == [
         {"strong silo": 4},
         {"strong silo": 4, "weak silo": 6},
@@ -283,6 +287,15 @@ def test_parties_of_a_kind_that_did_not_do_the_same_have_rows_of_their_own() -> 
         ("weak silo", 2, ["profile", "votes"]),
         ("weak silo", 4, ["profile"]),
     ]
+
+
+def test_parties_with_releases_of_their_own_but_the_same_names_share_a_row_of_the_worst() -> None:
+    own = (release(2.0 - k / 10, name="train", parties=(f"strong {k}",)) for k in range(4))
+    run = small_ledger(parties=SILOS, releases=(*own, release(20.0, name="profile")), epsilon=8.0)
+    strong, weak = privacy_report(run)["parties"]
+    assert (strong["parties"], strong["releases"], weak["parties"]) == (4, ["train", "profile"], 6)
+    assert strong["epsilon"] == strong["each"]["strong 3"]["epsilon"] == run.spent(party="strong 3")
+    assert strong["each"]["strong 0"]["epsilon"] == run.spent(party="strong 0") < strong["epsilon"]
 
 
 def test_a_read_without_a_mechanism_leaves_no_party_protected() -> None:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from peft import PeftModel
 
+from fedtext.models.language_model import LanguageModel
 from fedtext.params.training import Lora
-from fedtext.training.adapters import initial_adapter, saved_adapter
+from fedtext.training.adapters import (
+    adapter_weights,
+    initial_adapter,
+    saved_adapter,
+    trainable_model,
+    trained_of_weights,
+)
 from tests.parameters import conf_base
 
 
@@ -30,4 +38,26 @@ def test_the_first_adapter_is_the_public_checkpoint_and_comes_from_the_seed(llam
 def test_an_adapter_saved_again_keeps_its_bytes(llama: Any, tmp_path: Path) -> None:
     initial_adapter(llama, conf_base(Lora), seed=1).save_pretrained(tmp_path / "one")
     saved_adapter(tmp_path / "one").save_pretrained(tmp_path / "two")
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+
+
+def test_all_weights_are_read_back_as_they_were_trained(tmp_path: Path) -> None:
+    base = LanguageModel("bundled:on_device")
+    model: Any = trainable_model(base, None, seed=0)  # type: ignore[arg-type]
+    start = adapter_weights(model)
+    assert start.size == sum(p.numel() for p in model.parameters())
+    moved = start + 1e-3 * np.random.default_rng(0).normal(size=start.size).astype(np.float32)
+    trained_of_weights(base, None, moved, seed=0).save_pretrained(tmp_path / "all")  # type: ignore[arg-type]
+    read, _ = base.with_adapter(tmp_path / "all").load()
+    assert np.array_equal(adapter_weights(read.requires_grad_(True)), moved)
+    tokens = torch.arange(2, 12)[None]
+    assert not torch.equal(read(tokens).logits, base.load()[0](tokens).logits)
+
+
+def test_with_an_adapter_its_weights_alone_are_trained(llama: Any, tmp_path: Path) -> None:
+    model = trainable_model(llama, conf_base(Lora), seed=1)
+    weights = adapter_weights(model)
+    assert weights.size < sum(p.numel() for p in model.parameters())
+    trained_of_weights(llama, conf_base(Lora), weights, seed=1).save_pretrained(tmp_path / "one")
+    initial_adapter(llama, conf_base(Lora), seed=1).save_pretrained(tmp_path / "two")
     assert files(tmp_path / "one") == files(tmp_path / "two")

@@ -19,16 +19,12 @@ from jaxtyping import Bool, Int32
 
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Query
-from fedtext.generation.control_codes import ControlCode, coded_rows
-from fedtext.models.language_model import context_length
+from fedtext.generation.control_codes import ControlCode
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.generation import prompts_for
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
-from fedtext.system.errors import InputError
-from fedtext.training import dp_sgd
-from fedtext.training.client_gradients import only_shown
-from fedtext.training.local_steps import NO_TOKEN
+from fedtext.training import coded_rows, dp_sgd
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -52,19 +48,8 @@ def planned_ledger(population: int, params: DpSgdGeneration, privacy: Privacy, *
 
 
 def row_width(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, params: DpSgdGeneration, length: int) -> int:
-    """How many tokens a row has at most: public, for it comes from the declared classes and the chunks' length.
-
-    Raises:
-        ValueError: the model reads fewer at once.
-    """
-    shown, scored = coded_rows(tokenizer, [_code(params, label) for label in params.classes], [""], length)
-    width, limit = max(map(len, shown)) + length + len(scored[0]), context_length(model)
-    if limit is not None and width > limit:
-        raise InputError(
-            f"{NAME}: a class and its text have up to {width} tokens, the generator reads {limit} at once: lower "
-            "chunking.length or choose a model with a longer context"
-        )
-    return width
+    """How many tokens a row has at most (`fedtext.training.coded_rows.row_width`)."""
+    return coded_rows.row_width(model, tokenizer, [_code(params, label) for label in params.classes], length, NAME)
 
 
 def training_rows(
@@ -72,12 +57,8 @@ def training_rows(
     *, length: int, width: int,
 ) -> Int32[np.ndarray, "text width"]:  # fmt: skip
     """Each text behind its class, which is shown and not scored, filled up on the right to `width`."""
-    shown, scored = coded_rows(tokenizer, [_code(params, label) for label in labels], texts, length)
-    rows = np.full((len(texts), width), NO_TOKEN, dtype=np.int32)
-    for row, code, text in zip(rows, shown, scored, strict=True):
-        row[: len(code)] = only_shown(code)
-        row[len(code) : len(code) + len(text)] = text
-    return rows
+    codes = [_code(params, label) for label in labels]
+    return coded_rows.token_rows(tokenizer, codes, texts, length=length, width=width)
 
 
 def of_a_class(labels: pd.Series, params: DpSgdGeneration) -> Bool[np.ndarray, " sample"]:

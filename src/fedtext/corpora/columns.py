@@ -15,7 +15,13 @@ from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
 
 # What each field of Corpus names where nobody says otherwise; but for the text, a file may do without these columns.
-USUAL = {"text_column": "text", "client_column": "client_id", "label_column": "label", "date_column": "date"}
+USUAL = {
+    "text_column": "text",
+    "client_column": "client_id",
+    "label_column": "label",
+    "date_column": "date",
+    "silo_column": "silo",
+}
 Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to read
 NAMES_APART = (".parquet", ".jsonl")
 _HEADINGS = (

@@ -14,6 +14,7 @@ import pandas as pd
 
 from fedtext.corpora.columns import USUAL, chosen_codes, chosen_columns, column_names
 from fedtext.corpora.formats import READERS
+from fedtext.corpora.records import SILO_COLUMN
 from fedtext.corpora.rows import day, missing, name_of, optional, own_names, record_table, refuse
 from fedtext.params.corpus import Corpus
 from fedtext.params.task import BETWEEN_PARTS, joined
@@ -24,7 +25,7 @@ FEWEST = 10  # different texts of a private table
 
 
 def read_table(params: Corpus) -> pd.DataFrame:
-    """Records (`client_id`, `text`, `label`, `date`) of the file `params.path`, in file order.
+    """Records (`client_id`, `text`, `label`, `date`, and `silo` where there is one) of `params.path`, in file order.
 
     Only the text column is required. Without a client column each row is a client, named by a digest of what it holds,
     so that a row more or less leaves the others their names. A label or date that is absent or empty is None; what
@@ -110,8 +111,11 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes:
         "label": _codes(codes, table, path) if codes else optional(table, named["label_column"], name_of),
         "date": optional(table, named["date_column"], day),
     }
-    owners = _client_ids(named, table, path) if named["client_column"] in table.columns else own_names(*held.values())
-    return record_table(owners, held, path)
+    owners = _names(named["client_column"], table, path) if named["client_column"] in table.columns else None
+    owners = own_names(*held.values()) if owners is None else owners
+    records = record_table(owners, held, path)
+    column = named["silo_column"]
+    return records.assign(**{SILO_COLUMN: _names(column, table, path)}) if column in table.columns else records
 
 
 def _codes(columns: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:
@@ -153,7 +157,8 @@ def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[st
     return texts
 
 
-def _client_ids(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[str]:
-    ids = table[named["client_column"]].tolist()
-    refuse(ids, lambda one: missing(one) or not str(one).strip(), f"{path}, column '{named['client_column']}'", "no id")
+def _names(column: str, table: pd.DataFrame, path: Path) -> list[str]:
+    """The ids of clients or of silos in a column, one in every row."""
+    ids = table[column].tolist()
+    refuse(ids, lambda one: missing(one) or not str(one).strip(), f"{path}, column '{column}'", "no id")
     return [name_of(one) for one in ids]

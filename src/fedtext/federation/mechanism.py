@@ -16,7 +16,7 @@ from fedtext.privacy.factorisation import Factorisation
 from fedtext.privacy.ledger import Ledger, Part, Release, open_ledger
 from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
 from fedtext.privacy.parties import Party, most_units
-from fedtext.privacy.plan import batch_rate, priced_rate, priced_sampling
+from fedtext.privacy.plan import batch_rate, inside_a_party, priced_rate, priced_sampling
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step
 from fedtext.system.errors import InputError
 
@@ -68,6 +68,7 @@ def planned_sum(query: Query, declaration: Privacy, population: int, parties: in
     Raises:
         ValueError: what `planned_release` refuses, or noise that cannot be drawn exactly.
     """
+    declaration = _as_asked(query, declaration)
     release, step = planned_release(query, declaration, population), grid_step(query.clip_norm, query.dim)
     stddev_on_grid = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
     refuse_inexact(stddev_on_grid)
@@ -93,20 +94,21 @@ def planned_release(
     Sensitivity is the L2 norm one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
     `noise_multiplier` times that, so the multiplier asked for is the multiplier kept. Under `local` the server sees
     each message and who sent it, so a message is priced alone and client sampling amplifies nothing. A query with a
-    batch draws for itself; one of many steps pays for all of them. With a
+    batch draws for itself; one of many steps pays for all of them; a party's own is drawn in secret. With a
     `correlation` one release, of round 0, pays for all its rounds: a unit moves all weighted sums together by at most
     `correlation.sensitivity` times its largest contribution.
 
     Raises:
-        ValueError: `noise_multiplier` is not positive and finite, `clip_norm` or `dim` makes no grid, or more units are
-            to be asked than there are.
+        ValueError: `noise_multiplier` is not positive and finite, `clip_norm` or `dim` makes no grid, more units are
+            to be asked than there are, or what one party answers alone is asked of several.
     """
     if not (query.noise_multiplier > 0 and math.isfinite(query.noise_multiplier)):
         raise InputError(f"noise_multiplier {query.noise_multiplier} of {query.name}: it must be positive and finite")
+    declaration = _as_asked(query, declaration)
     step = grid_step(query.clip_norm, query.dim)
     sensitivity = adjusted_sensitivity(query.clip_norm, step, query.dim)
     moved = 1.0 if correlation is None else correlation.sensitivity
-    words = _described(declaration, step)
+    words = _described(declaration, step, own=query.own)
     sampling, rate = priced_sampling(declaration), priced_rate(declaration, population)
     if query.batch is not None:
         sampling, rate = "poisson", batch_rate(declaration, population, query.batch)
@@ -122,6 +124,7 @@ def planned_release(
         steps=query.steps,
         rounds=1 if correlation is None else correlation.rounds,
         non_negative=query.non_negative,
+        secret_draw=query.own and sampling != "full",
         parties=query.parties,
     )
 
@@ -156,6 +159,18 @@ def opened_ledger(
     return open_ledger(declaration, population, planned, part=part, parties=parties)
 
 
+def _as_asked(query: Query, declaration: Privacy) -> Privacy:
+    """The declaration that the query is answered under: within its party, if one answers alone."""
+    if not query.own:
+        return declaration
+    if query.parties is None or len(query.parties) != 1:
+        raise InputError(
+            f"{query.name}: one party answers alone, and {len(query.parties or ())} are named: ask each by a query of "
+            "its own"
+        )
+    return inside_a_party(declaration)
+
+
 def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
     """A deployment's noise is a sum of shares, priced here as one draw: that must change nothing that could be seen."""
     thin = stddev_on_grid**2 < shares / 4  # no bound is known
@@ -182,10 +197,11 @@ def summed_stddev(ledger: Ledger) -> float:
     return ledger.releases[-1].noise_stddev * noise_widening(ledger.declaration)
 
 
-def _described(declaration: Privacy, step: float) -> str:
+def _described(declaration: Privacy, step: float, *, own: bool = False) -> str:
     """The mechanism in words, for the ledger and the privacy report."""
     widening = noise_widening(declaration)
-    words = f"exact discrete Gaussian, {declaration.aggregation} aggregation, grid step 2^{math.frexp(step)[1] - 1}"
+    adder = "by the party itself" if own else f"{declaration.aggregation} aggregation"
+    words = f"exact discrete Gaussian, {adder}, grid step 2^{math.frexp(step)[1] - 1}"
     if widening > 1:
         words += f", noise {widening:.4g} times wider for an honest fraction of {declaration.honest_fraction}"
     return words

@@ -11,7 +11,7 @@ one that is repeated repeats its bytes and is the same release.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -20,7 +20,7 @@ from jaxtyping import Float
 
 from fedtext.federation.digest import digest
 from fedtext.federation.holders import samples_of, taking_part
-from fedtext.federation.mechanism import planned_sum
+from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.federation.messages import client_messages, receipt
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.query import Query
@@ -69,32 +69,82 @@ def noised_steps(
         ValueError: aggregation is local, whose senders the server sees; what `fedtext.federation.secure_sum.answer`
             refuses; or the training asks once more than it paid for.
     """
+    return steps_of_several([query], lambda asks: training(asks[0]), samples, ledger, key)
+
+
+def steps_of_several(
+    queries: Sequence[Query],
+    training: Callable[[Sequence[Ask]], Made],
+    samples: PrivateSamples,
+    ledger: Ledger,
+    key: NoiseKey,
+) -> tuple[Made, Ledger]:
+    """`noised_steps` of several queries in one training, as of one a party: an ask for each, in their order.
+
+    All are charged before the first step of any. A party that answers alone (`Query.own`) is asked under any
+    aggregation: it draws among its own units, and nobody sees what it adds up before its noise.
+
+    Raises:
+        BudgetExceeded: ledger or gate refuse one; nothing has been read.
+        ValueError: what `noised_steps` refuses, of any.
+    """
+    asks = []
+    for query in queries:
+        asks.append(_admitted(query, ledger, key))
+        ledger = asks[-1].charged
+    for ask in asks:
+        ask.hold(samples)
+    made = training(asks)
+    for ask in asks:
+        ask.confirm()
+    return made, ledger
+
+
+class _Steps:
+    """The steps of one query (an `Ask`): charged and admitted, then answered one by one, at last confirmed."""
+
+    def __init__(self, plan: PlannedSum, part: Ledger, charged: Ledger, key: NoiseKey) -> None:
+        self.charged = charged
+        self._query, self._plan, self._part, self._key = plan.query, plan, part, key
+        self._hidden: list[tuple[str, ...]] = []
+
+    def hold(self, samples: PrivateSamples) -> None:
+        """The samples of the units that may be drawn."""
+        self._held = samples_of(samples, self.charged, self._part)
+
+    def __call__(self, blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
+        """One step (`Ask`)."""
+        query, plan, step = self._query, self._plan, len(self._hidden) + 1
+        if step > query.steps:
+            raise InputError(f"{query.name}: step {step} of {query.steps} that were paid: plan as many as are asked")
+        stream = (plan.release.stream_name(), str(query.dim), f"step {step}", public_digest)
+        drawn = asked_units(self._held, self._part, self._key, replace(query, draw=(*query.draw, *stream[2:])))
+        total = np.zeros(query.dim, dtype=np.int64)
+        for _, message in client_messages(blocks_of(self._held.of_units(drawn)), plan, drawn, self._key, stream):
+            total += message
+        hidden = (*stream, digest(total))
+        self._hidden.append(hidden)
+        total += discrete_gaussian(self._key, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden)
+        return np.asarray(total * plan.step)
+
+    def confirm(self) -> None:
+        """Writes down that what was made of the steps is about to leave."""
+        if not self._hidden:
+            raise InputError(
+                f"{self._query.name}: the training asked nothing: ask at least once, or leave the door closed"
+            )
+        names = tuple(name for step in self._hidden for name in step)
+        current().confirm(self._plan.release, self._query.round, receipt(self._key, names))
+
+
+def _admitted(query: Query, ledger: Ledger, key: NoiseKey) -> _Steps:
+    """The steps of a query that ledger and gate let pass."""
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
-    if ledger.declaration.aggregation == "local":
+    if ledger.declaration.aggregation == "local" and not query.own:
         raise InputError(f"{query.name}: steps are summed before noise is added: declare aggregation secure or trusted")
     plan.refuse_wrap(64)
     key.refuse_undeclared(ledger.declaration.noise_seed)
     charged = ledger.charge(plan.release)
     current().admit(plan.release, ledger)
-    held = samples_of(samples, ledger, part)
-    hidden: list[tuple[str, ...]] = []
-
-    def ask(blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
-        step = len(hidden) + 1
-        if step > query.steps:
-            raise InputError(f"{query.name}: step {step} of {query.steps} that were paid: plan as many as are asked")
-        stream = (plan.release.stream_name(), str(query.dim), f"step {step}", public_digest)
-        drawn = asked_units(held, part, key, replace(query, draw=(*query.draw, *stream[2:])))
-        total = np.zeros(query.dim, dtype=np.int64)
-        for _, message in client_messages(blocks_of(held.of_units(drawn)), plan, drawn, key, stream):
-            total += message
-        hidden.append((*stream, digest(total)))
-        total += discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden[-1])
-        return np.asarray(total * plan.step)
-
-    made = training(ask)
-    if not hidden:
-        raise InputError(f"{query.name}: the training asked nothing: ask at least once, or leave the door closed")
-    current().confirm(plan.release, query.round, receipt(key, tuple(name for step in hidden for name in step)))
-    return made, charged
+    return _Steps(plan, part, charged, key)

@@ -19,20 +19,23 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int
 
+from fedtext.federation.silos import biased, numbered, strong_number
 from fedtext.params.corpus import Partition
+from fedtext.params.silos import Silos
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 
 Column = Sequence[str | None] | np.ndarray  # one text a record
 
 
-def partition(client_ids: Column, labels: Column, params: Partition) -> np.ndarray:
+def partition(client_ids: Column, labels: Column, params: Partition, silos: Silos) -> np.ndarray:
     """Client id of each record under `params.method`.
 
     Args:
         client_ids: the records' own client ids, which `natural` keeps and every other method replaces.
         labels: the records' labels; None or an empty text where there is none.
         params: the method and its parameters.
+        silos: which of the clients are strong, for `biased`.
 
     Raises:
         ValueError: labels that the method needs are missing, or some client would hold no record.
@@ -47,6 +50,8 @@ def partition(client_ids: Column, labels: Column, params: Partition) -> np.ndarr
     if params.method == "iid":
         return _named(iid(n_records, params.clients, seed=params.seed), params.clients)
     codes = _label_codes(labels, params.method)
+    if params.method == "biased":
+        return _named(_biased(labels, params.clients, silos, params.seed), params.clients)
     if params.method == "dirichlet_label_over_clients":
         index = dirichlet_label_over_clients(codes, params.clients, alpha=params.alpha, seed=params.seed)
     elif params.method == "dirichlet_client_over_labels":
@@ -134,6 +139,17 @@ def label_skew(
     return index
 
 
+def _biased(labels: Column, clients: int, silos: Silos, seed: int) -> Int[np.ndarray, " record"]:
+    """`fedtext.federation.silos.biased` by the roles that `silos` gives to made-up silos."""
+    if isinstance(silos.strong, tuple) or silos.groups is not None:
+        raise InputError(
+            "partition.method 'biased' makes its silos up: set silos.strong to a share of them, and silos.groups to "
+            "null"
+        )
+    strong = strong_number(clients, silos.strong)
+    return biased(list(map(str, labels)), clients, strong=strong, codes=silos.strong_codes, seed=seed)
+
+
 def _holders(sizes: Int[np.ndarray, " label"], clients: int, slots: int) -> list[int]:
     """How many clients hold each label, `slots` in all: one, then one more wherever the shares are largest."""
     holders = [1] * len(sizes)
@@ -176,5 +192,5 @@ def _full(index: Int[np.ndarray, " record"], clients: int, remedy: str) -> Int[n
 
 
 def _named(index: Int[np.ndarray, " record"], clients: int) -> np.ndarray:
-    width = len(str(clients - 1))
-    return np.array([f"client-{number:0{width}d}" for number in index], dtype=object)
+    names = [numbered("client", number, clients) for number in range(clients)]
+    return np.array([names[number] for number in index], dtype=object)

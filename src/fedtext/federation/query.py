@@ -30,6 +30,8 @@ class Query:
         parties: Names of those that take part and pay, where the ledger tells parties apart; None: all.
         batch: How many units are expected in a Poisson draw of its own, for it alone; None: units are drawn as the run
             declares.
+        own: Its one party answers alone: it draws among its own units, adds up and adds noise by itself, whatever the
+            run's aggregation.
         steps: How often it is asked, each time with other public inputs, for one price paid at once
             (`fedtext.federation.noised_steps`).
         public_digest: Digest of the public inputs that answers are made with (candidates, weights): names coins and
@@ -47,6 +49,7 @@ class Query:
     parties: tuple[str, ...] | None = None
     batch: int | None = None
     steps: int = 1
+    own: bool = False
     public_digest: str = ""
     draw: tuple[str, ...] = ()
 

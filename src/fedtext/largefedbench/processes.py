@@ -37,7 +37,7 @@ def side_by_side(processes: int) -> Iterator[Run]:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Fewer searches for cyclic garbage: a page's parts hold no cycles, and a library's are walked through each time."""
+    """Fewer searches for cyclic garbage: pages hold none, and libraries are walked through each time."""
     usual = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
+ALL_WEIGHTS = "all_weights.safetensors"  # where a training moved the model's own weights, and no adapter's
 
 
 def bundled(name: str) -> str:
@@ -92,7 +93,8 @@ class LanguageModel:
 
     Attributes:
         source: `bundled:<name>`, `smollm2`, a local directory, or a Hugging Face id.
-        adapter: Directory of a PEFT adapter (safetensors), None for the public model itself.
+        adapter: Directory of a PEFT adapter (safetensors), or of all weights after a training
+            (`fedtext.training.adapters.TrainedWeights`); None for the public model itself.
     """
 
     source: str
@@ -117,9 +119,10 @@ class LanguageModel:
         model: Any = _read_weights(self.source)
         check_weights(model, f"language model '{self.source}'", "get its files again")
         if self.adapter is not None:
-            model = _with_adapter(model, Path(self.adapter))
+            whole = (Path(self.adapter) / ALL_WEIGHTS).is_file()
+            model = (_with_weights if whole else _with_adapter)(model, Path(self.adapter))
             check_weights(model, f"adapter '{self.adapter}'", "lower the learning rate that it was trained with")
-            if merge_adapter:
+            if merge_adapter and not whole:
                 model = _merged(model)
         return model.eval(), tokenizer
 
@@ -171,6 +174,18 @@ def _with_adapter(model: PreTrainedModel, adapter: Path) -> PeftModel:
         # PEFT 0.21 asks transformers for a property by the name it had before.
         warnings.filterwarnings("ignore", message=".*is_gradient_checkpointing", category=FutureWarning)
         return PeftModel.from_pretrained(model, str(adapter))
+
+
+def _with_weights(model: PreTrainedModel, directory: Path) -> PreTrainedModel:
+    """The model with its own weights replaced by the trained ones, in its own precision."""
+    import torch
+    from safetensors.torch import load_file
+
+    trained = load_file(directory / ALL_WEIGHTS)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():  # tied ones come once, as they were saved
+            weight.copy_(trained[name])
+    return model
 
 
 def _merged(model: PeftModel) -> PreTrainedModel:

@@ -45,6 +45,7 @@ class Corpus(Parameters):
     label_column: str
     code_columns: tuple[str, ...]
     date_column: str
+    silo_column: str
     min_chars: int = Field(ge=0)
     max_clients: int | None = Field(ge=2)
     public_texts: int = Field(ge=10)
@@ -127,7 +128,9 @@ class Partition(Parameters):
     by a hash of the client id; `record` by a hash of each record's text, so that every silo has records of each split.
     """
 
-    method: Literal["natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew"]
+    method: Literal[
+        "natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew", "biased"
+    ]
     clients: int | None = Field(ge=2)
     alpha: float = Field(gt=0)
     labels_per_client: int = Field(ge=1)

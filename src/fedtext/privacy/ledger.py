@@ -30,7 +30,7 @@ from fedtext.privacy.reads import EvaluationOnly, Unaccounted
 from fedtext.system.errors import InputError
 
 Part = Literal["train", "test"]
-_PRICED = ("sampling", "rate", "unit", "steps", "rounds", "non_negative", "parties")
+_PRICED = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")
 _ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
@@ -60,6 +60,8 @@ class Release(Parameters):
     such vectors are never more than a right angle apart), which the ledger counts. `noise_stddev`, in the same unit, is
     the noise that may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share
     an entry, and one entry may pay for `rounds` rounds whose releases are one mechanism: that changes no price.
+    `secret_draw`: a party drew among its own units and added the noise before anybody else saw a thing, so that the
+    draw helps under local noise too.
     `parties` names those that took part and pay; None: all.
     """
 
@@ -74,6 +76,7 @@ class Release(Parameters):
     steps: int = Field(1, ge=1)
     rounds: int = Field(1, ge=1)
     non_negative: bool = Field(False, exclude_if=operator.not_)
+    secret_draw: bool = Field(False, exclude_if=operator.not_)
     parties: tuple[str, ...] | None = Field(None, min_length=1, exclude_if=operator.not_)
 
     @field_validator("parties")
@@ -106,6 +109,7 @@ class Release(Parameters):
         Twelve digits, rounded up: rounds that differ in the last bits are one kind.
         """
         shift = float(f"{self.sensitivity / self.noise_stddev * (1 + 1e-12):.12g}")
+        watched = watched and not self.secret_draw
         sampling: Sampling = "full" if watched else self.sampling
         return SampledGaussian(sampling, 1.0 if watched else self.rate, shift, self.steps, self.non_negative)
 

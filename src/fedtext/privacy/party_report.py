@@ -12,30 +12,52 @@ from fedtext.privacy.parties import Party, bills
 from fedtext.privacy.spending import Spent, party_totals
 from fedtext.privacy.wording import number, shown, table
 
+_Alike = tuple[str, float, tuple[tuple[str, int], ...]]  # kind, budget, and names and rounds of releases
+
 
 def party_rows(ledger: Ledger, history: Sequence[Spent]) -> list[dict[str, Any]]:
-    """A row for the parties of one kind with one budget and the same releases, in the ledger's order.
+    """A row for the parties of one kind with one budget and releases of the same names, in the ledger's order.
 
     Each has `kind`, `parties` (how many), `population` (the fewest and the most units of one), `budget`, `epsilon` of
-    the run, `epsilon_data_set` of all runs (the worst of them), and the names of their `releases`.
+    the run and `epsilon_data_set` of all runs (the worst of them), the names of their `releases`, and `each` of them by
+    name, with its own population and epsilons.
     """
     paid = bills([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
-    alike: dict[object, list[Party]] = defaultdict(list)
-    for party in ledger.parties:
-        alike[party.kind, party.epsilon, paid[party.name]].append(party)
     totals = party_totals(history, ledger, history[-1].split if history else "")
-    return [
-        {
-            "kind": parties[0].kind,
-            "parties": len(parties),
-            "population": [edge(party.population for party in parties) for edge in (min, max)],
-            "budget": parties[0].epsilon,
-            "epsilon": number(math.inf if ledger.unaccounted else ledger.spent(party=parties[0].name)),
-            "epsilon_data_set": number(max(totals[party.name] for party in parties)),
-            "releases": list(dict.fromkeys(ledger.releases[at].name for at in paid[parties[0].name])),
-        }
-        for parties in alike.values()
-    ]
+    alike: dict[_Alike, list[Party]] = defaultdict(list)
+    for party in ledger.parties:
+        names = tuple((ledger.releases[at].name, ledger.releases[at].round) for at in paid[party.name])
+        alike[party.kind, party.epsilon, names].append(party)
+    return [_row(parties, _own_epsilons(parties, ledger), totals, names) for (*_, names), parties in alike.items()]
+
+
+def _own_epsilons(parties: Sequence[Party], ledger: Ledger) -> list[float]:
+    return [math.inf if ledger.unaccounted else ledger.spent(party=party.name) for party in parties]
+
+
+def _row(
+    parties: Sequence[Party],
+    epsilons: Sequence[float],
+    totals: Mapping[str | None, float],
+    releases: Sequence[tuple[str, int]],
+) -> dict[str, Any]:
+    return {
+        "kind": parties[0].kind,
+        "parties": len(parties),
+        "population": [edge(party.population for party in parties) for edge in (min, max)],
+        "budget": parties[0].epsilon,
+        "epsilon": number(max(epsilons)),
+        "epsilon_data_set": number(max(totals[party.name] for party in parties)),
+        "releases": list(dict.fromkeys(name for name, _ in releases)),
+        "each": {
+            party.name: {
+                "population": party.population,
+                "epsilon": number(epsilon),
+                "epsilon_data_set": number(totals[party.name]),
+            }
+            for party, epsilon in zip(parties, epsilons, strict=True)
+        },
+    }
 
 
 def who_paid(release: Release, ledger: Ledger) -> dict[str, int]:

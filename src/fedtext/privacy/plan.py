@@ -5,6 +5,7 @@ from __future__ import annotations
 from fedtext.params.privacy import Privacy, Sampling
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.privacy_loss import SampledGaussian
 from fedtext.system.errors import InputError
 
 
@@ -54,6 +55,14 @@ def batch_rate(privacy: Privacy, population: int, batch: int) -> float:
     return batch / population
 
 
+def inside_a_party(privacy: Privacy) -> Privacy:
+    """The declaration as it holds within one party, which is the curator of its own units.
+
+    It draws in secret, adds up and adds noise by itself, whatever the others do and whoever sees what it gives out.
+    """
+    return privacy.model_copy(update={"aggregation": "trusted"})
+
+
 def expected_units(ledger: Ledger) -> float:
     """How many units a release is expected to hear of, which is public."""
     return ledger.population * sampling_rate(ledger.declaration, ledger.population)
@@ -65,12 +74,21 @@ def expected_exchanges(privacy: Privacy, population: int, releases: int) -> floa
 
 
 def planned_multiplier(
-    privacy: Privacy, population: int, releases: int, *, non_negative: bool = False, batch: int | None = None
+    privacy: Privacy,
+    population: int,
+    releases: int,
+    *,
+    non_negative: bool = False,
+    batch: int | None = None,
+    beside: tuple[SampledGaussian, ...] = (),
 ) -> float:
     """Noise multiplier of each of `releases` releases: the declared one, or the smallest that keeps the epsilon.
 
     `non_negative`: of sums of contributions without a negative coordinate, which need less under replace_one. `batch`:
-    each is of a Poisson draw of its own, of so many units on average.
+    each is of a Poisson draw of its own, of so many units on average. `beside`: what else the same units pay for.
+
+    Raises:
+        ValueError: what `fedtext.privacy.calibration.noise_multiplier` refuses, as other releases that cost it all.
     """
     if privacy.noise_multiplier is not None:
         return privacy.noise_multiplier
@@ -82,6 +100,7 @@ def planned_multiplier(
         sampling=priced_sampling(privacy) if batch is None else "poisson",
         rate=priced_rate(privacy, population) if batch is None else batch_rate(privacy, population, batch),
         non_negative=non_negative,
+        beside=beside,
     )
 
 

@@ -1,7 +1,11 @@
-"""Adapters beside their training: the untrained one a run starts from, one read back from disk, one as a vector."""
+"""Adapters beside their training: the untrained one a run starts from, one read back from disk, one as a vector.
+
+Where all weights are trained there is no adapter, and the model's own weights are the vector.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,11 +13,35 @@ import numpy as np
 from jaxtyping import Float32
 
 from fedtext.models.generator import TrainableGenerator
+from fedtext.models.language_model import ALL_WEIGHTS
 from fedtext.params.training import Lora
 from fedtext.training.lora import WEIGHTS, TrainedAdapter, lora_config, without_deprecations
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PreTrainedModel
+
+
+@dataclass(frozen=True)
+class TrainedWeights:
+    """All weights of a model after its training, by name, apart from the model."""
+
+    weights: dict[str, Tensor]
+
+    def save_pretrained(self, path: str | Path) -> None:
+        """Write `all_weights.safetensors` under `path`, and nothing else."""
+        from safetensors.torch import save_file
+
+        Path(path).mkdir(parents=True, exist_ok=True)
+        save_file(self.weights, Path(path) / ALL_WEIGHTS, metadata={"format": "pt"})
+
+
+def trainable_model(base: TrainableGenerator, params: Lora | None, *, seed: int) -> PreTrainedModel:
+    """The public model, of which an untrained adapter's weights require gradients; None: all of its own do."""
+    if params is not None:
+        return adapted_model(base, params, seed=seed)
+    model, _ = base.load()
+    return model.float().requires_grad_(True)
 
 
 def adapted_model(base: TrainableGenerator, params: Lora, *, seed: int) -> PreTrainedModel:
@@ -44,13 +72,27 @@ def adapter_of_weights(
     base: TrainableGenerator, params: Lora, weights: Float32[np.ndarray, " dim"], *, seed: int
 ) -> TrainedAdapter:
     """The adapter whose weights `adapter_weights` gave as a vector, of the same base, parameters and seed."""
+    return TrainedAdapter.of(_holding(adapted_model(base, params, seed=seed), weights), base.source)
+
+
+def trained_of_weights(
+    base: TrainableGenerator, params: Lora | None, weights: Float32[np.ndarray, " dim"], *, seed: int
+) -> TrainedAdapter | TrainedWeights:
+    """The adapter of these weights, or where there is none (`trainable_model`) all weights of the model."""
+    if params is not None:
+        return adapter_of_weights(base, params, weights, seed=seed)
+    model = _holding(trainable_model(base, None, seed=seed), weights)
+    return TrainedWeights({name: p.detach().cpu().clone().contiguous() for name, p in model.named_parameters()})
+
+
+def _holding(model: PreTrainedModel, weights: Float32[np.ndarray, " dim"]) -> PreTrainedModel:
+    """The model itself, those of its weights that require gradients replaced."""
     import torch
 
-    model = adapted_model(base, params, seed=seed)
     trained = [p for p in model.parameters() if p.requires_grad]
     vector = torch.tensor(weights, dtype=trained[0].dtype, device=trained[0].device)
     torch.nn.utils.vector_to_parameters(vector, trained)
-    return TrainedAdapter.of(model, base.source)
+    return model
 
 
 def saved_adapter(directory: Path) -> TrainedAdapter:

@@ -3,6 +3,9 @@
 The q-th gets 2^-(q-1). A record's near and far votes are two parts of one vector. With Q texts or more in its class its
 L2 norm is `ballot_norm(Q)`, below 1.633 whatever Q is, and either part adds up to `ballot_total(Q)`, below 2. Votes are
 whole multiples of 2^-(Q-1), so that sums of them are exact in any order.
+
+With `equal` votes each of the Q counts 1 (Flexible participation, Algorithm A.2), which has the norm sqrt(Q); with one
+vote that is Private Evolution's histogram.
 """
 
 from __future__ import annotations
@@ -56,6 +59,7 @@ def top_q_blocks(
     *,
     votes: int,
     furthest: bool = False,
+    equal: bool = False,
     block: int = 256,
 ) -> Iterator[Float[np.ndarray, "block candidate"]]:
     """Ballots of clients, unclipped, `block` a time: the sums of their samples' votes for the nearest candidates.
@@ -70,6 +74,7 @@ def top_q_blocks(
         candidates: Unit vectors of one class, at least one.
         votes: Q.
         furthest: Whether the votes are for the furthest.
+        equal: Whether a later choice counts as much as the first.
         block: Rows at a time.
 
     Raises:
@@ -86,7 +91,8 @@ def top_q_blocks(
         )
     found = _votes(embeddings, candidates, votes, furthest)
     places = (client_index[found.row], found.column)
-    ballots = csr_array((np.ldexp(1.0, -found.rank), places), shape=(n_clients, len(candidates)))
+    worth = np.ones(len(found.rank)) if equal else np.ldexp(1.0, -found.rank)
+    ballots = csr_array((worth, places), shape=(n_clients, len(candidates)))
     for first in range(0, n_clients, block):
         yield ballots[first : first + block].toarray()
 

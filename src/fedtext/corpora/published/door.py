@@ -20,7 +20,7 @@ from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, PublishedName
 from fedtext.system.errors import InputError, MissingFileError
 
 Reader = Callable[[Path], Iterator[Row]]
-OWN_COLUMNS = ("client_column", "label_column", "date_column")  # a published form has columns of its own
+OWN_COLUMNS = ("client_column", "label_column", "date_column", "silo_column")  # a published form has columns of its own
 
 OTHERWISE = "a table of your own by corpus.source=table"
 

@@ -3,18 +3,19 @@
 import pandas as pd
 from plotly.graph_objects import Figure
 
-from fedtext.corpora.records import SPLIT_COLUMN, SPLITS
+from fedtext.corpora.records import SILO_COLUMN, SPLIT_COLUMN, SPLITS
 from fedtext.corpora.samples import sample_records, spread_samples
 from fedtext.corpora.splits import refuse_split_of_clients, sample_splits, with_splits
 from fedtext.federation.partition import partition
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.privacy import Privacy
+from fedtext.params.silos import Silos
 from fedtext.reporting.figures_partition import partition_figure
 from fedtext.system.refusal import RunRefusedError
 
 
-def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus) -> pd.DataFrame:
+def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus, silos: Silos) -> pd.DataFrame:
     """Records with the client ids that `params.method` gives them."""
     if params.method != "natural" and not corpus.is_public:
         raise RunRefusedError(
@@ -28,18 +29,19 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
             "partition.split=hash to split the simulated clients anew, or partition.method=natural"
         )
     ids, labels = private_records["client_id"], private_records["label"].fillna("")
-    return private_records.assign(client_id=partition(ids.tolist(), labels.tolist(), params))
+    own = private_records if params.method == "natural" else private_records.drop(columns=SILO_COLUMN, errors="ignore")
+    return own.assign(client_id=partition(ids.tolist(), labels.tolist(), params, silos))
 
 
 def assign_splittable_clients(
-    private_records: pd.DataFrame, params: Partition, corpus: Corpus, privacy: Privacy
+    private_records: pd.DataFrame, params: Partition, corpus: Corpus, silos: Silos, privacy: Privacy
 ) -> pd.DataFrame:
     """The same, each record with its split where records are split and not clients.
 
     Too few for a split are refused here, before anything is made of the others.
     """
     refuse_split_of_clients(params, privacy)
-    return with_splits(assign_clients(private_records, params, corpus), params)
+    return with_splits(assign_clients(private_records, params, corpus, silos), params)
 
 
 def chunk_private_records(
@@ -69,6 +71,6 @@ def split_samples(
 def draw_partition(private_test: pd.DataFrame, params: Partition) -> Figure:
     """Client sizes and label shares as the held-out clients show them, coarse enough that none stands out."""
     labels = private_test["label"].where(private_test["label"].notna(), None).tolist()
-    settings = {"natural": "", "iid": "", "label_skew": f", {params.labels_per_client} labels a client"}
+    settings = {"natural": "", "iid": "", "biased": "", "label_skew": f", {params.labels_per_client} labels a client"}
     described = params.method + settings.get(params.method, f", alpha {params.alpha:g}")
     return partition_figure(pd.factorize(private_test["client_id"])[0], labels, described=described)

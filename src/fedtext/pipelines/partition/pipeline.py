@@ -19,7 +19,7 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 assign_splittable_clients,
-                ["private_records", "params:partition", "params:corpus", "params:privacy"],
+                ["private_records", "params:partition", "params:corpus", "params:silos", "params:privacy"],
                 "private_clients",
                 name="assign_clients",
                 tags=Tag.CHECK,  # of a table that cannot be read, or dealt out, one hears before anything is made of it

@@ -1,0 +1,87 @@
+"""Phase 2: which of the written texts are kept, by the weak silos' votes, by their mean embeddings, or at random."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.algorithms.flexible.profile import pick_counts
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import answer
+from fedtext.params.flexible import Flexible
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.seeding import stream
+from fedtext.voting.class_means import class_sum_blocks
+from fedtext.voting.herding import herd
+from fedtext.voting.resampling import resampled
+from fedtext.voting.tally import Ballot, Candidates, noised_tally
+from fedtext.voting.top_q import top_q_blocks
+
+CELLS = 2**22  # numbers in a block of ballots: 32 MB
+Embeddings = Float[np.ndarray, "text dim"]
+Labels = Int[np.ndarray, " text"]
+
+
+def candidates_of(embeddings: Embeddings, label: Labels) -> Candidates:
+    """All written texts: none is empty."""
+    return Candidates(embeddings, label, np.ones(len(label), dtype=bool))
+
+
+def ballot(texts: int, params: Flexible) -> Ballot:
+    """A record's votes: one for each of the K nearest texts of its code (Algorithm A.2)."""
+    block = max(1, CELLS // max(texts, 1))
+    cast = partial(top_q_blocks, votes=params.votes_per_record, equal=True, block=block)
+    return Ballot({"near": cast}, settings=repr(("nearest", params.votes_per_record, params.labels)))
+
+
+def noised_votes(
+    query: Query, samples: PrivateSamples, candidates: Candidates, params: Flexible, ledger: Ledger, key: NoiseKey
+) -> tuple[Float[np.ndarray, " text"], Ledger]:
+    """The release of the votes, and the ledger in which every weak silo paid for them."""
+    tally = noised_tally(query, ballot(len(candidates.label), params), candidates, samples, ledger, key)
+    return tally.scores["near"], tally.ledger
+
+
+def noised_means(
+    query: Query, samples: PrivateSamples, params: Flexible, ledger: Ledger, key: NoiseKey
+) -> tuple[Float[np.ndarray, "code dim"], Ledger]:
+    """The release of `selection: herd`: a sum of embeddings a code, and the ledger that paid for it."""
+    codes = len(params.classes)
+    asked = query.about("", repr(("means", params.labels)))
+    total, charged = answer(asked, lambda held: class_sum_blocks(held, codes), samples, ledger, key)
+    return total.reshape(codes, -1), charged
+
+
+def kept_by_votes(scores: Float[np.ndarray, " text"], label: Labels, params: Flexible) -> Int[np.ndarray, " kept"]:
+    """Rows of the texts that are kept: in proportion to votes, or at random where nobody voted (Algorithm A.4)."""
+    voted = scores if len(scores) else np.zeros(len(label))
+    picks = _picks(label, params)
+    return resampled(voted, label, picks, stream(params.seed, "resampling"))
+
+
+def kept_by_means(
+    means: Float[np.ndarray, "code dim"], embeddings: Embeddings, label: Labels, params: Flexible
+) -> Int[np.ndarray, " kept"]:
+    """Rows whose mean is driven to each code's released direction, as far out as its texts' own mean lies."""
+    if not len(means):
+        return kept_by_votes(np.zeros(0), label, params)
+    found = []
+    for code, count in enumerate(_picks(label, params)):
+        own = np.flatnonzero(label == code)
+        if not count:
+            continue
+        texts = embeddings[own].astype(np.float64)
+        length = np.linalg.norm(means[code])
+        direction = means[code] / length if length > 0 else means[code]
+        found.append(own[herd(texts, np.linalg.norm(texts.mean(axis=0)) * direction, count)])
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def _picks(label: Labels, params: Flexible) -> list[int]:
+    if not len(label):
+        return [0] * len(params.classes)
+    return pick_counts(np.bincount(label, minlength=len(params.classes)).tolist(), params)

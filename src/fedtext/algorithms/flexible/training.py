@@ -1,0 +1,93 @@
+"""Phase 1: federated averaging of strong silos, each by DP-SGD of its own (Algorithm A.3).
+
+A silo's difference is a function of the common weights, its own units and the run's secret, to the bit. The common
+weights are one of the differences, added up in the order of the silos' names.
+
+What differs from the paper: a local step is one batch, not all of them; batches are Poisson draws, as they are priced,
+and are noised also where they come out empty; the silo's optimiser is new each round and may be Adam's; the mean is
+over the M silos that train.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from fedtext.federation.blocks import Block
+from fedtext.federation.digest import digest
+from fedtext.federation.noised_steps import Ask, steps_of_several
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.params.flexible import SiloTraining
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.system.progress import progress
+from fedtext.training.server_optimizer import new_server, server_step
+from fedtext.training.unit_gradients import UnitGradients
+
+Weights = Float32[np.ndarray, " dim"]
+GradientsAt = Callable[[Weights, PrivateSamples], Iterable[Block]]  # of each unit that has samples, not clipped
+
+
+def unit_gradients(gradients: UnitGradients, weights: Weights, held: PrivateSamples) -> Iterable[Block]:
+    """`GradientsAt` of a language model: what the units of these samples answer at these weights."""
+    return gradients.of(weights, held.features, held.unit)
+
+
+def trained_weights(
+    queries: Sequence[Query],
+    gradients_at: GradientsAt,
+    start: Weights,
+    samples: PrivateSamples,
+    params: SiloTraining,
+    ledger: Ledger,
+    key: NoiseKey,
+) -> tuple[Weights, Ledger]:
+    """The common weights after all rounds, and the ledger in which every strong silo paid for its steps.
+
+    Args:
+        queries: One a strong silo (`fedtext.algorithms.flexible.budget.dp_sgd_queries`).
+        gradients_at: Gradients of units at given weights.
+        start: The public weights.
+        samples: What all units hold; `holder` says in which silo.
+        params: Rounds, steps and rates.
+        ledger: What pays.
+        key: The run's secret.
+
+    Raises:
+        BudgetExceeded: ledger or gate refuse a silo's steps; nothing has been read.
+        ValueError: what `fedtext.federation.noised_steps.steps_of_several` refuses.
+    """
+    told = params.model_dump_json()
+    asked = [query.about("", told) for query in sorted(queries, key=lambda query: query.parties or ())]
+    return steps_of_several(
+        asked, lambda asks: federated_averaging(asks, gradients_at, start, params), samples, ledger, key
+    )
+
+
+def federated_averaging(
+    asks: Sequence[Ask], gradients_at: GradientsAt, start: Weights, params: SiloTraining
+) -> Weights:
+    """All rounds of the server: theta + eta times the mean of the silos' differences."""
+    weights = start
+    for _ in progress(range(params.rounds), "federated DP-SGD", unit="round"):
+        moved = np.zeros(weights.size)
+        for ask in asks:
+            moved += local_difference(ask, gradients_at, weights, params)
+        weights = (weights + params.server_rate * moved / len(asks)).astype(np.float32)
+    return weights
+
+
+def local_difference(
+    ask: Ask, gradients_at: GradientsAt, common: Weights, params: SiloTraining
+) -> Float[np.ndarray, " dim"]:
+    """What one silo's local steps from the common weights add to them: all that the server sees of it in a round."""
+    own = new_server(common, params.optimizer)
+    for _ in range(params.local_steps):
+        weights = own["weights"]
+        noised = ask(partial(gradients_at, weights), digest(weights))
+        own = server_step(own, -noised / params.batch_size, params.optimizer)
+    return np.asarray(own["weights"].astype(np.float64) - common)

@@ -1,0 +1,92 @@
+"""`noise: false`: the same three reads without a mechanism. They protect nobody, and gate and ledger are told so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.algorithms.flexible.budget import DP_SGD, MEANS, PROFILE, VOTES
+from fedtext.algorithms.flexible.profile import Counts, code_counts
+from fedtext.algorithms.flexible.selection import ballot
+from fedtext.algorithms.flexible.training import GradientsAt, Weights, federated_averaging
+from fedtext.federation.blocks import Block
+from fedtext.federation.noised_steps import Ask
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.secure_sum import BlocksOf
+from fedtext.federation.units import unit_codes
+from fedtext.params.flexible import Flexible
+from fedtext.privacy.gate import current
+from fedtext.privacy.ledger import Ledger
+from fedtext.seeding import stream
+from fedtext.voting.class_means import class_sum_blocks
+from fedtext.voting.tally import Candidates, joint_ballots
+
+WHAT = {
+    DP_SGD: "the strong silos' gradients were added up without clip and noise",
+    PROFILE: "the counts of codes were read without noise",
+    VOTES: "the votes were read without noise",
+    MEANS: "the sums of embeddings were read without noise",
+}
+
+
+def told(name: str, ledger: Ledger) -> Ledger:
+    """The ledger with the read `name`, of which the gate was told before anything was read."""
+    current().unaccounted(name, WHAT[name], ledger)
+    return ledger.unaccounted_read(name, WHAT[name])
+
+
+def of_silos(samples: PrivateSamples, silos: Sequence[str]) -> PrivateSamples:
+    """The samples that the named silos hold."""
+    if samples.holder is None:
+        return samples
+    own = np.isin(samples.holder, unit_codes(silos))
+    kept = {name: getattr(samples, name)[own] for name in ("features", "unit", "label", "holder")}
+    return replace(samples, **kept)
+
+
+def plain_weights(
+    silos: Sequence[str], gradients_at: GradientsAt, start: Weights, samples: PrivateSamples, params: Flexible
+) -> Weights:
+    """The common weights after all rounds, of gradients as they are; who is in a batch is a public draw."""
+    asks = [
+        _plain_ask(silo, of_silos(samples, [silo]), params.training.batch_size, start.size, params.seed)
+        for silo in sorted(silos)
+    ]
+    return federated_averaging(asks, gradients_at, start, params.training)
+
+
+def plain_profile(samples: PrivateSamples, params: Flexible) -> Counts:
+    """The counts of codes."""
+    return _total(code_counts(samples, len(params.classes)), len(params.classes))
+
+
+def plain_votes(samples: PrivateSamples, candidates: Candidates, params: Flexible) -> Float[np.ndarray, " text"]:
+    """The votes."""
+    texts = len(candidates.label)
+    return _total(joint_ballots(samples, candidates, ballot(texts, params)), texts)
+
+
+def plain_means(samples: PrivateSamples, params: Flexible) -> Float[np.ndarray, "code dim"]:
+    """The sums of embeddings, a code each."""
+    codes, dim = len(params.classes), samples.features.shape[1]
+    return _total(class_sum_blocks(samples, codes), codes * dim).reshape(codes, dim)
+
+
+def _plain_ask(silo: str, held: PrivateSamples, batch: int, dim: int, seed: int) -> Ask:
+    units, steps = np.unique(held.unit), iter(range(10**9))
+
+    def ask(blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
+        drawn = stream(seed, "plain batches", silo, next(steps)).choice(units, min(batch, len(units)), replace=False)
+        return _total(blocks_of(held.of_units(drawn)), dim)
+
+    return ask
+
+
+def _total(blocks: Iterable[Block], dim: int) -> np.ndarray:
+    total = np.zeros(dim)
+    for block in blocks:
+        total += np.where(np.isfinite(block.rows), block.rows, 0.0).sum(axis=0)
+    return total

@@ -1,0 +1,132 @@
+"""Silos as parties: who holds which clients, who trains, what each may spend, and a deal that sets the strong apart.
+
+Everything here is public: names, roles, numbers of units and budgets. A silo holds units; a neighbouring data set
+changes one unit within its silo. Releases compose in sequence within a silo and in parallel across silos
+(`fedtext.privacy.parties`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from fedtext.params.silos import PART, Silos
+from fedtext.privacy.parties import Party
+from fedtext.seeding import derived_seed, stream
+from fedtext.system.errors import InputError
+from fedtext.system.meant import meant
+
+STRONG, WEAK = "strong silo", "weak silo"
+
+
+def silo_name(client: str, groups: int | None) -> str:
+    """The silo of a client of which no column says it: one of `groups` by a hash of its id alone, or itself."""
+    if groups is None:
+        return client
+    return numbered("silo", derived_seed(0, "silo", client) % groups, groups)
+
+
+def numbered(kind: str, number: int, of: int) -> str:
+    """`silo`, 3, 12 -> `silo-03`: names whose order is that of their numbers."""
+    return f"{kind}-{number:0{len(str(of - 1))}d}"
+
+
+def strong_names(names: Collection[str], silos: Silos) -> frozenset[str]:
+    """The silos that train: those named, or the share of all, the first by name and one at least if it is not 0.
+
+    Raises:
+        ValueError: a named one is no silo.
+    """
+    if isinstance(silos.strong, tuple):
+        _refuse_strangers(silos.strong, names, "silos.strong")
+        return frozenset(silos.strong)
+    return frozenset(sorted(names)[: strong_number(len(names), silos.strong)])
+
+
+def strong_number(silos: int, share: float) -> int:
+    """How many silos the share is, at least one if it is not 0."""
+    return max(round(share * silos), 1) if share else 0
+
+
+def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[Party, ...]:
+    """The ledger's parties, by name: every silo that holds a unit, its role as its kind, and its budget.
+
+    Args:
+        units: How many units each silo holds; one without any has a role, and nothing to protect.
+        silos: Roles and budgets.
+        epsilon: The run's, which no budget passes.
+
+    Raises:
+        ValueError: a role or a budget is of no silo, or no silo holds a unit.
+    """
+    _refuse_strangers(silos.budgets, units, "silos.budgets")
+    strong = strong_names(units, silos)
+    if not any(units.values()):
+        raise InputError("no silo holds a unit to train on: check the corpus, or lower partition's held-out shares")
+    return tuple(
+        Party(
+            name=name,
+            kind=STRONG if name in strong else WEAK,
+            population=held,
+            epsilon=silos.budgets.get(name, epsilon),
+        )
+        for name, held in sorted(units.items())
+        if held
+    )
+
+
+def of_kind(parties: Sequence[Party], kind: str) -> tuple[Party, ...]:
+    """The parties of one role."""
+    return tuple(party for party in parties if party.kind == kind)
+
+
+def biased(
+    labels: Sequence[str], silos: int, *, strong: int, codes: Collection[str], seed: int
+) -> Int[np.ndarray, " record"]:
+    """A deal of records in which the first `strong` of the silos hold records of `codes` alone.
+
+    As many as an equal deal would give them, or all that there are; "then we uniformly partition the remaining data"
+    (Flexible participation, section 4) over the other silos.
+
+    Args:
+        labels: Each record's code, its parts separated by TAB.
+        silos: How many.
+        strong: How many of them are strong.
+        codes: Whole codes, or parts of codes.
+        seed: Of the public draw.
+
+    Returns:
+        The number of each record's silo.
+
+    Raises:
+        ValueError: all silos are strong, or none is; or the chosen records, or the others, do not suffice for a silo.
+    """
+    if not 0 < strong < silos:
+        raise InputError(
+            f"{strong} of {silos} silos are strong: partition.method 'biased' sets strong silos apart from weak ones, "
+            "so choose silos.strong between 0 and 1"
+        )
+    random = stream(seed, "partition", "biased")
+    chosen = random.permutation(np.flatnonzero(_of_codes(labels, codes)))[: strong * (len(labels) // silos)]
+    rest = random.permutation(np.setdiff1d(np.arange(len(labels)), chosen))
+    if len(chosen) < strong or len(rest) < silos - strong:
+        raise InputError(
+            f"{len(chosen)} records of silos.strong_codes ({', '.join(sorted(codes)) or 'none'}) for {strong} strong "
+            f"silos, {len(rest)} for the others: name codes of more records, or take fewer silos"
+        )
+    index = np.empty(len(labels), dtype=np.int64)
+    index[chosen] = np.arange(len(chosen)) % strong
+    index[rest] = strong + np.arange(len(rest)) % (silos - strong)
+    return index
+
+
+def _of_codes(labels: Sequence[str], codes: Collection[str]) -> Bool[np.ndarray, " record"]:
+    wanted = set(codes)
+    return np.array([label in wanted or not wanted.isdisjoint(label.split(PART)) for label in labels], dtype=bool)
+
+
+def _refuse_strangers(named: Collection[str], names: Collection[str], parameter: str) -> None:
+    if strangers := sorted(set(named) - set(names)):
+        raise InputError(f"{parameter} names {strangers[0]!r}, which is no silo: {meant(strangers[0], names)}")

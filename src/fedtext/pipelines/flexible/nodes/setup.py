@@ -1,0 +1,62 @@
+"""Before anything is released: who holds what, the ledger of all silos, and the weights to start from."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+
+from fedtext.algorithms.flexible import budget
+from fedtext.corpora.records import SILO_COLUMN
+from fedtext.federation.silos import parties_of, silo_name
+from fedtext.models.encoder import Encoder
+from fedtext.models.generator import TrainableGenerator
+from fedtext.params.flexible import Flexible
+from fedtext.params.privacy import Privacy
+from fedtext.params.silos import Silos
+from fedtext.privacy.ledger import Ledger
+from fedtext.seeding import derived_seed
+from fedtext.system.errors import InputError
+from fedtext.training.adapters import adapter_weights, trainable_model
+
+Units = dict[str, int]
+
+
+def assign_silos(private_clients: pd.DataFrame, silos: Silos) -> pd.DataFrame:
+    """The silo of every client: `client_id`, `silo`. Of a client in several, that of its first record."""
+    firsts = private_clients.drop_duplicates("client_id")
+    ids = firsts["client_id"].tolist()
+    held = firsts[SILO_COLUMN].tolist() if SILO_COLUMN in firsts else [silo_name(one, silos.groups) for one in ids]
+    return pd.DataFrame({"client_id": ids, "silo": held})
+
+
+def count_silos(private_silos: pd.DataFrame, private_train: pd.DataFrame, privacy: Privacy, silos: Silos) -> Units:
+    """How many training units each silo of a public corpus holds, if nobody declares it; 0 for one that only tests."""
+    if silos.units:
+        return dict(silos.units)
+    units = private_train if privacy.unit == "record" else private_train.drop_duplicates("client_id")
+    silo = units["client_id"].map(private_silos.set_index("client_id")["silo"])
+    counted = Counter(silo.tolist())
+    return {name: counted[name] for name in sorted(set(private_silos["silo"]))}
+
+
+def declare_silos(silos: Silos) -> Units:
+    """How many training units each silo holds, by declaration; nothing private is read."""
+    if not silos.units:
+        raise InputError(
+            "silos.units is empty, and the corpus is not a public one that may be counted: declare how many "
+            "training units each silo holds, as silos.units: {north: 2000, south: 1500}"
+        )
+    return dict(silos.units)
+
+
+def start_weights(generator: TrainableGenerator, flexible: Flexible) -> np.ndarray:
+    """The untrained adapter, or all weights, as a vector."""
+    return adapter_weights(trainable_model(generator, flexible.lora, seed=derived_seed(flexible.seed, "adapter")))
+
+
+def open_flexible_ledger(
+    units: Units, start: np.ndarray, encoder: Encoder, flexible: Flexible, silos: Silos, privacy: Privacy
+) -> Ledger:
+    """An empty ledger of all silos, after checking that what is planned fits the budget of each."""
+    parties = parties_of(units, silos, privacy.epsilon)
+    return budget.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)

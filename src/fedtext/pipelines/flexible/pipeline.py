@@ -1,0 +1,129 @@
+"""flexible: strong silos train, all silos count their codes, weak silos vote, and texts are drawn by their votes.
+
+Private data leave three times: by the strong silos' training, by the profile of all, by the votes of the weak.
+"""
+
+from kedro.pipeline import Node, Pipeline
+
+from fedtext.pipelines.flexible.nodes import profile, refinement, setup, training
+from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.config import active_group, corpus_is_public
+from fedtext.wiring.unrolling import Namespace
+
+FLEXIBLE = Namespace("flexible")
+PARAMETERS, PRIVACY, CHUNKING, SILOS = "params:flexible", "params:privacy", "params:chunking", "params:silos"
+HELD_BY, UNITS = FLEXIBLE("private_silos"), FLEXIBLE("population")
+START, OPENED = FLEXIBLE("server"), FLEXIBLE("ledger_open")
+TRAINED, TRAINED_LEDGER, ADAPTER = (FLEXIBLE(f"tuned.{name}") for name in ("server", "ledger", "adapter"))
+PROFILE, PROFILE_LEDGER = "flexible_profile", FLEXIBLE("profile.ledger")
+TEXTS = [FLEXIBLE("vote.candidates"), FLEXIBLE("vote.candidate_embeddings")]
+SCORES = FLEXIBLE("vote.scores")
+EMBEDDED = ["private_embeddings", "private_enrolment", HELD_BY, "private_noise_key"]
+
+
+def create_pipeline() -> Pipeline:
+    """The paper's algorithm, or with another choice of what is kept."""
+    return Pipeline([*_setup(), *_training(), *_profile(), *_refinement(active_group("flexible")["selection"])])
+
+
+def _setup() -> list[Node]:
+    counting = FLEXIBLE.node(
+        setup.count_silos,
+        [HELD_BY, "private_train", PRIVACY, SILOS],
+        UNITS,
+        name="count_silos",
+        tags=Tag.COUNT,
+    )
+    declaring = FLEXIBLE.node(setup.declare_silos, SILOS, UNITS, name="declare_silos")
+    return [
+        FLEXIBLE.node(setup.assign_silos, ["private_clients", SILOS], HELD_BY, name="assign_silos"),
+        counting if corpus_is_public() else declaring,
+        FLEXIBLE.node(setup.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
+        FLEXIBLE.node(
+            setup.open_flexible_ledger,
+            [UNITS, START, "encoder", PARAMETERS, SILOS, PRIVACY],
+            OPENED,
+            name="open_flexible_ledger",
+            tags=Tag.BUDGET,
+        ),
+    ]
+
+
+def _training() -> list[Node]:
+    rows = FLEXIBLE("private_code_rows")
+    return [
+        FLEXIBLE.node(
+            training.tokenise_behind_codes,
+            ["private_train", "generator", PARAMETERS, CHUNKING],
+            rows,
+            name="tokenise_behind_codes",
+        ),
+        FLEXIBLE.node(
+            training.train_strong_silos,
+            [rows, "private_enrolment", HELD_BY, "private_noise_key", OPENED, "generator", START, PARAMETERS],
+            [TRAINED, TRAINED_LEDGER],
+            name="train_strong_silos",
+            tags=Tag.RELEASE,
+        ),
+        FLEXIBLE.node(training.write_adapter, ["generator", START, TRAINED, PARAMETERS], ADAPTER, name="write_adapter"),
+    ]
+
+
+def _profile() -> list[Node]:
+    return [
+        FLEXIBLE.node(
+            profile.count_codes,
+            [*EMBEDDED, TRAINED_LEDGER, PARAMETERS],
+            [PROFILE, PROFILE_LEDGER],
+            name="count_codes",
+            tags=Tag.RELEASE,
+        ),
+        FLEXIBLE.node(
+            profile.write_by_profile,
+            ["generator", ADAPTER, TRAINED, PROFILE, PARAMETERS, CHUNKING],
+            TEXTS[0],
+            name="write_by_profile",
+        ),
+        FLEXIBLE.node(profile.embed_candidates, [TEXTS[0], "encoder"], TEXTS[1], name="embed_candidates"),
+    ]
+
+
+def _refinement(selection: str) -> list[Node]:
+    made = ALGORITHM.outputs
+    kept, released = [made.synthetic, made.synthetic_embeddings], [SCORES, made.ledger]
+    exchanged = FLEXIBLE.node(
+        refinement.count_exchanged, [START, OPENED, TEXTS[1], PARAMETERS], made.exchange, name="count_exchanged"
+    )
+    if selection == "votes":
+        reading = FLEXIBLE.node(
+            refinement.cast_votes,
+            [*EMBEDDED, PROFILE_LEDGER, *TEXTS, PARAMETERS],
+            released,
+            name="cast_votes",
+            tags=Tag.RELEASE,
+        )
+        keeping = FLEXIBLE.node(refinement.keep_by_votes, [*TEXTS, SCORES, PARAMETERS], kept, name="keep_by_votes")
+    elif selection == "herd":
+        reading = FLEXIBLE.node(
+            refinement.release_code_means,
+            [*EMBEDDED, PROFILE_LEDGER, PARAMETERS],
+            released,
+            name="release_code_means",
+            tags=Tag.RELEASE,
+        )
+        keeping = FLEXIBLE.node(refinement.keep_by_means, [*TEXTS, SCORES, PARAMETERS], kept, name="keep_by_means")
+    else:
+        reading = last_ledger(FLEXIBLE.name, PROFILE_LEDGER)
+        keeping = FLEXIBLE.node(refinement.keep_at_random, [*TEXTS, PARAMETERS], kept, name="keep_at_random")
+    return [reading, keeping, exchanged]
+
+
+ALGORITHM = Algorithm(
+    name=FLEXIBLE.name,
+    title="Flexible participation",
+    paper="anonymous, arXiv 2603.07027",
+    makes=Makes.TEXTS,
+    pipeline=create_pipeline,
+)

@@ -1,0 +1,227 @@
+"""Federated DP-SGD of strong silos: the arithmetic, who moves what, and ten silos on ten processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedtext.algorithms.flexible import budget, profile, training, unprotected
+from fedtext.federation import noised_steps
+from fedtext.federation.blocks import Block
+from fedtext.federation.digest import digest
+from fedtext.federation.mechanism import planned_sum
+from fedtext.federation.messages import client_messages
+from fedtext.federation.noised_steps import Ask, steps_of_several
+from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.privacy.gate import OpenGate, standing
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.noise import NoiseKey, discrete_gaussian, new_noise_key
+from tests.algorithms.flexible.examples import DIM, declared, held, params, parties, pull, units_of
+
+KEY, START = new_noise_key(5), np.zeros(DIM, dtype=np.float32)
+SGD = {"method": "sgd", "learning_rate": 0.1}
+CHOSEN = params(training={"rounds": 3, "local_steps": 2, "batch_size": 8, "server_rate": 0.5, "optimizer": SGD})
+
+
+def opened(units: dict[str, int], strong: float = 1.0, **changes: Any) -> Ledger:
+    held_by = parties(units, strong=strong)
+    return budget.planned_ledger(held_by, CHOSEN, declared(**changes), dim=DIM, embedding_dim=DIM)
+
+
+def trained(
+    samples: PrivateSamples, ledger: Ledger, gradients_at: training.GradientsAt = pull, key: NoiseKey = KEY
+) -> tuple[np.ndarray, Ledger]:
+    queries = budget.dp_sgd_queries(CHOSEN, ledger.declaration, ledger.parties, dim=DIM)
+    return training.trained_weights(queries, gradients_at, START, samples, CHOSEN.training, ledger, key)
+
+
+def silent(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]) -> np.ndarray:
+    return np.zeros(size, dtype=np.int64)
+
+
+def test_without_noise_it_is_federated_averaging_of_clipped_steps_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noised_steps, "discrete_gaussian", silent)
+    units, drawn = units_of(2), list[tuple[np.ndarray, np.ndarray]]()
+
+    def noted(weights: np.ndarray, samples: PrivateSamples) -> Iterator[Block]:
+        drawn.append((weights, samples.features))
+        yield from pull(weights, samples)
+
+    weights, _ = trained(held(units), opened(units), noted)
+    common, steps = START.astype(np.float64), iter(drawn)
+    for _ in range(3):
+        differences = []
+        for _ in units:
+            own = common.copy()
+            for _ in range(2):
+                at, features = next(steps)
+                np.testing.assert_allclose(at, own, atol=1e-4)  # the grid's rounding
+                rows = own - features
+                rows *= np.minimum(1, 1 / np.linalg.norm(rows, axis=1))[:, None]
+                own -= 0.1 * rows.sum(axis=0) / 8
+            differences.append(own - common)
+        common = common + 0.5 * np.mean(differences, axis=0)
+    np.testing.assert_allclose(weights, common, atol=1e-4)
+    assert len({len(features) for _, features in drawn}) > 1  # Poisson draws, not batches of eight
+
+
+def test_all_steps_of_all_strong_silos_are_charged_before_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    units, charged = units_of(4), list[str]()
+    charge = Ledger.charge
+
+    def noted(self: Ledger, release: Any) -> Ledger:
+        charged.append(f"charge {release.parties[0]}")
+        return charge(self, release)
+
+    def gradients(weights: np.ndarray, samples: PrivateSamples) -> Iterator[Block]:
+        charged.append("step")
+        yield from pull(weights, samples)
+
+    monkeypatch.setattr(Ledger, "charge", noted)
+    _, ledger = trained(held(units), opened(units, 0.5), gradients)
+    assert charged == ["charge silo-00", "charge silo-01", *["step"] * 12]
+    assert {party.name: ledger.spent(party=party.name) > 0 for party in ledger.parties} == {
+        "silo-00": True, "silo-01": True, "silo-02": False, "silo-03": False,
+    }  # fmt: skip
+
+
+def test_the_order_of_silos_and_what_weak_ones_hold_change_nothing() -> None:
+    units = units_of(4)
+    weights, _ = trained(held(units), opened(units, 0.5))
+    turned = dict(reversed(units.items()))
+    assert trained(held(turned), opened(turned, 0.5))[0].tobytes() == weights.tobytes()
+    samples = held(units)
+    strong = unprotected.of_silos(samples, ["silo-00", "silo-01"])
+    assert trained(strong, opened(units, 0.5))[0].tobytes() == weights.tobytes()
+    assert not np.array_equal(trained(held(units), opened(units, 0.75))[0], weights)
+
+
+def test_a_silo_that_sends_nan_sends_zeros_and_one_without_records_noise() -> None:
+    units = units_of(2)
+
+    def broken(weights: np.ndarray, samples: PrivateSamples) -> Iterator[Block]:
+        yield Block(samples.unit, np.full((len(samples.unit), DIM), np.nan))
+
+    weights, _ = trained(held(units), opened(units), broken)
+    assert np.isfinite(weights).all()
+    assert (weights != 0).all()
+    only = unprotected.of_silos(held(units), ["silo-00"])
+    assert np.isfinite(trained(only, opened(units))[0]).all()
+
+
+def test_a_training_that_is_repeated_is_the_same_release_of_every_silo() -> None:
+    """What a run does that was killed in the midst of it: same bytes, same receipts, and so one charge."""
+    units, told = units_of(3), list[tuple[tuple[str, ...] | None, str]]()
+
+    class Notebook(OpenGate):
+        def confirm(self, release: Release, round: int, receipt: str) -> None:
+            told.append((release.parties, receipt))
+
+    with standing(Notebook()):
+        first, again = (trained(held(units), opened(units))[0] for _ in range(2))
+        trained(held({**units, "silo-00": 39}), opened(units))
+    assert first.tobytes() == again.tobytes()
+    assert told[:3] == told[3:6]
+    assert [parties for parties, _ in told[:3]] == [("silo-00",), ("silo-01",), ("silo-02",)]
+    assert told[6] != told[0]
+
+
+def test_silos_rounds_and_steps_share_no_noise() -> None:
+    """Nobody holds a thing, so that what is seen is noise alone."""
+    units, seen = units_of(3), list[np.ndarray]()
+    queries = budget.dp_sgd_queries(CHOSEN, declared(), opened(units).parties, dim=DIM)
+
+    def nothing(samples: PrivateSamples) -> Iterator[Block]:
+        yield Block(samples.unit, np.zeros((len(samples.unit), DIM)))
+
+    def asked(asks: Sequence[Ask]) -> None:
+        seen.extend(ask(nothing, "weights") for _ in range(6) for ask in asks)
+
+    steps_of_several(queries, asked, held(units), opened(units), KEY)
+    noise = np.array(seen)
+    assert len(np.unique(noise)) > 0.99 * noise.size
+    assert noise.std() == pytest.approx(1.5, rel=0.25)
+
+
+@pytest.mark.parametrize("aggregation", ["secure", "local", "trusted"])
+def test_a_silo_noises_its_own_steps_alike_under_every_aggregation(aggregation: str) -> None:
+    units = units_of(2)
+    ledger = opened(units, aggregation=aggregation)
+    weights, charged = trained(held(units), ledger)
+    assert np.isfinite(weights).all()
+    assert {release.mechanism for release in charged.releases} == {
+        "exact discrete Gaussian, by the party itself, grid step 2^-12"
+    }
+
+
+def test_training_without_noise_finds_the_mean_of_the_strong_silos() -> None:
+    units = units_of(2)
+    chosen = params(training={"rounds": 40, "local_steps": 2, "batch_size": 40, "server_rate": 1.0,
+                              "optimizer": SGD | {"learning_rate": 0.3}})  # fmt: skip
+    found = unprotected.plain_weights(["silo-00"], pull, START, held(units), chosen)
+    own = unprotected.of_silos(held(units), ["silo-00"])
+    np.testing.assert_allclose(found, own.features.mean(axis=0), atol=1e-3)
+
+
+def silo_process(name: str, units: dict[str, int], server: Connection) -> None:
+    """One silo by itself: its own records, the public plan, the run's secret; all else comes from the server."""
+    samples, ledger = held(units, only=name), opened(units)
+    own = [q for q in budget.dp_sgd_queries(CHOSEN, declared(), ledger.parties, dim=DIM) if q.parties == (name,)]
+    own = [query.about("", CHOSEN.training.model_dump_json()) for query in own]
+
+    def rounds(asks: Sequence[Ask]) -> None:
+        for _ in range(CHOSEN.training.rounds):
+            server.send(training.local_difference(asks[0], pull, server.recv(), CHOSEN.training))
+
+    _, ledger = steps_of_several(own, rounds, samples, ledger, KEY)
+    server.send(counts(samples, ledger))
+
+
+def counts(samples: PrivateSamples, ledger: Ledger) -> np.ndarray:
+    """What units add to the profile, on the grid, before noise."""
+    query = budget.profile_query(CHOSEN, ledger.declaration).about("", repr(("profile", CHOSEN.labels)))
+    plan = planned_sum(query, ledger.declaration, ledger.population, len(ledger.parties))
+    stream = (plan.release.stream_name(), str(query.dim), "")
+    asked = np.intersect1d(asked_units(samples, ledger, KEY, query), samples.unit)
+    blocks = profile.code_counts(samples, query.dim)
+    return sum(message for _, message in client_messages(blocks, plan, asked, KEY, stream))  # type: ignore[return-value]
+
+
+def test_ten_silos_on_ten_processes_give_the_bytes_of_one_process() -> None:
+    units, spawn = units_of(10), multiprocessing.get_context("fork")
+    pipes = {name: spawn.Pipe() for name in units}
+    workers = [spawn.Process(target=silo_process, args=(name, units, pipes[name][1])) for name in units]
+    for worker in workers:
+        worker.start()
+
+    def remote(connection: Connection) -> Any:
+        def difference(common: np.ndarray) -> np.ndarray:
+            connection.send(common)
+            return np.asarray(connection.recv())
+
+        return difference
+
+    weights = START
+    for _ in range(CHOSEN.training.rounds):
+        moved = np.zeros(DIM)
+        for name in sorted(units):
+            moved += remote(pipes[name][0])(weights)
+        weights = (weights + CHOSEN.training.server_rate * moved / len(units)).astype(np.float32)
+    total = np.sum([pipes[name][0].recv() for name in units], axis=0)
+    for worker in workers:
+        worker.join(timeout=60)
+    assert [worker.exitcode for worker in workers] == [0] * 10
+
+    one, ledger = trained(held(units), opened(units))
+    assert weights.tobytes() == one.tobytes()
+    query = budget.profile_query(CHOSEN, ledger.declaration)
+    counted, _ = profile.noised_profile(query, held(units), CHOSEN, ledger, KEY)
+    plan = planned_sum(query, ledger.declaration, ledger.population, len(ledger.parties))
+    hidden = (plan.release.stream_name(), str(query.dim), "", digest(total))
+    noise = discrete_gaussian(KEY, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden)
+    assert ((total + noise) * plan.step).tobytes() == counted.tobytes()

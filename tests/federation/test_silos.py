@@ -1,0 +1,101 @@
+"""Roles, parties and deals of silos: public, whatever the order, and refused where they mean nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtext.federation.partition import partition
+from fedtext.federation.silos import STRONG, WEAK, biased, of_kind, parties_of, silo_name, strong_names
+from fedtext.params.corpus import Partition
+from fedtext.params.silos import Silos
+from tests.parameters import conf_base
+
+NAMES = [f"silo-{k}" for k in range(6)]
+STARS = [f"{kind}\t{star}" for kind in ("bars", "shops") for star in range(1, 6)]
+
+
+def silos(**changes: Any) -> Silos:
+    return conf_base(Silos, changes)
+
+
+def test_a_share_takes_the_first_by_name_in_any_order_and_one_at_least() -> None:
+    assert strong_names(NAMES[::-1], silos(strong=0.34)) == {"silo-0", "silo-1"}
+    assert strong_names(NAMES, silos(strong=0.01)) == {"silo-0"}
+    assert strong_names(NAMES, silos(strong=0)) == set()
+    assert strong_names(NAMES, silos(strong=1)) == set(NAMES)
+
+
+def test_names_are_taken_as_the_command_line_has_them() -> None:
+    assert strong_names(NAMES, silos(strong="silo-5 silo-2")) == {"silo-5", "silo-2"}
+    with pytest.raises(ValueError, match=r"silos.strong names 'silo-9', which is no silo: did you mean"):
+        strong_names(NAMES, silos(strong="silo-9"))
+
+
+def test_parties_have_their_role_and_budget_and_a_silo_without_units_is_none() -> None:
+    held = parties_of({"b": 5, "a": 0, "c": 7}, silos(strong="b", budgets={"c": 0.5}), 2.0)
+    assert [(p.name, p.kind, p.population, p.epsilon) for p in held] == [("b", STRONG, 5, 2.0), ("c", WEAK, 7, 0.5)]
+    assert [party.name for party in of_kind(held, WEAK)] == ["c"]
+    with pytest.raises(ValueError, match=r"silos.budgets names 'd', which is no silo"):
+        parties_of({"b": 5}, silos(budgets={"d": 0.5}), 2.0)
+    with pytest.raises(ValueError, match="no silo holds a unit to train on"):
+        parties_of({"b": 0}, silos(), 2.0)
+
+
+def test_a_made_up_silo_depends_on_the_client_alone_and_all_are_used() -> None:
+    names = [silo_name(f"client {k}", 12) for k in range(600)]
+    assert sorted(set(names)) == [f"silo-{k:02d}" for k in range(12)]
+    assert names[7] == silo_name("client 7", 12)
+    assert silo_name("client 7", None) == "client 7"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    records=st.integers(40, 300),
+    clients=st.integers(2, 10),
+    strong=st.integers(1, 9),
+    codes=st.sets(st.sampled_from("12345"), min_size=1, max_size=4),
+    seed=st.integers(0, 99),
+)
+def test_strong_silos_hold_the_chosen_codes_alone_and_weak_ones_all_the_rest(
+    records: int, clients: int, strong: int, codes: set[str], seed: int
+) -> None:
+    strong = min(strong, clients - 1)
+    labels = [STARS[k % len(STARS)] for k in range(records)]
+    index = biased(labels, clients, strong=strong, codes=codes, seed=seed)
+    sizes = np.bincount(index, minlength=clients)
+    assert sizes.sum() == records
+    assert sizes.min() >= 1
+    assert {label.split("\t")[1] for label, silo in zip(labels, index, strict=True) if silo < strong} <= codes
+    assert sizes[:strong].max() - sizes[:strong].min() <= 1
+    assert sizes[strong:].max() - sizes[strong:].min() <= 1
+    assert sizes[:strong].max() <= records // clients
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"strong": 0}, "0 of 4 silos are strong"),
+        ({"strong": 1}, "4 of 4 silos are strong"),
+        ({"strong": "client-0"}, "set silos.strong to a share"),
+        ({"groups": 3}, "silos.groups to null"),
+        ({"strong_codes": "nowhere"}, r"0 records of silos.strong_codes \(nowhere\) for 2 strong silos"),
+    ],
+)
+def test_a_biased_deal_that_means_nothing_is_refused(changes: dict[str, Any], words: str) -> None:
+    params = conf_base(Partition, method="biased", clients=4)
+    chosen = silos(**{"groups": None, "strong": 0.5, "strong_codes": "bars", **changes})
+    with pytest.raises(ValueError, match=words):
+        partition(["x"] * 40, [STARS[k % 10] for k in range(40)], params, chosen)
+
+
+def test_a_biased_deal_names_its_silos_so_that_the_share_is_of_the_same_ones() -> None:
+    chosen = silos(groups=None, strong=0.5, strong_codes="bars")
+    labels = [STARS[k % 10] for k in range(40)]
+    ids = partition(["x"] * 40, labels, conf_base(Partition, method="biased", clients=4), chosen)
+    strong = strong_names(set(ids), chosen)
+    assert {label.split("\t")[0] for one, label in zip(ids, labels, strict=True) if one in strong} == {"bars"}

@@ -1,0 +1,169 @@
+"""Flexible participation's whole graph on arrays: every form, both units, declared silos, and who pays for what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedtext.corpora.records import SILO_COLUMN
+from fedtext.federation.blocks import Block
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.silos import silo_name
+from fedtext.params.flexible import Flexible
+from fedtext.params.silos import Silos
+from fedtext.pipelines.flexible.nodes import setup
+from fedtext.pipelines.flexible.nodes import training as nodes
+from fedtext.privacy.ledger import BudgetExceeded
+from tests.parameters import conf_base
+from tests.pipelines.conftest import Talker, configure, run_in_memory
+
+Run = Callable[..., dict[str, Any]]
+WEIGHTS = 5
+PRIVACY = {"epsilon": 30.0, "delta": 1e-3, "noise_seed": 1, "noise_multiplier": 1.5}
+
+
+class Trainable(Talker):
+    """Writes a word of its own every time, never an empty one."""
+
+    def load(self) -> tuple[None, None]:
+        return None, None
+
+    def with_adapter(self, adapter: str) -> Trainable:
+        return Trainable(adapter)
+
+    def write(self, requests: list[str], *, responses: int, seed: int, **_: Any) -> list[list[str]]:
+        drawn = np.random.default_rng(seed).integers(0, 10**9, (len(requests), responses))
+        return [[f"{request.split()[0]} {d}" for d in row] for request, row in zip(requests, drawn, strict=True)]
+
+
+def rows(tokenizer: None, codes: Sequence[str], texts: Sequence[str], **_: Any) -> np.ndarray:
+    return np.array([[len(code), len(text), 1, 2, 3] for code, text in zip(codes, texts, strict=True)], dtype=np.int32)
+
+
+def pull(gradients: object, weights: np.ndarray, held: PrivateSamples) -> Iterator[Block]:
+    """One row a unit: half the way to what it holds."""
+    units = np.unique(held.unit)
+    found = [weights - held.features[held.unit == unit].mean(axis=0) for unit in units]
+    yield Block(units, np.array(found).reshape(len(units), WEIGHTS))
+
+
+@pytest.fixture
+def run_flexible(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs flexible participation in memory with make-believe training; everything made, by data set name."""
+    from fedtext.algorithms.flexible import training
+    from fedtext.generation import few_shot
+
+    monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_, **__: list(texts))
+    monkeypatch.setattr(setup, "trainable_model", lambda *_, **__: None)
+    monkeypatch.setattr(setup, "adapter_weights", lambda model: np.zeros(WEIGHTS, dtype=np.float32))
+    monkeypatch.setattr(nodes, "trainable_model", lambda *_, **__: None)
+    monkeypatch.setattr(nodes, "trained_of_weights", lambda *given, **_: f"adapter {np.abs(given[2]).sum() > 0}")
+    monkeypatch.setattr(nodes, "row_width", lambda *_: WEIGHTS)
+    monkeypatch.setattr(nodes, "token_rows", rows)
+    monkeypatch.setattr(nodes, "UnitGradients", lambda *_: None)
+    monkeypatch.setattr(training, "unit_gradients", pull)
+
+    def run(
+        privacy: dict[str, Any] | None = None, silos: dict[str, Any] | None = None, **changes: Any
+    ) -> dict[str, Any]:
+        training = {"rounds": 2, "local_steps": 2, "batch_size": 3}
+        chosen = {"labels": ("tea", "rum"), "training": training, "texts": 40, "profile_stddev": 2.0, **changes}
+        held = {"groups": 3, "strong": 0.34, **(silos or {})}
+        configure(flexible=chosen, silos=held)
+        given = {
+            "params:flexible": conf_base(Flexible, chosen),
+            "params:silos": conf_base(Silos, held),
+            "generator": Trainable(),
+        }
+        return run_in_memory("flexible", {**PRIVACY, **(privacy or {})}, given)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("privacy", "silos", "changes", "paid"),
+    [
+        ({}, {}, {}, "dp_sgd profile votes"),
+        ({"unit": "record"}, {}, {}, "dp_sgd profile votes"),
+        ({"aggregation": "local", "adjacency": "replace_one"}, {}, {}, "dp_sgd profile votes"),
+        ({}, {}, {"selection": "herd"}, "dp_sgd profile means"),
+        ({}, {}, {"selection": "uniform"}, "dp_sgd profile"),
+        ({}, {}, {"selection": "none"}, "dp_sgd profile"),
+        ({}, {"strong": 0.0}, {}, "profile votes"),
+        ({}, {"strong": 1.0}, {}, "dp_sgd dp_sgd dp_sgd profile"),
+        ({}, {"groups": 1, "strong": 1.0}, {"selection": "none"}, "dp_sgd profile"),
+        ({}, {}, {"labels": (), "votes_per_record": 64}, "dp_sgd profile votes"),
+        ({}, {}, {"labels": ("tea", "nothing")}, "dp_sgd profile votes"),
+    ],
+    ids=[
+        "clients", "records", "local", "herd", "uniform", "strong only", "untuned with votes", "all strong", "central",
+        "one code, more votes than texts", "a code that nobody has",
+    ],
+)  # fmt: skip
+def test_every_form_ends_in_a_data_set_and_a_bill(
+    run_flexible: Run, privacy: dict[str, Any], silos: dict[str, Any], changes: dict[str, Any], paid: str
+) -> None:
+    made = run_flexible(privacy, silos, **changes)
+    synthetic, report = made["flexible_synthetic"], made["flexible_privacy_report"]
+    assert len(synthetic) == len(made["flexible_synthetic_embeddings"]) == 10
+    assert list(synthetic.columns) == ["text", "prompt_id", "round", "label"]
+    assert synthetic["text"].is_unique
+    assert len(made["flexible.vote.candidates"]) == (10 if changes.get("selection") == "none" else 40)
+    assert [release["name"].removeprefix("flexible.") for release in report["releases"]] == paid.split()
+    assert report["unit"] == privacy.get("unit", "client")
+    assert report["population"] == sum(made["flexible.population"].values()) == (60 if privacy.get("unit") else 30)
+    assert 0 < report["epsilon"] <= 30
+    assert made["flexible.tuned.adapter"] == f"adapter {'dp_sgd' in paid}"
+
+
+@pytest.mark.parametrize("selection", ["votes", "herd", "uniform"])
+def test_without_noise_nobody_is_protected_and_the_report_says_so(run_flexible: Run, selection: str) -> None:
+    made = run_flexible(noise=False, selection=selection)
+    report = made["flexible_privacy_report"]
+    assert report["epsilon"] == "infinity"
+    assert report["releases"] == []
+    read = {"votes": ["flexible.votes"], "herd": ["flexible.means"], "uniform": []}[selection]
+    assert [entry["name"] for entry in report["unaccounted"]] == ["flexible.dp_sgd", "flexible.profile", *read]
+    assert made["flexible_profile"].sum() == pytest.approx(60)
+
+
+def test_texts_follow_the_profile_and_picks_follow_the_texts(run_flexible: Run) -> None:
+    made = run_flexible(noise=False, labels=("tea", "rum", "nothing"))
+    assert made["flexible_profile"].tolist() == [30, 30, 0]
+    assert made["flexible.vote.candidates"]["label"].value_counts().to_dict() == {"tea": 20, "rum": 20}
+    assert made["flexible_synthetic"]["label"].value_counts().to_dict() == {"tea": 5, "rum": 5}
+
+
+def test_a_silo_s_budget_that_does_not_do_ends_the_run_before_anything_is_read(run_flexible: Run) -> None:
+    with pytest.raises(BudgetExceeded, match="silo-2"):
+        run_flexible(silos={"budgets": {"silo-2": 0.1}})
+
+
+def test_a_client_s_silo_is_its_column_s_else_a_group_else_itself() -> None:
+    records = pd.DataFrame({"client_id": ["a", "b", "a"], "text": list("xyz"), SILO_COLUMN: ["north", "south", "east"]})
+    groups = conf_base(Silos, groups=4)
+    assert setup.assign_silos(records, groups).to_numpy().tolist() == [["a", "north"], ["b", "south"]]
+    plain = records.drop(columns=SILO_COLUMN)
+    assert setup.assign_silos(plain, groups)["silo"].tolist() == [silo_name("a", 4), silo_name("b", 4)]
+    assert setup.assign_silos(plain, conf_base(Silos, groups=None))["silo"].tolist() == ["a", "b"]
+
+
+def test_silos_are_counted_on_a_public_corpus_and_declared_on_any_other() -> None:
+    from fedtext.params.privacy import Privacy
+
+    silos = pd.DataFrame({"client_id": ["a", "b", "c"], "silo": ["north", "south", "east"]})
+    train = pd.DataFrame({"client_id": ["a", "a", "b"], "text": list("xyz")})
+    counted = {
+        unit: setup.count_silos(silos, train, conf_base(Privacy, unit=unit), conf_base(Silos))
+        for unit in ("client", "record")
+    }
+    assert counted == {"client": {"east": 0, "north": 1, "south": 1}, "record": {"east": 0, "north": 2, "south": 1}}
+    declared = conf_base(Silos, units={"north": 20, "south": 30})
+    assert setup.declare_silos(declared) == {"north": 20, "south": 30}
+    assert setup.count_silos(silos, train, conf_base(Privacy), declared) == {"north": 20, "south": 30}
+    with pytest.raises(ValueError, match=r"silos.units is empty, .* declare how many training units each silo holds"):
+        setup.declare_silos(conf_base(Silos))
