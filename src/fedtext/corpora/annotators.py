@@ -26,10 +26,10 @@ import pandas as pd
 from jaxtyping import Float
 
 from fedtext.corpora.preferences import PAIR_COLUMNS
+from fedtext.corpora.public_prompts import explanation_of
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 
-QUESTION = "Explain what {name} does."
 WORD = re.compile(r"[^\W_]+")  # a name's parts are words: add_argument has two
 PAIRS = 8  # an annotator judges 1 to so many
 USUAL = 32  # words: length counts in doublings of it
@@ -84,7 +84,7 @@ def questions(names: Sequence[str], count: int, seed: int) -> list[str]:
     if len(distinct) < count:
         raise InputError(f"{count} questions of {len(distinct)} names: give more names, or have fewer annotators")
     drawn = stream(seed, "questions").choice(len(distinct), count, replace=False)
-    return [QUESTION.format(name=distinct[one]) for one in drawn]
+    return [explanation_of(distinct[one]) for one in drawn]
 
 
 def worth(question: str, answer: str, taste: Taste) -> float:

@@ -51,11 +51,9 @@ def by_mixture(heads: Heads, mixture: Float[np.ndarray, " head"], differences: D
     Raises:
         ValueError: the mixture is not one of these heads.
     """
-    from scipy.special import expit
-
     _refuse_other_mixture(heads, mixture)
-    # sigmoid(x) - 1/2 is odd in x, to the bit as sigmoid's own rounding is not: a flipped pair has the flipped margin.
-    return rightly_ordered((0.5 * (expit(scores := differences @ heads.T) - expit(-scores))) @ mixture)
+    above_half = np.tanh(differences @ heads.T / 2) / 2  # sigmoid - 1/2, and odd to the bit
+    return rightly_ordered(above_half @ mixture)
 
 
 def by_length(chosen: Sequence[str], rejected: Sequence[str]) -> dict[str, Right]:
