@@ -20,6 +20,7 @@ from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
+from fedtext.params.dpprefsyn import Dpprefsyn, Gap, HeadTraining, Rewarded
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.export import Export
 from fedtext.params.federated import LocalTraining, ServerOptimizer
@@ -49,6 +50,7 @@ HOMES: dict[type[Parameters], str] = {
     DpFedavg: "dp_fedavg",
     DpFtrl: "dp_ftrl",
     DpSgdGeneration: "dp_sgd_generation",
+    Dpprefsyn: "dpprefsyn",
     Evaluation: "evaluation",
     Export: "export",
     Fusegen: "fusegen",
@@ -68,6 +70,8 @@ HOMES: dict[type[Parameters], str] = {
     CausalTraining: "pe_sft.training",
     ClassifierTraining: "classification.training",
     DpSgd: "dp_sgd_generation.training",
+    Gap: "dpprefsyn.gap",
+    HeadTraining: "dpprefsyn.training",
     LabelledWriting: "zero_shot.writing",
     LocalTraining: "dp_fedavg.local",
     Lora: "popri.preference.lora",
@@ -75,6 +79,7 @@ HOMES: dict[type[Parameters], str] = {
     PreferenceTraining: "popri.preference",
     Recipe: "pretrain.generator",
     Requests: "ingest.requests",
+    Rewarded: "dpprefsyn.rloo",
     Sampler: "popri.sampler",
     ServerOptimizer: "dp_fedavg.server",
     Splitting: "largefedbench.split",
