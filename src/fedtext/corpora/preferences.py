@@ -1,8 +1,8 @@
 """Preference pairs from local files: a prompt, the answer that somebody chose, and the one that was rejected.
 
 The forms: Anthropic's hh-rlhf; OpenAssistant's messages, whose siblings people ranked; the comparisons of OpenAI's
-summarize-from-feedback (TL;DR), each with its worker; and a table. An empty answer, two that are the same, or answers to
-two prompts are no preference: such pairs are left out, so that their units say nothing and no file is refused for one.
+summarize-from-feedback (TL;DR), each with its worker; and a table. An empty answer, two that are the same, or answers
+to two prompts are no preference: such pairs are left out, so that their units say nothing and no file is refused.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 import pandas as pd
@@ -11,7 +12,7 @@ from fedtext.corpora.enrolment import taken_clients
 from fedtext.corpora.preferences import PAIR_COLUMNS, PairForm, read_pairs
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
-from fedtext.system.errors import InputError
+from fedtext.system.errors import InputError, MissingFileError
 
 # The form of the pairs that each source of a corpus has.
 FORMS: Mapping[str, PairForm] = MappingProxyType(
@@ -27,12 +28,26 @@ def private_pairs(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
         FileNotFoundError: no such file.
         ValueError: the source has no pairs, the file is of another form, or one client holds all of them.
     """
+    path = existing_pairs(corpus)
+    pairs = read_pairs(pair_form(corpus), path)
+    refuse_alone(pairs, str(path))
+    return taken_clients(pairs, corpus, privacy)
+
+
+def existing_pairs(corpus: Corpus) -> Path:
+    """The file `corpus.path`, of which nothing is read.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: no path is given, or the source has no pairs.
+    """
     form = pair_form(corpus)
     if corpus.path is None:
         raise InputError(f"corpus.path is not set: name the file of preference pairs of the form '{form}'")
-    pairs = read_pairs(form, corpus.path)
-    refuse_alone(pairs, corpus.path)
-    return taken_clients(pairs, corpus, privacy)
+    path = Path(corpus.path).expanduser()
+    if not path.is_file():
+        raise MissingFileError(f"corpus.path {path} is not a file: check the path (relative to {Path.cwd()})")
+    return path
 
 
 def pair_form(corpus: Corpus) -> PairForm:

@@ -21,7 +21,7 @@ from jaxtyping import Float
 from fedtext.federation.digest import digest
 from fedtext.federation.holders import samples_of, taking_part
 from fedtext.federation.mechanism import planned_sum
-from fedtext.federation.messages import client_messages, receipt
+from fedtext.federation.messages import client_messages, leaving, receipt
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
@@ -91,7 +91,7 @@ def noised_steps(
             total += message
         hidden.append((*stream, digest(total)))
         total += discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden[-1])
-        return np.asarray(total * plan.step)
+        return leaving(total, plan.step)
 
     made = training(ask)
     if not hidden:

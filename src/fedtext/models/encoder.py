@@ -104,7 +104,7 @@ class Encoder:
         if cut == 0:
             return head
         word = head.find(" ", cut)
-        return head[word + 1 :] if 0 <= word else ""
+        return head[word + 1 :] if word >= 0 else ""
 
     def _batches(self, texts: list[str]) -> list[tuple[int, list[int]]]:
         """Padded length and rows of `texts` of every batch, the longest first: memory freed once serves the others."""

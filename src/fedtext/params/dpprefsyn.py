@@ -40,7 +40,9 @@ class Gap(Parameters):
     @model_validator(mode="after")
     def _a_share_is_below_one(self) -> Self:
         if self.rule == "quantile" and self.value >= 1:
-            raise InputError(f"dpprefsyn.gap.value is {self.value}: a quantile is a share below 1, or set rule: absolute")
+            raise InputError(
+                f"dpprefsyn.gap.value is {self.value}: a quantile is a share below 1, or set rule: absolute"
+            )
         return self
 
 
@@ -103,10 +105,12 @@ class Dpprefsyn(Parameters):
         if several != (self.heads > 1) or several != (self.heads_by != "none"):
             wanted = "heads of 2 or more and heads_by difference or prompt" if several else "heads 1 and heads_by none"
             raise InputError(
-                f"dpprefsyn.form is {self.form}, heads {self.heads} and heads_by {self.heads_by}: this form has {wanted}"
+                f"dpprefsyn.form is {self.form}, heads {self.heads} and heads_by {self.heads_by}: it takes {wanted}"
             )
         if self.form == "published" and self.heads_by != "difference":
-            raise InputError("dpprefsyn.form is published, whose heads are those of differences: set heads_by difference")
+            raise InputError(
+                "dpprefsyn.form is published, whose heads are those of differences: set heads_by difference"
+            )
         return self
 
     @property

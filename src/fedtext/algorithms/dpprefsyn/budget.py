@@ -61,8 +61,8 @@ class Plan:
         kinds = planned_kinds(params, population, embedding_dim)
         if len(kinds) > 1 and privacy.sampling != "full":
             raise InputError(
-                f"privacy.sampling is {privacy.sampling} and {' and '.join(kinds)} share the budget as Gaussians without "
-                "sampling compose: set privacy.sampling to full, or dpprefsyn.form to single"
+                f"privacy.sampling is {privacy.sampling} and {' and '.join(kinds)} share the budget as Gaussians "
+                "without sampling compose: set privacy.sampling to full, or dpprefsyn.form to single"
             )
         return cls(kinds, _multipliers(kinds, privacy, population))
 

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Bool, Float
 
+from fedtext.embedding.differences import unit_length
 from fedtext.embedding.similarity import nearest
 from fedtext.privacy.pca import main_directions
 from fedtext.seeding import stream
@@ -45,7 +46,7 @@ class Candidates:
         kept = kept[kept.any(axis=1)]
         if not len(kept):
             raise InputError(
-                "no prompt has two different answers: raise dpprefsyn.answers, sampler.max_new_tokens or the temperature"
+                "no prompt has two different answers: raise dpprefsyn.answers, sampler.max_new_tokens or temperature"
             )
         return np.asarray(kept, dtype=np.float64)
 
@@ -70,7 +71,9 @@ class Candidates:
         """
         rows = self.middles[self.middles.any(axis=1)]
         if len(rows) < count:
-            raise InputError(f"dpprefsyn.heads is {count}, but {len(rows)} public prompts have an answer: ask for fewer")
+            raise InputError(
+                f"dpprefsyn.heads is {count}, but {len(rows)} public prompts have an answer: ask for fewer"
+            )
         centres = rows[stream(seed, "topics").choice(len(rows), count, replace=False)]
         for _ in range(TOPIC_STEPS):
             own = nearest(rows.astype(np.float32), centres.astype(np.float32))[0]
@@ -78,10 +81,3 @@ class Candidates:
             np.add.at(sums, own, rows)
             centres = np.where(sums.any(axis=1, keepdims=True), unit_length(sums), centres)
         return np.asarray(centres)
-
-
-def unit_length(rows: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row dim"]:
-    """Rows of length 1; a row of zeros stays one. A row's bits are its own (no other row is added to it)."""
-    wide = rows.astype(np.float64)
-    norms = np.sqrt(np.einsum("ij,ij->i", np.ascontiguousarray(wide), wide))[:, None]
-    return np.asarray(np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0))

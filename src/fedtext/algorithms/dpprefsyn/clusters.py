@@ -61,7 +61,10 @@ def noised_clusters(
     for number in range(1, TALLIES + 1):
         own = replace(samples, label=nearest_centre(samples.features, centres))
         blocks = partial(
-            unit_means, contribution=partial(_with_count, radius=radius), heads=len(centres), width=len(centres) * (part + 1)
+            unit_means,
+            contribution=partial(_with_count, radius=radius),
+            heads=len(centres),
+            width=len(centres) * (part + 1),
         )
         total = door.sum(
             CLUSTERS, number, own, blocks, clip_norm=np.sqrt(2.0) * radius, about=(digest(centres), settings)

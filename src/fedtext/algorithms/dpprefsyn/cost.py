@@ -15,7 +15,9 @@ def communication(params: Dpprefsyn, privacy: Privacy, population: int, *, embed
     Down goes what it is asked about: directions and, for each further release, centres or heads as wide as the answer.
     """
     kinds = Plan.of(params, privacy, population, embedding_dim).kinds
-    asked = {name: kind.count * (1.0 if kind.batch is None else kind.batch / population) for name, kind in kinds.items()}
+    asked = {
+        name: kind.count * (1.0 if kind.batch is None else kind.batch / population) for name, kind in kinds.items()
+    }
     up = sum(kind.dim * asked[name] for name, kind in kinds.items())
     down = 0 if params.projection == "none" or not kinds else embedding_dim * params.dimensions
     if params.trains_heads is False or params.scorer == "bradley_terry":

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.algorithms.dpprefsyn.candidates import unit_length
 from fedtext.algorithms.dpprefsyn.clusters import Clusters, large_enough, nearest_centre
+from fedtext.embedding.differences import unit_length
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger

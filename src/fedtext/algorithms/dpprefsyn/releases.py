@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from fedtext.algorithms.dpprefsyn import published
 from fedtext.algorithms.dpprefsyn.budget import HEADS, MOMENT, Plan
-from fedtext.algorithms.dpprefsyn.candidates import Candidates, unit_length
+from fedtext.algorithms.dpprefsyn.candidates import Candidates
 from fedtext.algorithms.dpprefsyn.clusters import Clusters, nearest_centre, noised_clusters
 from fedtext.algorithms.dpprefsyn.door import Door, unit_means
 from fedtext.algorithms.dpprefsyn.heads import trained_heads
@@ -31,18 +31,6 @@ from fedtext.privacy.plan import expected_units
 from fedtext.seeding import stream
 
 Directions = Float[np.ndarray, "dim part"] | None
-
-
-def differences_of(
-    embeddings: Float[np.ndarray, "pair 2 dim"],
-) -> tuple[Float[np.ndarray, "pair dim"], Float[np.ndarray, "pair dim"]]:
-    """d = phi(x, chosen) - phi(x, rejected) (line 3), and the middle of both, which does not tell which was chosen.
-
-    A pair of which an answer has no direction has zeros in both: it says nothing.
-    """
-    chosen, rejected = embeddings[:, 0].astype(np.float64), embeddings[:, 1].astype(np.float64)
-    whole = (chosen.any(axis=1) & rejected.any(axis=1))[:, None]
-    return np.where(whole, chosen - rejected, 0.0), np.where(whole, unit_length(chosen + rejected), 0.0)
 
 
 def learned_scorer(

@@ -51,9 +51,7 @@ class Scorer:
         given = {name: value for name, value in optional.items() if value is not None}
         return {"heads": self.heads, "mixture": self.mixture, **given}
 
-    def score(
-        self, differences: Rows, head: Int[np.ndarray, " row"] | None = None
-    ) -> Float[np.ndarray, " row"]:
+    def score(self, differences: Rows, head: Int[np.ndarray, " row"] | None = None) -> Float[np.ndarray, " row"]:
         """P(first preferred to second) of each difference phi(x, first) - phi(x, second).
 
         Under the mixture, sum_k p_k sigmoid(theta_k . P'd); or of the one head that is named for a row. A head must not

@@ -74,7 +74,9 @@ def large_gaps(gaps: Float[np.ndarray, " pair"], rule: Gap) -> Bool[np.ndarray, 
     least = rule.value if rule.rule == "absolute" else np.quantile(gaps, rule.value) if len(gaps) else 0.0
     kept = gaps >= least
     if not kept.any():
-        widest = f"the widest of {len(gaps)} is {gaps.max():.3g}" if len(gaps) else "no prompt has two different answers"
+        widest = (
+            f"the widest of {len(gaps)} is {gaps.max():.3g}" if len(gaps) else "no prompt has two different answers"
+        )
         raise InputError(
             f"no pair is {least:g} apart, {widest}: lower dpprefsyn.gap.value, or raise prompts, answers or temperature"
         )

@@ -33,7 +33,8 @@ def check_flow(
     scored = {bare(name): node.name for node in nodes if Tag.HELD_OUT in node.tags for name in node.outputs}
     evaluated = reached(scored, nodes, _may_read_evaluations)
     held_out = _held_out(nodes, private)
-    splitters = [node.name for node in nodes if Tag.SPLIT in node.tags]
+    splits = [node for node in reversed(nodes) if Tag.SPLIT in node.tags]
+    splitters = {bare(name): node.name for node in splits for name in node.outputs}
     ledger_readers: dict[str, str] = {}
     for node in nodes:
         found += declaration_violations(node, splitters)

@@ -9,7 +9,7 @@ from fedtext.privacy.tags import Tag
 
 CLASSES = ("private", "released", "public")
 ROLES = (Tag.RELEASE, Tag.HELD_OUT, Tag.REPORT, Tag.CONTROL, Tag.COUNT)  # a node has one at most
-HELD_OUT_NAMES = ("private_test", "private_validation")
+HELD_OUT_NAMES = ("private_test", "private_validation", "pairs.private_test", "pairs.private_validation")
 
 
 @dataclass(frozen=True)
