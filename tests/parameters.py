@@ -18,6 +18,7 @@ from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.params.dp_ft import DpFt
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.dpprefsyn import Dpprefsyn, Gap, HeadTraining, Rewarded
@@ -48,6 +49,7 @@ HOMES: dict[type[Parameters], str] = {
     Corpus: "corpus",
     Described: "described",
     DpFedavg: "dp_fedavg",
+    DpFt: "dp_ft",
     DpFtrl: "dp_ftrl",
     DpSgdGeneration: "dp_sgd_generation",
     Dpprefsyn: "dpprefsyn",

@@ -56,6 +56,8 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("dp_ftrl", {"privacy": {"adjacency": "add_remove"}}, "client"),
     ("dp_sgd_generation", {}, "client"),
     ("dp_sgd_generation", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
+    ("dp_ft", {"privacy": {"aggregation": "trusted"}}, "client"),
+    ("dp_ft", {"privacy": {"unit": "record", "aggregation": "trusted"}, "dp_ft": {"form": "sft"}}, "record"),
     ("dpprefsyn", {}, "client"),
     ("dpprefsyn", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
     ("dpprefsyn", {"dpprefsyn": {**CLUSTERED, "projection": "private"}, "privacy": {"unit": "record"}}, "record"),

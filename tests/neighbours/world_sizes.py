@@ -17,6 +17,7 @@ _SIZES: dict[str, Any] = {
     "dp_ftrl": {"rounds": 3, "separation": 2},
     # One step: what units send in a second one depends on what the first released, which here is another world's.
     "dp_sgd_generation": {"training": {"epochs": 0.01, "batch_size": 12}},
+    "dp_ft": {"sft": {"epochs": 0.5, "batch_size": 12}, "dpo": {"epochs": 0.5, "batch_size": 12}},
 }
 
 

@@ -33,6 +33,7 @@ from fedtext.params.training import DpSgd
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
+from fedtext.seeding import stream
 from fedtext.system.progress import progress
 from fedtext.training.server_optimizer import Server, new_server, server_step
 from fedtext.training.unit_gradients import UnitGradients
@@ -88,6 +89,30 @@ def trained_weights(
         return server
 
     return noised_steps(query.about("", params.model_dump_json()), training, samples, ledger, key)
+
+
+def trained_unprotected(
+    model: PreTrainedModel,
+    start: Float[np.ndarray, " dim"],
+    samples: PrivateSamples,
+    params: DpSgd,
+    loss: UnitLoss = TEXTS,
+    *,
+    seed: int,
+) -> Server:
+    """The same training of the units that hold samples, drawn by a public seed, with neither clip nor noise.
+
+    A bound, and no release: it protects nobody, so whoever calls it enters that in the ledger.
+    """
+    gradients, units = UnitGradients(model, params.units_at_once, loss=loss), np.unique(samples.unit)
+    server, random = new_server(start, params.optimizer), stream(seed, "unprotected draws")
+    for _ in progress(range(steps_of(params, len(units))), "SGD without protection", unit="step"):
+        drawn = samples.of_units(units[random.random(len(units)) < params.batch_size / len(units)])
+        total = np.zeros(start.size)
+        for block in _gradients(gradients, server["weights"], drawn):
+            total += block.rows.sum(axis=0, dtype=np.float64)
+        server = server_step(server, -total / params.batch_size, params.optimizer)
+    return server
 
 
 def _gradients(gradients: UnitGradients, weights: Float[np.ndarray, " dim"], held: PrivateSamples) -> Iterator[Block]:
