@@ -4,7 +4,7 @@
 |---|---|---|
 | L / N | `Query.batch` over the ledger's population | probability with which a unit is in a step's batch |
 | T | `Query.steps` | steps: public, charged together before the first |
-| g_t(x_i) | `fedtext.training.unit_gradients` | gradient of a unit's mean loss |
+| g_t(x_i) | `fedtext.training.unit_gradients` | gradient of a unit's mean loss, of its texts or of its preferences |
 | C | `Query.clip_norm` | largest L2 norm of it |
 | sigma | `Query.noise_multiplier` | deviation of the noise on the sum, over C |
 | theta_t - eta_t g_t | `fedtext.training.server_optimizer` | plain, with momentum, or Adam's step on the noised mean |
@@ -36,6 +36,7 @@ from fedtext.privacy.plan import planned_multiplier
 from fedtext.system.progress import progress
 from fedtext.training.server_optimizer import Server, new_server, server_step
 from fedtext.training.unit_gradients import UnitGradients
+from fedtext.training.unit_losses import TEXTS, UnitLoss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -65,17 +66,18 @@ def trained_weights(
     params: DpSgd,
     ledger: Ledger,
     key: NoiseKey,
+    loss: UnitLoss = TEXTS,
 ) -> tuple[Server, Ledger]:
     """The trained weights of `model` after DP-SGD, with the optimiser's memory, and the ledger that paid.
 
-    Trained are those that require gradients, from `start` on. `samples.features` are rows of tokens, as
+    Trained are those that require gradients, from `start` on. `samples.features` are examples of the `loss`, as
     `UnitGradients.of` takes them. The same call gives the same bytes.
 
     Raises:
         BudgetExceeded: the ledger or the gate refuses; nothing has been read.
         ValueError: what `fedtext.federation.noised_steps.noised_steps` refuses.
     """
-    gradients = UnitGradients(model, params.units_at_once)
+    gradients = UnitGradients(model, params.units_at_once, loss=loss)
 
     def training(ask: Ask) -> Server:
         server = new_server(start, params.optimizer)
