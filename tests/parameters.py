@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import yaml
 
 from fedtext.params import Parameters
+from fedtext.params.annotation import Annotation
 from fedtext.params.classification import Classification, ClassifierTraining
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.contamination import Contamination
@@ -41,6 +42,7 @@ from fedtext.params.wasp import Wasp
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
 BASE = Path(__file__).parents[1] / "conf" / "base"
 HOMES: dict[type[Parameters], str] = {
+    Annotation: "annotation",
     Chunking: "chunking",
     Claims: "claims",
     Classification: "classification",

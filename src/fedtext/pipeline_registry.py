@@ -51,9 +51,9 @@ def algorithms() -> dict[str, Algorithm]:
 def register_pipelines() -> dict[str, Pipeline]:
     """All pipelines. An algorithm's name is its whole job; `__default__` is POPri's.
 
-    A job is source -> public text -> partition -> clients -> algorithm -> evaluation -> report, or pairs -> algorithm
-    -> report where an algorithm makes preferences; what an earlier run has left below the data root is not done again, so
-    jobs share all that they have in common.
+    A job is source -> public text -> partition -> clients -> algorithm -> evaluation -> report; of an algorithm that
+    makes preferences it is pairs -> algorithm -> report. What an earlier run has left below the data root is not done
+    again, so jobs share all that they have in common.
     """
     private = {
         "docstrings": sources.docstrings_pipeline(),

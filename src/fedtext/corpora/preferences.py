@@ -47,7 +47,7 @@ def read_pairs(form: PairForm, place: str | Path) -> pd.DataFrame:
         raise MissingFileError(f"{path} is not a file: check the path of the preference pairs")
     described, read = PAIR_FORMS[form]
     try:
-        pairs = [pair for pair in read(path) if pair.chosen.strip() and _differ(pair)]
+        pairs = [pair for pair in read(path) if pair.chosen.strip() and _differ(pair.chosen, pair.rejected)]
         if not pairs:
             raise FormError("no pairs")
     except (FormError, JsonError) as error:
@@ -57,8 +57,16 @@ def read_pairs(form: PairForm, place: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
 
 
-def _differ(pair: Pair) -> bool:
-    return bool(pair.rejected.strip()) and pair.chosen.strip() != pair.rejected.strip()
+def preferred(pairs: pd.DataFrame) -> pd.DataFrame:
+    """The pairs of which both answers are there and differ."""
+    kept = [
+        bool(one.strip()) and _differ(one, other) for one, other in zip(pairs["chosen"], pairs["rejected"], strict=True)
+    ]
+    return pairs[kept].reset_index(drop=True)
+
+
+def _differ(chosen: str, rejected: str) -> bool:
+    return bool(rejected.strip()) and chosen.strip() != rejected.strip()
 
 
 def hh_pairs(path: Path) -> Iterator[Pair]:

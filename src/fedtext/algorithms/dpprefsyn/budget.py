@@ -114,6 +114,8 @@ def planned_ledger(population: int, params: Dpprefsyn, privacy: Privacy, *, embe
         BudgetExceeded: the planned releases would overdraw the budget.
         ValueError: the declaration means nothing for so many units, or a batch is larger than they are.
     """
+    if population < 2:
+        raise InputError(f"{population} {privacy.unit} to learn from: nobody to hide among; give pairs of more")
     plan = Plan.of(params, privacy, population, embedding_dim)
     ledger = opened_ledger(plan.queries(), privacy, population)
     return ledger.model_copy(update={"planned_unaccounted": params.form == "published"})

@@ -92,7 +92,7 @@ def _directions(
     blocks = partial(unit_means, contribution=upper_triangles, width=triangle_size(dim))
     total = door.sum(
         MOMENT, 1, replace(clipped, label=np.zeros(len(clipped.unit), dtype=np.int64)), blocks,
-        clip_norm=radius**2, about=(digest(np.float64(radius)), told),
+        clip_norm=radius**2, about=(digest(np.array([radius])), told),
     )  # fmt: skip
     return main_directions(second_moment(total, dim), params.dimensions)
 
@@ -147,5 +147,5 @@ def _sums_or_trained(
         return trained_heads(assigned, expected, params.training, radius, door, told)
     heads, part = len(expected), assigned.features.shape[1]
     blocks = partial(unit_means, heads=heads, width=heads * part)
-    total = door.sum(HEADS, 1, assigned, blocks, clip_norm=radius, about=(digest(np.float64(radius)), told))
+    total = door.sum(HEADS, 1, assigned, blocks, clip_norm=radius, about=(digest(np.array([radius])), told))
     return np.asarray(total.reshape(heads, part) / expected[:, None])

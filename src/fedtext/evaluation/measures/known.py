@@ -12,6 +12,7 @@ from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
 from fedtext.evaluation.measures.illegible_texts import ILLEGIBLE_TEXTS
 from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
+from fedtext.evaluation.measures.pairwise_accuracy import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
 from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
 from fedtext.system.errors import InputError
 
@@ -23,6 +24,8 @@ MEASURES: tuple[Measure, ...] = (
     DISTINCT_2,
     ILLEGIBLE_TEXTS,
     *CLASSIFICATION,
+    PAIRWISE_ACCURACY,
+    PAIRWISE_DRAWN,
 )
 Kind = TypeVar("Kind", bound=Measure)
 _BY_NAME = {one.name: one for one in MEASURES}

@@ -3,18 +3,26 @@
 import numpy as np
 import pandas as pd
 
+from fedtext.corpora.annotators import annotators, preferences, questions, sharpness_for
+from fedtext.corpora.enrolment import taken_clients
+from fedtext.corpora.preferences import preferred
 from fedtext.corpora.private_pairs import as_records, private_pairs, refuse_private_prompts
+from fedtext.corpora.public import stdlib_records
 from fedtext.corpora.public_prompts import public_prompts
 from fedtext.corpora.records import SPLITS
 from fedtext.corpora.splits import client_splits
 from fedtext.embedding.differences import differences_of
 from fedtext.federation.private_samples import label_codes
 from fedtext.federation.units import record_codes, unit_codes
-from fedtext.generation.dialogue import embedded_answers
+from fedtext.generation.dialogue import Dialogue, embedded_answers
+from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.encoder import Encoder
+from fedtext.models.generator import Generator
+from fedtext.params.annotation import Annotation
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.pairs.form import dialogue_of
+from fedtext.seeding import derived_seed
 
 Arrays = dict[str, np.ndarray]
 ALL = 10**9  # prompts of a public file that are compared with the private ones
@@ -30,6 +38,38 @@ def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -
         refuse_private_prompts(pairs, public_prompts(corpus, ALL, 0), corpus.public_path)
     client_splits(pairs, partition)
     return as_records(pairs)
+
+
+def ask_annotators(generator: Generator, corpus: Corpus, privacy: Privacy, annotation: Annotation) -> pd.DataFrame:
+    """Made-up annotators' pairs: the generator's answers to questions about the standard library.
+
+    How decided they are is set by answers to questions about installed packages.
+    """
+    people = annotators(annotation.annotators, annotation.seed)
+    names = stdlib_records(corpus)["client_id"].tolist()
+    asked = questions(names, people[-1].questions.stop, annotation.seed)
+    known = public_prompts(corpus, annotation.public_questions, annotation.seed)["prompt"].tolist()
+    both = two_answers(generator, [*asked, *known], annotation)
+    sharpness = sharpness_for(known, *zip(*both[len(asked) :], strict=True), annotation.accuracy)
+    pairs = preferences(people, asked, both[: len(asked)], sharpness=sharpness, seed=annotation.seed)
+    return as_records(taken_clients(preferred(pairs), corpus, privacy))
+
+
+def two_answers(generator: Generator, asked: list[str], annotation: Annotation) -> list[tuple[str, str]]:
+    """Two answers of the generator to each question; some may be empty."""
+    form = Dialogue(chat=annotation.sampler.prompt == "chat")
+    table = pd.DataFrame({"prompt_id": range(len(asked)), "prompt": [form.request([], topic=one) for one in asked]})
+    written = sampled_texts(
+        generator,
+        table.assign(label=None),
+        responses=2,
+        sampler=annotation.sampler,
+        length=annotation.sampler.max_new_tokens,
+        seed=derived_seed(annotation.seed, "answers"),
+        label="answers for annotators",
+        form=form,
+    )["text"].tolist()
+    return list(zip(written[::2], written[1::2], strict=True))
 
 
 def split_pairs(private_pairs: pd.DataFrame, partition: Partition) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

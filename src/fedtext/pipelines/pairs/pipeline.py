@@ -6,6 +6,7 @@ from fedtext.pipelines.clients.nodes import samples as clients
 from fedtext.pipelines.clients.pipeline import noise_key
 from fedtext.pipelines.pairs import nodes
 from fedtext.privacy.tags import Tag
+from fedtext.wiring.config import active_group
 from fedtext.wiring.unrolling import Namespace
 
 PAIRS = Namespace("pairs")
@@ -17,17 +18,14 @@ POPULATION = PAIRS("population")
 
 
 def create_pipeline(*, counted: bool = False) -> Pipeline:
-    """The pairs that `corpus` names, split by client; a pair is a record. `counted`: the population is counted."""
+    """The pairs that `corpus` names, or made-up annotators', split by client; a pair is a record.
+
+    `counted`: the population is counted.
+    """
     return Pipeline(
         [
             noise_key(),
-            PAIRS.node(
-                nodes.read_private_pairs,
-                [CORPUS, PRIVACY, PARTITION],
-                RECORDS,
-                name="read_private_pairs",
-                tags=Tag.CHECK,
-            ),
+            _asked() if active_group("corpus")["source"] == "docstrings" else _read(),
             PAIRS.node(
                 nodes.split_pairs, [RECORDS, PARTITION], [TRAIN, VALIDATION, TEST], name="split_pairs", tags=Tag.SPLIT
             ),
@@ -42,6 +40,21 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
                 name="embed_private_pairs",
             ),
         ]
+    )
+
+
+def _read() -> Node:
+    given = [CORPUS, PRIVACY, PARTITION]
+    return PAIRS.node(nodes.read_private_pairs, given, RECORDS, name="read_private_pairs", tags=Tag.CHECK)
+
+
+def _asked() -> Node:
+    return PAIRS.node(
+        nodes.ask_annotators,
+        ["generator", CORPUS, PRIVACY, "params:annotation"],
+        RECORDS,
+        name="ask_annotators",
+        tags=Tag.READS_PACKAGES,
     )
 
 

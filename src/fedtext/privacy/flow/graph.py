@@ -77,6 +77,11 @@ def bare(name: str) -> str:
     return name.partition("@")[0]
 
 
+def namespace(name: str) -> str:
+    """All before the last point; empty where there is none."""
+    return bare(name).rpartition(".")[0]
+
+
 def last_part(name: str) -> str:
     """Without namespace and transcoding."""
     return bare(name).rpartition(".")[2]
