@@ -36,7 +36,16 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.release import Release
 from fedtext.params.task import Task
-from fedtext.params.training import CausalTraining, DpSgd, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
+from fedtext.params.training import (
+    CausalTraining,
+    DpSgd,
+    Lora,
+    PairTokens,
+    PreferenceTraining,
+    Pretraining,
+    Recipe,
+    TunedTraining,
+)
 from fedtext.params.wasp import Wasp
 
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
@@ -80,6 +89,7 @@ HOMES: dict[type[Parameters], str] = {
     LocalTraining: "dp_fedavg.local",
     Lora: "popri.preference.lora",
     MaskFilling: "pe.masks",
+    PairTokens: "dp_ft.tokens",
     PreferenceTraining: "popri.preference",
     Recipe: "pretrain.generator",
     Requests: "ingest.requests",

@@ -78,7 +78,8 @@ def register_pipelines() -> dict[str, Pipeline]:
     if len(unprotected.nodes) > 1:
         unprotected = Pipeline([common, unprotected])
     pairs = preference_pairs(counted=counted)
-    starts = {makes: pairs if makes is Makes.PREFERENCES else common for makes in Makes}
+    of_pairs = (Makes.PREFERENCES, Makes.POLICY)
+    starts = {makes: pairs if makes in of_pairs else common for makes in Makes}
     jobs = {name: _job(starts[algorithm.makes], algorithm, found) for name, algorithm in found.items()}
     return {
         "__default__": jobs["popri"],

@@ -2,7 +2,7 @@
 
 | there | here |
 |---|---|
-| "each user contributes to either SFT or DPO by splitting the private dataset evenly" | `halves`: by a hash of the unit's code, so that no other unit decides where one falls |
+| "splitting the private dataset evenly into two disjoint halves" | `in_halves`: by a hash of the unit's own code |
 | SFT on the preferred response | `training.unit_losses.TEXTS`, prompts shown and not scored |
 | DPO from the SFT model | `training.unit_losses.preferences`, against the merged SFT model |
 | DP-SGD by Opacus, PRV accountant | `federation.noised_steps`: exact noise, Poisson draws, privacy loss distribution |
@@ -19,22 +19,15 @@ The unprotected form has both trainings on all pairs without clip or noise, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Int32, Int64
 
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import unit_codes
-from fedtext.generation.control_codes import coded_rows
-from fedtext.generation.dialogue import Dialogue
-from fedtext.models.generator import TrainableGenerator
-from fedtext.models.language_model import context_length
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import DpSgd
@@ -43,11 +36,6 @@ from fedtext.privacy.parties import Party
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 from fedtext.training import dp_sgd
-from fedtext.training.client_gradients import only_shown
-from fedtext.training.local_steps import NO_TOKEN
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 NAME = "dp_ft"
 Stage = Literal["sft", "dpo"]
@@ -119,50 +107,3 @@ def in_halves(samples: PrivateSamples) -> PrivateSamples:
 def of_first_rows(samples: PrivateSamples) -> PrivateSamples:
     """The chosen answers alone: the first of the two rows that a pair has."""
     return replace(samples, features=samples.features[:, : samples.features.shape[1] // 2])
-
-
-def pair_rows(
-    generator: TrainableGenerator, pairs: pd.DataFrame, params: DpFt, form: Dialogue
-) -> Int32[np.ndarray, "pair position"]:
-    """Two rows of tokens a pair, one behind the other: prompt and chosen answer, prompt and rejected one.
-
-    A prompt's last tokens are shown and not scored, behind the token that starts a text where there is one; an answer's
-    first tokens and the token that ends it are scored. A pair's rows are made of that pair alone.
-    """
-    _, tokenizer = generator.load()
-    begun = generator.beginnings([form.request([], topic=prompt) for prompt in pairs["prompt"]], form.framing)
-    width = row_width(tokenizer, params)
-    rows = np.full((len(pairs), 2, width), NO_TOKEN, dtype=np.int32)
-    for side, name in enumerate(("chosen", "rejected")):
-        shown, scored = coded_rows(tokenizer, begun, pairs[name].tolist(), params.answer_tokens)
-        for row, before, answer in zip(rows[:, side], shown, scored, strict=True):
-            kept = _last(before, params.prompt_tokens, tokenizer)
-            row[: len(kept)] = only_shown(kept)
-            row[len(kept) : len(kept) + len(answer)] = answer
-    return rows.reshape(len(pairs), 2 * width)
-
-
-def row_width(tokenizer: PreTrainedTokenizerBase, params: DpFt) -> int:
-    """How many tokens a row has at most: public."""
-    return params.prompt_tokens + params.answer_tokens + (tokenizer.eos_token_id is not None)
-
-
-def refuse_long(generator: TrainableGenerator, params: DpFt) -> None:
-    """Raise ValueError where a prompt and its answer may be longer than the generator reads, before any is read."""
-    model, tokenizer = generator.load()
-    width, limit = row_width(tokenizer, params), context_length(model)
-    if limit is not None and width > limit:
-        raise InputError(
-            f"{NAME}: a prompt and its answer have up to {width} tokens, the generator reads {limit} at once: lower "
-            f"{NAME}.prompt_tokens or {NAME}.answer_tokens"
-        )
-
-
-def _last(
-    tokens: Int64[np.ndarray, " token"], most: int, tokenizer: PreTrainedTokenizerBase
-) -> Int64[np.ndarray, " kept"]:
-    """The last `most` tokens; a text that is cut keeps the token that starts one."""
-    if len(tokens) <= most:
-        return tokens
-    starts: Sequence[int] = tokens[:1].tolist() if tokens[0] == tokenizer.bos_token_id else []
-    return np.asarray([*starts, *tokens[len(tokens) - most + len(starts) :].tolist()], dtype=tokens.dtype)

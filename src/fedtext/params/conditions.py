@@ -98,6 +98,14 @@ PREFERENCES = Condition(
     Epsilon.RUN,
     made="Preference pairs",
 )
+POLICY = Condition(
+    "policy",
+    "the policy trained on private pairs",
+    "trained policy",
+    Role.JUDGED,
+    Epsilon.RUN,
+    made="A policy",
+)
 LONGER = Condition(
     "longer", "the longer answer", "longer answer", Role.CONTROL, Epsilon.ZERO, phrase="taking the longer answer"
 )
@@ -110,7 +118,7 @@ CONDITIONS = {
     one.name: one
     for one in (
         *(EPS0, PUBLIC_CONTROL, UNTUNED_CONTROL, MATCHED_CONTROL, SYNTHETIC, TRAINED_MODEL),
-        *(LONGER, SHORTER, PREFERENCES, PRIVATE),
+        *(LONGER, SHORTER, PREFERENCES, POLICY, PRIVATE),
     )
 }
 CONTROLS = tuple(one for one in CONDITIONS.values() if one.role is Role.CONTROL)

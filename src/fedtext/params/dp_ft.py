@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from fedtext.params import Parameters, Seed
-from fedtext.params.training import DpSgd, Lora
+from fedtext.params.training import DpSgd, Lora, PairTokens
 
 
 class DpFt(Parameters):
@@ -15,8 +15,8 @@ class DpFt(Parameters):
 
     `form`: `private` is DP-FT; `sft` leaves the second half in peace, and both its units and its budget unused;
     `unprotected` has the same two trainings without clip and noise, on all pairs, as a bound: it protects nobody.
-    `beta` is DPO's. A prompt is shown by its last `prompt_tokens`, an answer learned up to `answer_tokens`. `chat`: the
-    generator is asked in messages, else by a transcript of turns.
+    `beta` is DPO's. `tokens` bound what is read of a pair. `chat`: the generator is asked in messages, else by a
+    transcript of turns.
     """
 
     form: Literal["private", "sft", "unprotected"]
@@ -24,7 +24,6 @@ class DpFt(Parameters):
     dpo: DpSgd
     beta: float = Field(gt=0, allow_inf_nan=False)
     lora: Lora
-    prompt_tokens: int = Field(ge=1)
-    answer_tokens: int = Field(ge=1)
+    tokens: PairTokens
     chat: bool
     seed: Seed

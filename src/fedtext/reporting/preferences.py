@@ -12,7 +12,7 @@ from jaxtyping import Float
 from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.measures.known import in_document
 from fedtext.federation.communication import Cost
-from fedtext.params.conditions import CONDITIONS, LONGER, PREFERENCES, SHORTER
+from fedtext.params.conditions import CONDITIONS, LONGER, POLICY, PREFERENCES, SHORTER
 from fedtext.reporting.figure_style import SYNTHETIC, styled
 from fedtext.reporting.glossary import glossary
 from fedtext.reporting.html import FIGURES
@@ -30,11 +30,30 @@ if TYPE_CHECKING:
 SHOWN = 8
 NOT_MEASURED = "No figure of held-out private pairs was taken: test clients have not paid for one."
 
+OF_PAIRS = (
+    "The pairs' prompts are public and their answers a generator's: only which of them is better was learned from "
+    "private pairs.",
+    "How a model aligned on the pairs does is not said here.",
+)
+OF_POLICY = (
+    "The policy was trained on private prompts and answers themselves: at the run's ε, and for no other model.",
+    "How its answers read is not said here.",
+)
+
 
 def preference_scorecard(
-    *, corpus: str, protection: Protection, cost: Cost, pairs: int, terms: Terms, accuracy: Mapping[str, Any] | None
+    *,
+    corpus: str,
+    protection: Protection,
+    cost: Cost,
+    pairs: int | None,
+    terms: Terms,
+    accuracy: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """The scorecard, with the keys of every other; `accuracy` is None where no held-out pair was looked at."""
+    """The scorecard, with the keys of every other; `accuracy` is None where no held-out pair was looked at.
+
+    `pairs` is how many there are; None: a policy was trained on the private ones.
+    """
     guarded = protection.model_dump()
     card = {
         "headline": [
@@ -47,28 +66,24 @@ def preference_scorecard(
         "corpus": corpus,
         "protection": guarded,
         "terms": terms.model_dump(),
-        "synthetic_texts": pairs,
+        "synthetic_texts": pairs or 0,
         "accuracy": accuracy,
         "distribution": None,
         "texts": None,
         "classification": None,
         "cost": cost_rows([cost]),
-        "limits": [
-            "The pairs' prompts are public and their answers a generator's: only which of them is better was learned "
-            "from private pairs.",
-            "How a model aligned on the pairs does is not said here.",
-        ],
+        "limits": list(OF_POLICY if pairs is None else OF_PAIRS),
     }
     return strict(card)  # type: ignore[no-any-return]
 
 
 def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
-    """How many held-out pairs the scorer orders rightly, and what length alone would do."""
-    measure, *_ = in_document(accuracy)
-    said = {name: measure.shown(accuracy["conditions"][name][measure.name]) for name in (PREFERENCES.name, *_LENGTHS)}
-    own = accuracy["conditions"][PREFERENCES.name]
+    """How many held-out pairs the scorer or the policy orders rightly, and what length alone would do."""
+    (measure, *_), judged = in_document(accuracy), accuracy["judged"]
+    said = {name: measure.shown(accuracy["conditions"][name][measure.name]) for name in (judged, *_LENGTHS)}
+    own = accuracy["conditions"][judged]
     return (
-        f"The released scorer orders {said[PREFERENCES.name]} of held-out private pairs as their annotators did (95% "
+        f"The {CONDITIONS[judged].label} orders {said[judged]} of held-out private pairs as their annotators did (95% "
         f"interval {interval(measure, own)}); taking the longer answer {said[LONGER.name]}, the shorter one "
         f"{said[SHORTER.name]}."
     )
@@ -88,15 +103,15 @@ def gap_histogram(gaps: Float[np.ndarray, " pair"]) -> Figure:
 
 
 def render_preferences(
-    card: Mapping[str, Any], figures: Mapping[str, Figure], pairs: pd.DataFrame, facts: Mapping[str, Any]
+    card: Mapping[str, Any], figures: Mapping[str, Figure], pairs: pd.DataFrame | None, facts: Mapping[str, Any]
 ) -> str:
-    """The page of a `preference_scorecard`; the pairs are public prompts with released choices."""
+    """The page of a `preference_scorecard`; the pairs, if there are any, are public prompts with released choices."""
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     accuracy = "" if card["accuracy"] is None else drawn.get("accuracy", "") + accuracy_table(card["accuracy"])
     privacy = drawn.get("privacy", "") + protection_table(card["protection"], card["terms"]["tested"])
     sections = {
-        "accuracy": ("What the scorer is worth", accuracy),
-        "samples": ("Preference pairs", drawn.get("gaps", "") + _shown(pairs)),
+        "accuracy": ("What was learned", accuracy),
+        "samples": ("Preference pairs", "" if pairs is None else drawn.get("gaps", "") + _shown(pairs)),
         "privacy": ("Privacy", privacy),
         "cost": ("Cost", cost_table_html(card["cost"])),
         "limits": ("Limits", bullets(card["limits"])),
@@ -104,15 +119,16 @@ def render_preferences(
     }
     text = " ".join([*card["headline"], *card["notes"], *(body for _, body in sections.values())])
     sections["words"] = ("Words", glossary(text))
-    heading = f"{PREFERENCES.made} by {card['algorithm']} from {card['corpus']}"
+    heading = f"{(POLICY if pairs is None else PREFERENCES).made} by {card['algorithm']} from {card['corpus']}"
     return page(heading, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
 
 
 def accuracy_table(accuracy: Mapping[str, Any]) -> str:
-    """Held-out pairs ordered rightly, by the scorer and by length, and what the scorer gains on each."""
+    """Held-out pairs ordered rightly, by what was learned and by length, and what it gains on each."""
     measures = in_document(accuracy)
     lead, names = measures[0], [name for name in CONDITIONS if name in accuracy["conditions"]]
-    gains = accuracy["gains"].get(PREFERENCES.name, {})
+    judged = accuracy["judged"]
+    gains = accuracy["gains"].get(judged, {})
     rows = [
         [
             CONDITIONS[name].title,
@@ -122,8 +138,8 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> str:
         ]
         for name in names
     ]
-    headers = ["chosen by", *[each.column for each in measures], "95% interval", "the scorer's gain on it"]
-    return table("Held-out private pairs", headers, rows, strong=[names.index(PREFERENCES.name)])
+    headers = ["chosen by", *[each.column for each in measures], "95% interval", "the gain on it"]
+    return table("Held-out private pairs", headers, rows, strong=[names.index(judged)])
 
 
 def _shown(pairs: pd.DataFrame) -> str:

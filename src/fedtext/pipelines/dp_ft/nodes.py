@@ -23,6 +23,7 @@ from fedtext.seeding import derived_seed
 from fedtext.training.adapters import adapted_model, adapter_of_weights, adapter_weights, saved_adapter, stacked
 from fedtext.training.dp_sgd import steps_of, trained_unprotected, trained_weights
 from fedtext.training.lora import TrainedAdapter
+from fedtext.training.pair_rows import pair_rows, refuse_wide
 from fedtext.training.unit_losses import preferences
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ Stage = algorithm.Stage
 
 def start_weights(generator: TrainableGenerator, dp_ft: DpFt) -> Arrays:
     """The untrained adapter, as a vector, after checking that the generator reads a prompt with its answer."""
-    algorithm.refuse_long(generator, dp_ft)
+    refuse_wide(generator, dp_ft.tokens, f"{algorithm.NAME}.tokens")
     return {"weights": adapter_weights(_adapted(generator, dp_ft, "sft"))}
 
 
@@ -47,7 +48,7 @@ def tokenise_pairs(private_train: pd.DataFrame, generator: TrainableGenerator, s
     """Clients tokenise their pairs. Arrays `features` (two rows a pair), `client`, `record`, `label` (none)."""
     ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
     return {
-        "features": algorithm.pair_rows(generator, private_train, dp_ft, dialogue_of(source, chat=dp_ft.chat)),
+        "features": pair_rows(generator, private_train, dp_ft.tokens, dialogue_of(source, chat=dp_ft.chat)),
         "client": unit_codes(ids),
         "record": record_codes(ids, texts),
         "label": label_codes([None] * len(ids)),

@@ -88,6 +88,7 @@ ALGORITHM = Algorithm(
     name=NAME,
     title="DP-FT",
     paper="baseline of DPPrefSyn's paper",
-    makes=Makes.PREFERENCES,
+    makes=Makes.POLICY,
     pipeline=create_pipeline,
+    assumption="Which half a unit is in follows from its own code. A half is declared larger than an even split.",
 )

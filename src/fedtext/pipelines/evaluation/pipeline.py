@@ -54,7 +54,12 @@ def controls_pipeline() -> Pipeline:
 
 def judgement(algorithm: Algorithm) -> Pipeline:
     """Judges what the algorithm made on the test clients."""
-    judges = {Makes.TEXTS: _of_texts, Makes.MODEL: _of_model, Makes.PREFERENCES: _of_preferences}
+    judges = {
+        Makes.TEXTS: _of_texts,
+        Makes.MODEL: _of_model,
+        Makes.PREFERENCES: _of_preferences,
+        Makes.POLICY: _of_policy,
+    }
     return judges[algorithm.makes](algorithm)
 
 
@@ -105,6 +110,21 @@ def _of_preferences(algorithm: Algorithm) -> Pipeline:
         ["pairs.private_test", "encoder", "params:corpus.source", made.scorers, made.pairs],
         made.accuracy,
         name="order_held_out_pairs",
+        tags=Tag.HELD_OUT,
+    )
+    return Pipeline([ordering])
+
+
+def _of_policy(algorithm: Algorithm) -> Pipeline:
+    """Of a policy, by how it orders test clients' own pairs; where figures have a price, none is taken."""
+    if active_form().priced:
+        return Pipeline([])
+    made, place = algorithm.outputs, _place(algorithm)
+    ordering = place.node(
+        preferences.order_by_policy,
+        ["pairs.private_test", "generator", "params:corpus.source", made.policy, f"params:{algorithm.name}"],
+        made.accuracy,
+        name="order_by_policy",
         tags=Tag.HELD_OUT,
     )
     return Pipeline([ordering])

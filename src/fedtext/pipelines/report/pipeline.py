@@ -13,7 +13,12 @@ FACTS = "run_facts"
 
 def reporting(algorithm: Algorithm) -> Pipeline:
     """The report of what the algorithm made."""
-    reports = {Makes.TEXTS: _of_texts, Makes.MODEL: _of_model, Makes.PREFERENCES: _of_preferences}
+    reports = {
+        Makes.TEXTS: _of_texts,
+        Makes.MODEL: _of_model,
+        Makes.PREFERENCES: _of_preferences,
+        Makes.POLICY: _of_preferences,
+    }
     return Pipeline([*_shared(algorithm), *reports[algorithm.makes](algorithm)])
 
 
@@ -78,27 +83,29 @@ def _of_model(algorithm: Algorithm) -> list[Node]:
 
 
 def _of_preferences(algorithm: Algorithm) -> list[Node]:
+    """Of preference pairs, or of a policy that was trained on private ones and has none to show."""
     made, place = algorithm.outputs, _place(algorithm)
     settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
     measured = {} if active_form().priced else {"accuracy": made.accuracy}
     shown = {} if active_form().priced else {"accuracy": made.figure("accuracy")}
+    pairs = {"pairs": made.pairs} if algorithm.makes is Makes.PREFERENCES else {}
+    gaps = place.node(preferences.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)
     return [
         place.node(
             preferences.build_preference_scorecard,
-            {"privacy_report": made.privacy_report, "cost": made.cost, "pairs": made.pairs, **settings, **measured},
+            {"privacy_report": made.privacy_report, "cost": made.cost, **pairs, **settings, **measured},
             made.scorecard,
             name="build_preference_scorecard",
             tags=Tag.REPORT,
         ),
-        place.node(preferences.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT),
+        *([gaps] if pairs else []),
         place.node(
             preferences.write_preference_report,
             {
                 "card": made.scorecard,
-                "pairs": made.pairs,
                 "facts": FACTS,
                 "privacy": made.figure("privacy"),
-                "gaps": made.figure("gaps"),
+                **({**pairs, "gaps": made.figure("gaps")} if pairs else {}),
                 **shown,
             },
             made.report,
@@ -119,7 +126,7 @@ def _judged(algorithm: Algorithm) -> dict[str, str]:
 def _shared(algorithm: Algorithm) -> list[Node]:
     """Figures that every report has."""
     made, place = algorithm.outputs, _place(algorithm)
-    measured = algorithm.makes is not Makes.PREFERENCES or not active_form().priced
+    measured = algorithm.makes not in (Makes.PREFERENCES, Makes.POLICY) or not active_form().priced
     accuracies = place.node(
         nodes.draw_accuracies, made.accuracy, made.figure("accuracy"), name="draw_accuracies", tags=Tag.REPORT
     )

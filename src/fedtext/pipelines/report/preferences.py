@@ -18,18 +18,21 @@ from fedtext.reporting.terms import Terms
 def build_preference_scorecard(
     privacy_report: dict[str, Any],
     cost: Cost,
-    pairs: pd.DataFrame,
     corpus: Corpus,
     evaluation: Evaluation,
     privacy: Privacy,
     accuracy: dict[str, Any] | None = None,
+    pairs: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
-    """`scorecard.json` of preference pairs: protection, held-out pairs ordered rightly if they were, and cost."""
+    """`scorecard.json` of preference pairs: protection, held-out pairs ordered rightly if they were, and cost.
+
+    Without pairs it is that of a policy that was trained on private ones.
+    """
     return preference_scorecard(
         corpus="made-up annotators" if corpus.source == "docstrings" else CORPORA[corpus.source],
         protection=Protection.of(privacy_report),
         cost=cost,
-        pairs=len(pairs),
+        pairs=None if pairs is None else len(pairs),
         terms=Terms.of(corpus, evaluation, privacy).model_copy(update={"private_control": False}),
         accuracy=accuracy,
     )
@@ -40,6 +43,8 @@ def draw_gaps(pairs: pd.DataFrame) -> Figure:
     return gap_histogram(pairs["gap"].to_numpy())
 
 
-def write_preference_report(card: dict[str, Any], pairs: pd.DataFrame, facts: dict[str, Any], **figures: Figure) -> str:
-    """`report.html` of preference pairs, of which the first are shown: public prompts and answers."""
+def write_preference_report(
+    card: dict[str, Any], facts: dict[str, Any], pairs: pd.DataFrame | None = None, **figures: Figure
+) -> str:
+    """`report.html` of preference pairs, of which the first are shown: public prompts and answers; or of a policy."""
     return render_preferences(card, figures, pairs, facts)
