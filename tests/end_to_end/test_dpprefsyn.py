@@ -12,7 +12,27 @@ import pytest
 from fedtext.models.language_model import LanguageModel
 from tests.end_to_end.conftest import kedro, params
 
-WORDS = ["the", "port", "clerk", "filed", "a", "claim", "about", "late", "cargo", "and", "asked", "for", "its", "ledger", "ferry", "harbour", "tide", "anchor", "pilot"]
+WORDS = [
+    "the",
+    "port",
+    "clerk",
+    "filed",
+    "a",
+    "claim",
+    "about",
+    "late",
+    "cargo",
+    "and",
+    "asked",
+    "for",
+    "its",
+    "ledger",
+    "ferry",
+    "harbour",
+    "tide",
+    "anchor",
+    "pilot",
+]
 SECRET = "heliotrope"
 
 
