@@ -46,6 +46,7 @@ def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
         "dp_fedavg": Makes.MODEL,
         "dp_ftrl": Makes.MODEL,
         "dp_sgd_generation": Makes.TEXTS,
+        "dpprefsyn": Makes.PREFERENCES,
         "fusegen": Makes.TEXTS,
         "pe": Makes.TEXTS,
         "pe_sft": Makes.TEXTS,

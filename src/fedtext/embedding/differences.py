@@ -14,7 +14,7 @@ def differences_of(
     A pair of which a text has no direction has zeros in both: it says nothing.
     """
     first, second = embeddings[:, 0].astype(np.float64), embeddings[:, 1].astype(np.float64)
-    whole = (first.any(axis=1) & second.any(axis=1))[:, None]
+    whole = np.asarray(first.any(axis=1) & second.any(axis=1))[:, None]
     return np.where(whole, first - second, 0.0), np.where(whole, unit_length(first + second), 0.0)
 
 

@@ -43,7 +43,7 @@ def quiet(population: int, **declared: Any) -> Ledger:
 
 
 def units(rows: np.ndarray) -> np.ndarray:
-    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True))
 
 
 def embedded(seed: int, count: int, answers: int = 2) -> np.ndarray:

@@ -19,7 +19,7 @@ def communication(params: Dpprefsyn, privacy: Privacy, population: int, *, embed
         name: kind.count * (1.0 if kind.batch is None else kind.batch / population) for name, kind in kinds.items()
     }
     up = sum(kind.dim * asked[name] for name, kind in kinds.items())
-    down = 0 if params.projection == "none" or not kinds else embedding_dim * params.dimensions
+    down = 0.0 if params.projection == "none" or not kinds else embedding_dim * params.dimensions
     if params.trains_heads is False or params.scorer == "bradley_terry":
         down += up
     return Exchange(

@@ -11,7 +11,7 @@ from fedtext.algorithms.dpprefsyn.budget import Plan
 from fedtext.federation.blocks import Block
 from fedtext.federation.noised_steps import Ask, noised_steps
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import BlocksOf, answer
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.voting.ballots import client_mean_blocks
@@ -60,7 +60,7 @@ class Door:
         name: str,
         number: int,
         samples: PrivateSamples,
-        blocks_of: Callable[[PrivateSamples], Iterator[Block]],
+        blocks_of: BlocksOf,
         *,
         clip_norm: float,
         about: tuple[str, str],

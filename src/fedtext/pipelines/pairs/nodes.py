@@ -50,7 +50,8 @@ def ask_annotators(generator: Generator, corpus: Corpus, privacy: Privacy, annot
     asked = questions(names, people[-1].questions.stop, annotation.seed)
     known = public_prompts(corpus, annotation.public_questions, annotation.seed)["prompt"].tolist()
     both = two_answers(generator, [*asked, *known], annotation)
-    sharpness = sharpness_for(known, *zip(*both[len(asked) :], strict=True), annotation.accuracy)
+    firsts, seconds = ([pair[place] for pair in both[len(asked) :]] for place in (0, 1))
+    sharpness = sharpness_for(known, firsts, seconds, annotation.accuracy)
     pairs = preferences(people, asked, both[: len(asked)], sharpness=sharpness, seed=annotation.seed)
     return as_records(taken_clients(preferred(pairs), corpus, privacy))
 
