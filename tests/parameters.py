@@ -12,14 +12,17 @@ from typing import Any, TypeVar
 import yaml
 
 from fedtext.params import Parameters
+from fedtext.params.annotation import Annotation
 from fedtext.params.classification import Classification, ClassifierTraining
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.params.dp_ft import DpFt
 from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
+from fedtext.params.dpprefsyn import Dpprefsyn, Gap, HeadTraining, Rewarded
 from fedtext.params.entities import Entities
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.export import Export
@@ -36,12 +39,22 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.release import Release
 from fedtext.params.silos import Silos
 from fedtext.params.task import Task
-from fedtext.params.training import CausalTraining, DpSgd, Lora, PreferenceTraining, Pretraining, Recipe, TunedTraining
+from fedtext.params.training import (
+    CausalTraining,
+    DpSgd,
+    Lora,
+    PairTokens,
+    PreferenceTraining,
+    Pretraining,
+    Recipe,
+    TunedTraining,
+)
 from fedtext.params.wasp import Wasp
 
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
 BASE = Path(__file__).parents[1] / "conf" / "base"
 HOMES: dict[type[Parameters], str] = {
+    Annotation: "annotation",
     Chunking: "chunking",
     Claims: "claims",
     Classification: "classification",
@@ -50,8 +63,10 @@ HOMES: dict[type[Parameters], str] = {
     Corpus: "corpus",
     Described: "described",
     DpFedavg: "dp_fedavg",
+    DpFt: "dp_ft",
     DpFtrl: "dp_ftrl",
     DpSgdGeneration: "dp_sgd_generation",
+    Dpprefsyn: "dpprefsyn",
     Evaluation: "evaluation",
     Export: "export",
     Flexible: "flexible",
@@ -74,13 +89,17 @@ HOMES: dict[type[Parameters], str] = {
     ClassifierTraining: "classification.training",
     DpSgd: "dp_sgd_generation.training",
     Entities: "evaluation.entities",
+    Gap: "dpprefsyn.gap",
+    HeadTraining: "dpprefsyn.training",
     LabelledWriting: "zero_shot.writing",
     LocalTraining: "dp_fedavg.local",
     Lora: "popri.preference.lora",
     MaskFilling: "pe.masks",
+    PairTokens: "dp_ft.tokens",
     PreferenceTraining: "popri.preference",
     Recipe: "pretrain.generator",
     Requests: "ingest.requests",
+    Rewarded: "dpprefsyn.rloo",
     Sampler: "popri.sampler",
     ServerOptimizer: "dp_fedavg.server",
     SiloTraining: "flexible.training",

@@ -44,8 +44,10 @@ def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
     assert list(found) == sorted(found)
     assert {name: one.makes for name, one in found.items()} == {
         "dp_fedavg": Makes.MODEL,
+        "dp_ft": Makes.POLICY,
         "dp_ftrl": Makes.MODEL,
         "dp_sgd_generation": Makes.TEXTS,
+        "dpprefsyn": Makes.PREFERENCES,
         "flexible": Makes.TEXTS,
         "fusegen": Makes.TEXTS,
         "pe": Makes.TEXTS,

@@ -16,6 +16,7 @@ from fedtext.pipelines.evaluation import pipeline as evaluation
 from fedtext.pipelines.export.pipeline import create_pipeline as export
 from fedtext.pipelines.handover.pipeline import create_pipeline as handover
 from fedtext.pipelines.largefedbench import pipeline as largefedbench
+from fedtext.pipelines.pairs.pipeline import create_pipeline as preference_pairs
 from fedtext.pipelines.partition.pipeline import create_pipeline as partition
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
 from fedtext.pipelines.private_only.pipeline import create_pipeline as private_only
@@ -23,7 +24,7 @@ from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.sources import pipeline as sources
 from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
-from fedtext.wiring.algorithm import Algorithm
+from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.config import active_group, corpus_is_public
 
 
@@ -50,8 +51,9 @@ def algorithms() -> dict[str, Algorithm]:
 def register_pipelines() -> dict[str, Pipeline]:
     """All pipelines. An algorithm's name is its whole job; `__default__` is POPri's.
 
-    A job is source -> public text -> partition -> clients -> algorithm -> evaluation -> report; what an earlier run has
-    left below the data root is not done again, so jobs share all that they have in common.
+    A job is source -> public text -> partition -> clients -> algorithm -> evaluation -> report; of an algorithm that
+    makes preferences it is pairs -> algorithm -> report. What an earlier run has left below the data root is not done
+    again, so jobs share all that they have in common.
     """
     private = {
         "docstrings": sources.docstrings_pipeline(),
@@ -75,13 +77,17 @@ def register_pipelines() -> dict[str, Pipeline]:
     unprotected = private_only()
     if len(unprotected.nodes) > 1:
         unprotected = Pipeline([common, unprotected])
-    jobs = {name: _job(common, algorithm, found) for name, algorithm in found.items()}
+    pairs = preference_pairs(counted=counted)
+    of_pairs = (Makes.PREFERENCES, Makes.POLICY)
+    starts = {makes: pairs if makes in of_pairs else common for makes in Makes}
+    jobs = {name: _job(starts[algorithm.makes], algorithm, found) for name, algorithm in found.items()}
     return {
         "__default__": jobs["popri"],
         **private,
         "published": published,
         "described_text": sources.described_text_pipeline(),
         **steps,
+        "pairs": pairs,
         **jobs,
         "private_only": unprotected,
         "compare": compare(jobs),

@@ -106,6 +106,12 @@ def test_what_is_no_preference_is_left_out(tmp_path: Path) -> None:
         read_pairs("table", tmp_path / "b.csv")
 
 
+def test_answers_to_two_prompts_are_no_preference_and_refuse_no_file(tmp_path: Path) -> None:
+    start = "\n\nHuman: How?\n\nAssistant: So.\n\nHuman: "
+    two = {"chosen": f"{start}And now?\n\nAssistant: Thus.", "rejected": f"{start}And then?\n\nAssistant: No."}
+    assert len(read_pairs("hh", lines(tmp_path / "a.jsonl", [two, *hh_rows()]))) == COUNT + 1
+
+
 @pytest.mark.parametrize(
     ("form", "rows", "missing"),
     [
@@ -141,7 +147,7 @@ def test_no_file(tmp_path: Path) -> None:
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("form", "name", "pairs", "clients"),
-    [("hh", "hh_harmless_test.jsonl.gz", 2308, 2174), ("table", "alpaca_eval_pairs.jsonl.gz", 9104, 9104)],
+    [("hh", "hh_harmless_test.jsonl.gz", 2303, 2169), ("table", "alpaca_eval_pairs.jsonl.gz", 9104, 9104)],
 )
 def test_real_pairs(form: PairForm, name: str, pairs: int, clients: int) -> None:
     path = (ROOT / os.environ.get("FEDTEXT_SHARED", "../shared")).resolve() / "data" / "preferences" / name

@@ -30,6 +30,8 @@ WORDS = [
     "its",
     "ledger",
 ]
+CLUSTERED = {"form": "clustered", "heads": 3, "heads_by": "difference", "projection": "public", "dimensions": 6}
+TRAINED = {"scorer": "bradley_terry", "training": {"steps": 3}}
 FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("popri", {}, "client"),
     ("popri", {"popri": {"scoring": "mean_cosine", "prompt_pool": "random", "oversample": 1.0, "rounds": 1}}, "client"),
@@ -58,6 +60,18 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("flexible", {"flexible": {"selection": "herd"}}, "client"),
     ("dp_sgd_generation", {}, "client"),
     ("dp_sgd_generation", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
+    ("dp_ft", {"privacy": {"aggregation": "trusted"}}, "client"),
+    ("dp_ft", {"privacy": {"unit": "record", "aggregation": "trusted"}, "dp_ft": {"form": "sft"}}, "record"),
+    ("dpprefsyn", {}, "client"),
+    ("dpprefsyn", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
+    ("dpprefsyn", {"dpprefsyn": {**CLUSTERED, "projection": "private"}, "privacy": {"unit": "record"}}, "record"),
+    ("dpprefsyn", {"dpprefsyn": {**CLUSTERED, "heads_by": "prompt"}}, "client"),
+    ("dpprefsyn", {"dpprefsyn": {**CLUSTERED, **TRAINED}}, "client"),
+    (
+        "dpprefsyn",
+        {"dpprefsyn": {**CLUSTERED, **TRAINED, "training": {"batch": 6, "epochs": 0.5}}, "privacy": {"unit": "record"}},
+        "record",
+    ),
 ]
 
 
@@ -69,11 +83,17 @@ def written(rng: np.random.Generator, unit: str) -> str:
 
 
 def corpus(unit: str, clients: int = 28) -> pd.DataFrame:
-    """One to five records a client, of very different lengths."""
+    """One to five records a client, of very different lengths; each is a pair of answers to a prompt as well."""
     rng = np.random.default_rng(0)
     owners = [f"person {i:02d}" for i in range(clients) for _ in range(rng.integers(1, 6))]
     texts = [written(rng, unit) for _ in owners]
-    return pd.DataFrame({"client_id": owners, "text": texts, "label": None, "date": None})
+    return paired(pd.DataFrame({"client_id": owners, "text": texts, "label": None, "date": None}))
+
+
+def paired(records: pd.DataFrame) -> pd.DataFrame:
+    """With the pairs that jobs of preferences read: made of each record's own text alone."""
+    halves = [(text, text[: len(text) // 2], text[len(text) // 2 :]) for text in records["text"]]
+    return records.assign(**dict(zip(("prompt", "chosen", "rejected"), zip(*halves, strict=True), strict=True)))
 
 
 def neighbours(records: pd.DataFrame, trained: list[str], unit: str) -> dict[str, pd.DataFrame]:
@@ -83,9 +103,9 @@ def neighbours(records: pd.DataFrame, trained: list[str], unit: str) -> dict[str
         rows = records.index[records["client_id"] == one]
         rows = rows[:1] if unit == "record" else rows
         found[f"the {place} gone"] = records.drop(index=rows).reset_index(drop=True)
-        found[f"the {place} with other text"] = records.assign(
-            text=records["text"].where(~records.index.isin(rows), [written(rng, unit) for _ in range(len(records))])
-        )
+        other = [written(rng, unit) for _ in range(len(records))]
+        changed = records.assign(text=records["text"].where(~records.index.isin(rows), other))
+        found[f"the {place} with other text"] = paired(changed)
     return found
 
 

@@ -12,12 +12,14 @@ _SIZES: dict[str, Any] = {
     "popri": {"rounds": 2, "prompts": 2, "responses": 3, "rejected_rank": 2, "random_features": 64, "pool_minimum": 20},
     "pe": {"rounds": 2, "population": 12},
     "wasp": {"rounds": 3, "texts": 12, "shown": 2},
+    "dpprefsyn": {"prompts": 6, "answers": 2, "alignment": "none"},
     "dp_fedavg": {"rounds": 2},
     "dp_ftrl": {"rounds": 3, "separation": 2},
     "silos": {"groups": 2, "strong": 0.5},
     "flexible": {"training": {"rounds": 1, "local_steps": 1, "batch_size": 6}, "texts": 12, "kept": 0.5},
     # One step: what units send in a second one depends on what the first released, which here is another world's.
     "dp_sgd_generation": {"training": {"epochs": 0.01, "batch_size": 12}},
+    "dp_ft": {"sft": {"epochs": 0.5, "batch_size": 12}, "dpo": {"epochs": 0.5, "batch_size": 12}},
 }
 
 

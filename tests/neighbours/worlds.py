@@ -2,7 +2,8 @@
 
 A world is a registered algorithm's own graph, real models and all, run in memory from `private_records`. The neighbour
 sees the released transcript of the first world: what is public or released is taken over, what is private is made anew
-from its own records. So the messages of all rounds can be compared, although noise makes rounds differ.
+from its own records. So the messages of all rounds can be compared, although noise makes rounds differ. A node that
+releases several sums, each asked where the one before led, goes on from those of the first world, too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kedro.pipeline.node import Node
 from kedro.validation.type_extractor import TypeExtractor
 
 from fedtext.datasets.model_directory import ModelDirectoryDataset
-from fedtext.federation import messages
+from fedtext.federation import messages, noised_steps, secure_sum
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters
 from fedtext.wiring.generators import PREFIX
@@ -56,20 +57,22 @@ class World:
         of_evaluation: bool = False,
     ) -> None:
         self._nodes = _until_released(_registered(parameters, env)[algorithm], of_evaluation)
-        self._values = {"private_records": records, **_models(self._nodes), **_parameters(self._nodes)}
+        self._source = next(name for name in _datasets(self._nodes) if _last_part(name) == "private_records")
+        self._values = {self._source: records, **_models(self._nodes), **_parameters(self._nodes)}
         self.messages: Messages = {}
+        self._left: dict[str, list[np.ndarray]] = {}  # of each release node of this world, its sums in order
         self._folder = TemporaryDirectory()
         for node in self._nodes:
             self._values |= self._run(node, self._values)
 
     def beside(self, records: pd.DataFrame) -> Messages:
         """What the clients send in the world with these records, given all that the first one released."""
-        private, seen = {"private_records": records}, dict(self._values)
+        private, seen = {self._source: records}, dict(self._values)
         messages, self.messages = self.messages, {}
         for node in self._nodes:
             if not private.keys() & set(node.inputs):
                 continue
-            made = self._run(node, seen | private)
+            made = self._run(node, seen | private, again=True)
             private |= {name: value for name, value in made.items() if _is_private(name)}
         found, self.messages = self.messages, messages
         return found
@@ -78,8 +81,8 @@ class World:
         """A data set of the first world."""
         return self._values[name]
 
-    def _run(self, node: Node, values: dict[str, Any]) -> dict[str, Any]:
-        with recorded() as sent:
+    def _run(self, node: Node, values: dict[str, Any], *, again: bool = False) -> dict[str, Any]:
+        with recorded() as sent, leaving_as(self._left.setdefault(node.name, []), again=again):
             made = node.run({name: values[name] for name in node.inputs})
         if Tag.RELEASE in node.tags:
             self.messages[node.name] = sent
@@ -111,6 +114,23 @@ def recorded() -> Iterator[Counter[bytes]]:
         yield sent
 
 
+@contextmanager
+def leaving_as(sums: list[np.ndarray], *, again: bool) -> Iterator[None]:
+    """Notes the sums that leave the doors inside; `again`: those that were noted leave in their place."""
+    waiting, leaving = list(sums), messages.leaving
+
+    def noted(total: np.ndarray, step: float) -> np.ndarray:
+        if again:
+            return waiting.pop(0)
+        sums.append(leaving(total, step))
+        return sums[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for door in (secure_sum, noised_steps):
+            patch.setattr(door, "leaving", noted)
+        yield
+
+
 def moved(first: Messages, second: Messages) -> dict[str, tuple[int, int]]:
     """Of each release, how many messages are in the first world alone, and how many in the second alone."""
     return {name: ((first[name] - second[name]).total(), (second[name] - first[name]).total()) for name in first}
@@ -128,7 +148,7 @@ def _registered(parameters: dict[str, Any], env: str | None) -> dict[str, Pipeli
 
 def _until_released(job: Pipeline, of_evaluation: bool) -> list[Node]:
     """The nodes that some release depends on, from the records on, in order."""
-    source = [node.name for node in job.nodes if "private_records" in node.outputs]
+    source = [node.name for node in job.nodes if any(_last_part(name) == "private_records" for name in node.outputs)]
     tagged = [node.name for node in job.nodes if Tag.RELEASE in node.tags]
     releases = [name for name in tagged if name.startswith("evaluation") is of_evaluation]
     return [node for node in job.to_nodes(*releases).nodes if node.name not in source]
@@ -156,5 +176,13 @@ def _parameters(nodes: list[Node]) -> dict[str, Any]:
     return found
 
 
+def _datasets(nodes: list[Node]) -> list[str]:
+    return sorted({name for node in nodes for name in node.inputs})
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
 def _is_private(name: str) -> bool:
-    return name.rpartition(".")[2].startswith("private_")
+    return _last_part(name).startswith("private_")

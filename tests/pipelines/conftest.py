@@ -66,6 +66,9 @@ class HashEncoder:
         rows = np.array([np.random.default_rng(s).standard_normal(DIM) for s in seeds]).reshape(-1, DIM)
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
+    def fitted(self, heads: list[str], tails: list[list[str]]) -> list[str]:
+        return heads
+
 
 class Talker:
     """Stands for language model and tokenizer; `adapter` is the note that training left."""

@@ -358,6 +358,10 @@ def test_without_tags_nothing_private_is_ever_reachable(edges, classed) -> None:
 def test_the_split_alone_makes_held_out_text() -> None:
     split = node("split", "private_records", "private_train private_validation private_test", "splits_clients")
     assert found([*SOUND, split]) == []
+    pairs = node("split_pairs", "pairs.private_records", "pairs.private_train pairs.private_test", "splits_clients")
+    assert found([*SOUND, split, pairs]) == []
+    again = node("again", "pairs.private_train", "pairs.private_test", "splits_clients")
+    assert ("held-out name", "again", "pairs.private_test") in rules(found([*SOUND, split, pairs, again]))
 
 
 def test_private_units_are_counted_where_the_corpus_is_public_and_nowhere_else() -> None:

@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from peft import PeftModel
 
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.training import Lora
+from fedtext.system.errors import InputError
 from fedtext.training.adapters import (
     adapter_weights,
     initial_adapter,
     saved_adapter,
+    stacked,
     trainable_model,
     trained_of_weights,
 )
@@ -61,3 +64,31 @@ def test_with_an_adapter_its_weights_alone_are_trained(llama: Any, tmp_path: Pat
     trained_of_weights(llama, conf_base(Lora), weights, seed=1).save_pretrained(tmp_path / "one")
     initial_adapter(llama, conf_base(Lora), seed=1).save_pretrained(tmp_path / "two")
     assert files(tmp_path / "one") == files(tmp_path / "two")
+
+
+def moved(base: Any, seed: int, rank: int = 2) -> Any:
+    """An adapter that changes something."""
+    adapter = initial_adapter(base, conf_base(Lora, rank=rank, alpha=2 * rank), seed=seed)
+    torch.manual_seed(seed)
+    for name, weight in adapter.weights.items():
+        adapter.weights[name] = weight + 0.05 * torch.randn_like(weight)
+    return adapter
+
+
+def test_a_stack_changes_the_base_as_one_adapter_after_the_other(llama: Any, tmp_path: Path) -> None:
+    first, second = moved(llama, 1), moved(llama, 2, rank=3)
+    for name, adapter in (("one", first), ("two", second), ("both", stacked(first, second))):
+        adapter.save_pretrained(tmp_path / name)
+    tokens = torch.arange(2, 12)[None]
+    merged = PeftModel.from_pretrained(llama.load()[0], str(tmp_path / "one")).merge_and_unload()
+    after = PeftModel.from_pretrained(merged, str(tmp_path / "two"))(tokens).logits
+    at_once = PeftModel.from_pretrained(llama.load()[0], str(tmp_path / "both"))(tokens).logits
+    alone = PeftModel.from_pretrained(llama.load()[0], str(tmp_path / "two"))(tokens).logits
+    assert torch.allclose(after, at_once, atol=1e-5)
+    assert not torch.allclose(alone, at_once, atol=1e-3)
+
+
+def test_adapters_that_do_not_fit_are_not_stacked(llama: Any) -> None:
+    other = initial_adapter(llama, conf_base(Lora, rank=2, alpha=2), seed=1)
+    with pytest.raises(InputError, match="alpha / rank"):
+        stacked(moved(llama, 1), other)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.training import CausalTraining, Lora
-from fedtext.training.supervised import NO_TOKEN, padded_rows, train_on_texts
+from fedtext.training.client_gradients import only_shown
+from fedtext.training.supervised import NO_TOKEN, padded_rows, rows_behind_prompts, train_on_texts
 from tests.parameters import conf_base
 
 TEXTS = [
@@ -47,3 +49,29 @@ def test_no_texts_are_an_error() -> None:
         train_on_texts(
             LanguageModel("bundled:generator"), [], conf_base(CausalTraining), conf_base(Lora), seed=0, label="test"
         )
+
+
+def test_a_prompt_s_tokens_are_shown_and_not_scored() -> None:
+    base = LanguageModel("bundled:generator")
+    model, tokenizer = base.load()
+    prompts, answers = ["Return the", "Close the file and"], [" sum of the two numbers.", " forget it."]
+    rows = rows_behind_prompts(prompts, answers, tokenizer, 100)
+    shown = [tokenizer(prompt)["input_ids"] for prompt in prompts]
+    for row, ids, prompt, answer in zip(rows, shown, prompts, answers, strict=True):
+        assert only_shown(row[: len(ids)]).tolist() == ids
+        assert (
+            row[len(ids) :][row[len(ids) :] != NO_TOKEN].tolist() == tokenizer(prompt + answer)["input_ids"][len(ids) :]
+        )
+    params = conf_base(CausalTraining, epochs=1, batch_size=2, learning_rate=1e-9)
+    _, history = train_on_texts(base, answers, params, conf_base(Lora, rank=2), seed=0, label="x", prompts=prompts)
+    expected = []
+    for prompt, answer in zip(prompts, answers, strict=True):
+        ids = torch.tensor([tokenizer(prompt + answer)["input_ids"]])
+        with torch.no_grad():
+            log_probs = model(ids).logits[0, :-1].log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0]
+        expected += log_probs[len(tokenizer(prompt)["input_ids"]) - 1 :].tolist()
+    assert history[0]["loss"] == pytest.approx(-np.mean(expected), rel=0.02)
+    _, whole = train_on_texts(
+        base, [p + a for p, a in zip(prompts, answers, strict=True)], params, conf_base(Lora, rank=2), seed=0, label="x"
+    )
+    assert whole[0]["loss"] != pytest.approx(history[0]["loss"], rel=0.02)

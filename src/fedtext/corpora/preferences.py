@@ -1,8 +1,8 @@
 """Preference pairs from local files: a prompt, the answer that somebody chose, and the one that was rejected.
 
 The forms: Anthropic's hh-rlhf; OpenAssistant's messages, whose siblings people ranked; the comparisons of OpenAI's
-summarize-from-feedback (TL;DR), each with its worker; and a table. An empty answer, or two that are the same, is no
-preference: such pairs are left out.
+summarize-from-feedback (TL;DR), each with its worker; and a table. An empty answer, two that are the same, or answers
+to two prompts are no preference: such pairs are left out, so that their units say nothing and no file is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from fedtext.corpora.formats import JsonError, json_lines, read_csv, read_jsonl, read_parquet
-from fedtext.corpora.published.dialogues import ASSISTANT, Message, conversation, messages
+from fedtext.corpora.published.dialogues import ASSISTANT, HUMAN, Message, conversation, messages
 from fedtext.corpora.published.door import other_form
 from fedtext.corpora.published.rows import FormError, list_of, text_of, value_of
 from fedtext.corpora.rows import missing, name_of, own_names
@@ -47,7 +47,7 @@ def read_pairs(form: PairForm, place: str | Path) -> pd.DataFrame:
         raise MissingFileError(f"{path} is not a file: check the path of the preference pairs")
     described, read = PAIR_FORMS[form]
     try:
-        pairs = [pair for pair in read(path) if pair.chosen.strip() and _differ(pair)]
+        pairs = [pair for pair in read(path) if pair.chosen.strip() and _differ(pair.chosen, pair.rejected)]
         if not pairs:
             raise FormError("no pairs")
     except (FormError, JsonError) as error:
@@ -57,12 +57,23 @@ def read_pairs(form: PairForm, place: str | Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
 
 
-def _differ(pair: Pair) -> bool:
-    return bool(pair.rejected.strip()) and pair.chosen.strip() != pair.rejected.strip()
+def preferred(pairs: pd.DataFrame) -> pd.DataFrame:
+    """The pairs of which both answers are there and differ."""
+    kept = [
+        bool(one.strip()) and _differ(one, other) for one, other in zip(pairs["chosen"], pairs["rejected"], strict=True)
+    ]
+    return pairs[kept].reset_index(drop=True)
+
+
+def _differ(chosen: str, rejected: str) -> bool:
+    return bool(rejected.strip()) and chosen.strip() != rejected.strip()
 
 
 def hh_pairs(path: Path) -> Iterator[Pair]:
-    """The prompt is what both transcripts share, up to where the assistant answers; clients are those of `hh`."""
+    """The prompt is what both transcripts share, up to where the assistant answers; clients are those of `hh`.
+
+    Transcripts that differ in an earlier turn as well are two prompts: their pair has no answers, and is left out.
+    """
     for number, row in json_lines(path):
         where = f"line {number}"
         chosen, rejected = (text_of(row, name, where) for name in ("chosen", "rejected"))
@@ -70,7 +81,9 @@ def hh_pairs(path: Path) -> Iterator[Pair]:
         end = shared.rfind(ASSISTANT) + len(ASSISTANT)
         if end < len(ASSISTANT):
             raise FormError(f"{where}: 'chosen' and 'rejected' do not begin alike")
-        yield Pair(shared[:end].strip(), chosen[end:].strip(), rejected[end:].strip(), conversation(chosen, where))
+        two_prompts = any(turn in transcript[end:] for turn in (HUMAN, ASSISTANT) for transcript in (chosen, rejected))
+        better, worse = ("", "") if two_prompts else (chosen[end:].strip(), rejected[end:].strip())
+        yield Pair(shared[:end].strip(), better, worse, conversation(chosen, where))
 
 
 def openassistant_pairs(path: Path) -> Iterator[Pair]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from jaxtyping import Int, Int64
+from jaxtyping import Float, Int, Int64
 
 from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import PlannedSum
@@ -42,6 +42,11 @@ def client_messages(
     nothing = np.zeros(plan.query.dim, dtype=np.int64)
     for unit in sorted(waiting):
         yield unit, nothing
+
+
+def leaving(total: Int64[np.ndarray, " dim"], step: float) -> Float[np.ndarray, " dim"]:
+    """The noised sum as it leaves the door: a multiple of the grid's step in every coordinate."""
+    return np.asarray(total * step)
 
 
 def receipt(key: NoiseKey, stream: tuple[str, ...]) -> str:

@@ -21,7 +21,7 @@ from jaxtyping import Float
 from fedtext.federation.digest import digest
 from fedtext.federation.holders import samples_of, taking_part
 from fedtext.federation.mechanism import PlannedSum, planned_sum
-from fedtext.federation.messages import client_messages, receipt
+from fedtext.federation.messages import client_messages, leaving, receipt
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
@@ -125,7 +125,7 @@ class _Steps:
         hidden = (*stream, digest(total))
         self._hidden.append(hidden)
         total += discrete_gaussian(self._key, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden)
-        return np.asarray(total * plan.step)
+        return leaving(total, plan.step)
 
     def confirm(self) -> None:
         """Writes down that what was made of the steps is about to leave."""

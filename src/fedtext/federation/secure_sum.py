@@ -30,7 +30,7 @@ from fedtext.federation.blocks import Block
 from fedtext.federation.digest import digest
 from fedtext.federation.holders import samples_of, sent_by_holders, taking_part
 from fedtext.federation.mechanism import PlannedSum, planned_sum
-from fedtext.federation.messages import client_messages, receipt
+from fedtext.federation.messages import client_messages, leaving, receipt
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.query import Query
 from fedtext.privacy.gate import current
@@ -101,7 +101,7 @@ def answer(
     current().confirm(plan.release, query.round, receipt(key, hidden))
     if not local:
         total += _noise(plan, key, hidden)
-    return Answer(_centred(total, modulus_bits) * plan.step, charged)
+    return Answer(leaving(_centred(total, modulus_bits), plan.step), charged)
 
 
 def _noise(plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]) -> Int64[np.ndarray, " dim"]:

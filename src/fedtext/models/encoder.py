@@ -85,6 +85,27 @@ class Encoder:
             )
         return np.asarray(embeddings / norms, dtype=np.float32)
 
+    def fitted(self, heads: Sequence[str], tails: Sequence[Sequence[str]]) -> list[str]:
+        """Each head without as much of its beginning as does not fit, before the longest of its own tails, into a text.
+
+        A head is cut before a word. Where a tail alone is too long nothing is left of the head, and `encode` cuts the
+        tail.
+        """
+        return [self._without_beginning(head, own) for head, own in zip(heads, tails, strict=True)]
+
+    def _without_beginning(self, head: str, tails: Sequence[str]) -> str:
+        longest, cut = self.model.max_seq_length, 0
+        for tail in tails if longest is not None else ():
+            spans = self.model.tokenizer(
+                f"{head} {tail}", add_special_tokens=False, return_offsets_mapping=True, verbose=False
+            )["offset_mapping"]
+            over = len(spans) + self.model.tokenizer.num_special_tokens_to_add() - longest
+            cut = max(cut, spans[over][0] if over > 0 else 0)
+        if cut == 0:
+            return head
+        word = head.find(" ", cut)
+        return head[word + 1 :] if word >= 0 else ""
+
     def _batches(self, texts: list[str]) -> list[tuple[int, list[int]]]:
         """Padded length and rows of `texts` of every batch, the longest first: memory freed once serves the others."""
         alike: dict[tuple[int, bool], list[int]] = defaultdict(list)

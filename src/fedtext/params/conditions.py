@@ -90,10 +90,36 @@ TRAINED_MODEL = Condition(
     Epsilon.RUN,
     made="A model",
 )
+PREFERENCES = Condition(
+    "preferences",
+    "the released scorer",
+    "released scorer",
+    Role.JUDGED,
+    Epsilon.RUN,
+    made="Preference pairs",
+)
+POLICY = Condition(
+    "policy",
+    "the policy trained on private pairs",
+    "trained policy",
+    Role.JUDGED,
+    Epsilon.RUN,
+    made="A policy",
+)
+LONGER = Condition(
+    "longer", "the longer answer", "longer answer", Role.CONTROL, Epsilon.ZERO, phrase="taking the longer answer"
+)
+SHORTER = Condition(
+    "shorter", "the shorter answer", "shorter answer", Role.CONTROL, Epsilon.ZERO, phrase="taking the shorter answer"
+)
 PRIVATE = Condition("private", "the private text itself (ε = ∞)", "ε = ∞", Role.CEILING, Epsilon.INFINITE)
 
 CONDITIONS = {
-    one.name: one for one in (EPS0, PUBLIC_CONTROL, UNTUNED_CONTROL, MATCHED_CONTROL, SYNTHETIC, TRAINED_MODEL, PRIVATE)
+    one.name: one
+    for one in (
+        *(EPS0, PUBLIC_CONTROL, UNTUNED_CONTROL, MATCHED_CONTROL, SYNTHETIC, TRAINED_MODEL),
+        *(LONGER, SHORTER, PREFERENCES, POLICY, PRIVATE),
+    )
 }
 CONTROLS = tuple(one for one in CONDITIONS.values() if one.role is Role.CONTROL)
 JUDGED = tuple(one for one in CONDITIONS.values() if one.role is Role.JUDGED)

@@ -82,6 +82,13 @@ class Lora(Parameters):
     targets: Literal["attention_and_mlp", "attention", "all_linear"]
 
 
+class PairTokens(Parameters):
+    """How much of a preference pair is read: a `prompt`'s last tokens, and of each `answer` the first."""
+
+    prompt: int = Field(ge=1)
+    answer: int = Field(ge=1)
+
+
 class DpSgd(Parameters):
     """DP-SGD: `epochs` passes over the units on average, each step a Poisson draw of `batch_size` units on average.
 

@@ -19,7 +19,7 @@ from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, in_document
 from fedtext.evaluation.measures.measure import Distance
-from fedtext.params.conditions import CONDITIONS, Role
+from fedtext.params.conditions import CONDITIONS, PREFERENCES, Role
 from fedtext.reporting.figure_style import (
     BELOW_SLANTED,
     CONTROL,
@@ -130,10 +130,12 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
     for y, (level, value, error) in enumerate(zip(levels, values, errors, strict=True)):
         label = measure.shown(level)
         figure.add_annotation(x=value + error, y=y, text=label, xanchor="left", xshift=8, showarrow=False)
-    figure.update_xaxes(title_text=f"{measure.title} on held-out text{measure.axis}", range=[0, 1.18 * reach])
+    of_pairs = accuracy["judged"] == PREFERENCES.name
+    held_out = "pairs" if of_pairs else "text"
+    figure.update_xaxes(title_text=f"{measure.title} on held-out {held_out}{measure.axis}", range=[0, 1.18 * reach])
     figure.update_yaxes(showgrid=False, tickfont={"color": INK})
     named = measure.title[:1].upper() + measure.title[1:]
-    return styled(figure, f"{named} of the on-device model", height=130 + 46 * len(names))
+    return styled(figure, named if of_pairs else f"{named} of the on-device model", height=130 + 46 * len(names))
 
 
 def _title(name: str) -> str:

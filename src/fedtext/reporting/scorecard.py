@@ -129,7 +129,7 @@ def scorecard(
         "cost": cost_rows(costs),
         "limits": [*_limits(accuracy, distribution, terms), *classification_limits(classification)],
     }
-    return _strict(card)  # type: ignore[no-any-return]
+    return strict(card)  # type: ignore[no-any-return]
 
 
 def _reasons(protection: Protection) -> tuple[str, ...]:
@@ -191,11 +191,12 @@ def _floor_of_distances(bias: Bias) -> str:
     )
 
 
-def _strict(value: Any) -> Any:
+def strict(value: Any) -> Any:
+    """The same as strict JSON: a number that is not finite becomes null."""
     if isinstance(value, Mapping):
-        return {str(key): _strict(inner) for key, inner in value.items()}
+        return {str(key): strict(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_strict(inner) for inner in value]
+        return [strict(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

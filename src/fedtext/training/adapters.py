@@ -5,6 +5,7 @@ Where all weights are trained there is no adapter, and the model's own weights a
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from jaxtyping import Float32
 from fedtext.models.generator import TrainableGenerator
 from fedtext.models.language_model import ALL_WEIGHTS
 from fedtext.params.training import Lora
+from fedtext.system.errors import InputError
 from fedtext.training.lora import WEIGHTS, TrainedAdapter, lora_config, without_deprecations
 
 if TYPE_CHECKING:
@@ -93,6 +95,29 @@ def _holding(model: PreTrainedModel, weights: Float32[np.ndarray, " dim"]) -> Pr
     vector = torch.tensor(weights, dtype=trained[0].dtype, device=trained[0].device)
     torch.nn.utils.vector_to_parameters(vector, trained)
     return model
+
+
+def stacked(first: TrainedAdapter, second: TrainedAdapter) -> TrainedAdapter:
+    """One adapter that changes the base as `first` and then `second` do: the sum of their updates, of their joint rank.
+
+    Raises:
+        ValueError: they sit on other matrices, or scale their updates differently.
+    """
+    import torch
+
+    scales = {config.lora_alpha / config.r for config in (first.config, second.config)}
+    if first.weights.keys() != second.weights.keys() or len(scales) > 1:
+        raise InputError(
+            "two adapters on other matrices or of other alpha / rank: train both with the same lora.targets"
+        )
+    weights = {
+        name: torch.cat([one, second.weights[name]], dim=0 if ".lora_A." in name else 1).contiguous()
+        for name, one in first.weights.items()
+    }
+    config = copy.copy(first.config)
+    config.r = first.config.r + second.config.r
+    config.lora_alpha = first.config.lora_alpha + second.config.lora_alpha
+    return TrainedAdapter(weights, config)
 
 
 def saved_adapter(directory: Path) -> TrainedAdapter:

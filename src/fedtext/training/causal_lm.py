@@ -43,6 +43,7 @@ def train_causal_lm(
 ) -> list[dict[str, float]]:
     """Train `model` in place on `rows`; positions that hold `pad_token_id` are neither attended to nor scored.
 
+    Tokens that are `only_shown` (fedtext.training.client_gradients), as a prompt's, are attended to and not scored.
     `pad_token_id` may be a number that is no token, such as -1: a real token used as padding would hide itself.
     `compiled` has torch compile the model, for rows without padding: padded batches, each with a mask of its own, would
     be compiled again and again.
@@ -158,24 +159,29 @@ def _optimizer(model: PreTrainedModel, params: CausalTraining) -> Optimizer:
 
 
 def _loss(model: PreTrainedModel, ids: Tensor, pad_token_id: int) -> Tensor:
-    """Mean cross-entropy of the real tokens, each given those before it."""
+    """Mean cross-entropy of the real tokens that are not only shown, each given those before it."""
+    import torch
     from torch.nn.functional import cross_entropy
 
-    real = ids != pad_token_id
-    logits = logits_of_real(model, ids, real)
-    return cross_entropy(logits.float(), ids[:, 1:][real[:, 1:]])
+    real, shown = ids != pad_token_id, ids < -1
+    scored = real & ~shown
+    logits = logits_of_real(model, torch.where(shown, -2 - ids, ids), real, scored)
+    return cross_entropy(logits.float(), ids[:, 1:][scored[:, 1:]])
 
 
 def logits_of_real(
-    model: PreTrainedModel, ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"]
+    model: PreTrainedModel,
+    ids: Int[Tensor, "row length"],
+    real: Bool[Tensor, "row length"],
+    scored: Bool[Tensor, "row length"] | None = None,
 ) -> Float[Tensor, "label token"]:
-    """Logits that predict the real tokens `ids[:, 1:][real[:, 1:]]`, in that order.
+    """Logits that predict the scored tokens `ids[:, 1:][scored[:, 1:]]`, in that order; None: all real ones.
 
     The head, more than half of a small model's work, is spared what is not scored: it is handed the positions before
     real tokens only, by a hook, so that whatever a model does to its logits (scaling, capping) still happens.
     """
-    scored = real[:, 1:]
-    hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][:, :-1][scored],))
+    wanted = (real if scored is None else scored)[:, 1:]
+    hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][:, :-1][wanted],))
     try:
         output = model(
             input_ids=ids.masked_fill(~real, 0),  # any token: it is masked and not scored

@@ -4,7 +4,7 @@
 |---|---|---|
 | L / N | `Query.batch` over the ledger's population | probability with which a unit is in a step's batch |
 | T | `Query.steps` | steps: public, charged together before the first |
-| g_t(x_i) | `fedtext.training.unit_gradients` | gradient of a unit's mean loss |
+| g_t(x_i) | `fedtext.training.unit_gradients` | gradient of a unit's mean loss, of its texts or of its preferences |
 | C | `Query.clip_norm` | largest L2 norm of it |
 | sigma | `Query.noise_multiplier` | deviation of the noise on the sum, over C |
 | theta_t - eta_t g_t | `fedtext.training.server_optimizer` | plain, with momentum, or Adam's step on the noised mean |
@@ -33,9 +33,11 @@ from fedtext.params.training import DpSgd
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
+from fedtext.seeding import stream
 from fedtext.system.progress import progress
 from fedtext.training.server_optimizer import Server, new_server, server_step
 from fedtext.training.unit_gradients import UnitGradients
+from fedtext.training.unit_losses import TEXTS, UnitLoss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -65,17 +67,18 @@ def trained_weights(
     params: DpSgd,
     ledger: Ledger,
     key: NoiseKey,
+    loss: UnitLoss = TEXTS,
 ) -> tuple[Server, Ledger]:
     """The trained weights of `model` after DP-SGD, with the optimiser's memory, and the ledger that paid.
 
-    Trained are those that require gradients, from `start` on. `samples.features` are rows of tokens, as
+    Trained are those that require gradients, from `start` on. `samples.features` are examples of the `loss`, as
     `UnitGradients.of` takes them. The same call gives the same bytes.
 
     Raises:
         BudgetExceeded: the ledger or the gate refuses; nothing has been read.
         ValueError: what `fedtext.federation.noised_steps.noised_steps` refuses.
     """
-    gradients = UnitGradients(model, params.units_at_once)
+    gradients = UnitGradients(model, params.units_at_once, loss=loss)
 
     def training(ask: Ask) -> Server:
         server = new_server(start, params.optimizer)
@@ -86,6 +89,30 @@ def trained_weights(
         return server
 
     return noised_steps(query.about("", params.model_dump_json()), training, samples, ledger, key)
+
+
+def trained_unprotected(
+    model: PreTrainedModel,
+    start: Float[np.ndarray, " dim"],
+    samples: PrivateSamples,
+    params: DpSgd,
+    loss: UnitLoss = TEXTS,
+    *,
+    seed: int,
+) -> Server:
+    """The same training of the units that hold samples, drawn by a public seed, with neither clip nor noise.
+
+    A bound, and no release: it protects nobody, so whoever calls it enters that in the ledger.
+    """
+    gradients, units = UnitGradients(model, params.units_at_once, loss=loss), np.unique(samples.unit)
+    server, random = new_server(start, params.optimizer), stream(seed, "unprotected draws")
+    for _ in progress(range(steps_of(params, len(units))), "SGD without protection", unit="step"):
+        drawn = samples.of_units(units[random.random(len(units)) < params.batch_size / len(units)])
+        total = np.zeros(start.size)
+        for block in _gradients(gradients, server["weights"], drawn):
+            total += block.rows.sum(axis=0, dtype=np.float64)
+        server = server_step(server, -total / params.batch_size, params.optimizer)
+    return server
 
 
 def _gradients(gradients: UnitGradients, weights: Float[np.ndarray, " dim"], held: PrivateSamples) -> Iterator[Block]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from jaxtyping import Int
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.training import CausalTraining, Lora
 from fedtext.training.causal_lm import train_causal_lm
+from fedtext.training.client_gradients import only_shown
 from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
 
 if TYPE_CHECKING:
@@ -20,9 +22,18 @@ NO_TOKEN = -1  # padding that no tokenizer writes
 
 
 def train_on_texts(
-    base: TrainableGenerator, texts: Sequence[str], params: CausalTraining, lora: Lora, *, seed: int, label: str
+    base: TrainableGenerator,
+    texts: Sequence[str],
+    params: CausalTraining,
+    lora: Lora,
+    *,
+    seed: int,
+    label: str,
+    prompts: Sequence[str] | None = None,
 ) -> tuple[TrainedAdapter, list[dict[str, float]]]:
     """An adapter of the public model `base` trained on `texts`, and the history of `train_causal_lm`.
+
+    With `prompts` each text follows its own, which is shown to the model and not scored.
 
     Raises:
         ValueError: there is no text, or the loss is not finite.
@@ -34,7 +45,12 @@ def train_on_texts(
     torch.manual_seed(seed)
     with without_deprecations():
         adapted = get_peft_model(model, lora_config(model, lora))
-        rows = padded_rows(texts, tokenizer, model.config.max_position_embeddings)
+        longest = model.config.max_position_embeddings
+        rows = (
+            padded_rows(texts, tokenizer, longest)
+            if prompts is None
+            else rows_behind_prompts(prompts, texts, tokenizer, longest)
+        )
         history = train_causal_lm(adapted, rows, params, seed=seed, pad_token_id=NO_TOKEN, label=label)
     return TrainedAdapter.of(adapted, base.source), history
 
@@ -44,6 +60,29 @@ def padded_rows(
 ) -> Int[np.ndarray, "text length"]:
     """Token ids of each text, cut to `longest`, padded on the right with `NO_TOKEN` to the longest among them."""
     encoded = tokenizer(list(texts), truncation=True, max_length=longest)["input_ids"] if texts else []
+    return _padded(encoded)
+
+
+def rows_behind_prompts(
+    prompts: Sequence[str], texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, longest: int
+) -> Int[np.ndarray, "text length"]:
+    """The same of each prompt with its text behind it; the prompt's tokens are only shown.
+
+    Both are tokenised together, as the model will meet them, and told apart where they stop agreeing with the prompt
+    alone.
+    """
+    if not texts:
+        return _padded([])
+    whole = tokenizer([p + t for p, t in zip(prompts, texts, strict=True)], truncation=True, max_length=longest)
+    alone = tokenizer(list(prompts), truncation=True, max_length=longest)["input_ids"]
+    encoded = []
+    for ids, prompt in zip(whole["input_ids"], alone, strict=True):
+        shown = len(commonprefix([ids, prompt]))  # noqa: RUF071 - of tokens, not of paths
+        encoded.append([*only_shown(np.asarray(ids[:shown], dtype=np.int64)).tolist(), *ids[shown:]])
+    return _padded(encoded)
+
+
+def _padded(encoded: Sequence[Sequence[int]]) -> Int[np.ndarray, "text length"]:
     rows = np.full((len(encoded), max(map(len, encoded), default=0)), NO_TOKEN, dtype=np.int64)
     for row, ids in zip(rows, encoded, strict=True):
         row[: len(ids)] = ids

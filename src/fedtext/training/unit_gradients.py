@@ -1,9 +1,9 @@
 """Gradients of protected units one by one, at common weights: what DP-SGD clips and adds up.
 
-A unit's gradient is that of the mean over its rows of a row's mean loss a token. It is a function of the unit, to the
-bit: rows are computed in a shape that their own unit decides, in slots of which each is computed as if it were alone
-(`fedtext.training.client_gradients`), and are added up in their own order. Only the weights that are trained have
-gradients: those of a low-rank adapter, or all of a model.
+A unit's gradient is that of the mean over its examples of an example's loss (`fedtext.training.unit_losses`). It is a
+function of the unit, to the bit: examples are computed in a shape that their own unit decides, in slots of which each
+is computed as if it were alone (`fedtext.training.client_gradients`), and are added up in their own order. Only the
+weights that are trained have gradients: those of a low-rank adapter, or all of a model.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from fedtext.federation.blocks import Block
 from fedtext.system.cores import over_cores, per_thread
 from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
 from fedtext.training.local_steps import NO_TOKEN, LocalSteps, groups_of_one_shape, positions_of, shown_tokens
+from fedtext.training.unit_losses import TEXTS, UnitLoss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,30 +37,35 @@ class UnitGradients:
         model: In evaluation mode and float32 from now on; frozen weights are shared by all threads and never copied.
         at_once: Units side by side in one call, on a CPU by each core; another number may move their last bits.
         vectorised: Whether units share calls; None finds out whether the model allows it.
+        loss: Of an example.
     """
 
-    def __init__(self, model: PreTrainedModel, at_once: int, vectorised: bool | None = None) -> None:
-        self._model = model.float().eval()
+    def __init__(
+        self, model: PreTrainedModel, at_once: int, vectorised: bool | None = None, loss: UnitLoss = TEXTS
+    ) -> None:
+        self._model, self._loss = model.float().eval(), loss
         self._trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
         if vectorised is None:
-            vectorised = slots_are_alike(_shell(model), at_once, _anywhere(self._trained))
+            vectorised = slots_are_alike(_shell(model), at_once, _anywhere(self._trained), loss.error, loss.rows)
         self._slots, self._taken = (at_once, side_by_side) if vectorised else (1, one_alone)
 
     def of(
         self,
         weights: Float[np.ndarray, " dim"],
-        tokens: Int[np.ndarray, "row position"],
-        unit: Int64[np.ndarray, " row"],
+        tokens: Int[np.ndarray, "example position"],
+        unit: Int64[np.ndarray, " example"],
     ) -> Iterator[Block]:
-        """The gradient at `weights` of each unit that has a row, under its code, not clipped.
+        """The gradient at `weights` of each unit that has an example, under its code, not clipped.
 
-        Rows have a start token first and are filled up on the right with `NO_TOKEN`.
+        An example's rows, as many as its loss takes, lie one behind the other. A row has a start token first and is
+        filled up on the right with `NO_TOKEN`.
         """
         common = self._named(weights)
-        gradients = per_thread(lambda: self._taken(_shell(self._model)))
-        groups = groups_of_one_shape(_rows_of_units(tokens, unit), self._slots)
+        rows = tokens.reshape(len(tokens) * self._loss.rows, tokens.shape[1] // self._loss.rows)
+        gradients = per_thread(lambda: self._taken(_shell(self._model), self._loss.error))
+        groups = groups_of_one_shape(_rows_of_units(rows, unit, self._loss.rows), self._slots)
         yield from over_cores(
-            lambda group: _summed(common, gradients(), group, shown_tokens(tokens, group, self._slots)),
+            lambda group: _summed(common, gradients(), group, shown_tokens(rows, group, self._slots)),
             groups,
             len(groups),
             self._model.device,
@@ -87,15 +93,17 @@ def _anywhere(trained: Weights) -> Weights:
     return {name: 0.02 * torch.randn(p.shape, generator=drawn).to(p.device) for name, p in trained.items()}
 
 
-def _rows_of_units(tokens: Int[np.ndarray, "row position"], unit: Int64[np.ndarray, " row"]) -> Iterator[LocalSteps]:
-    """Each unit's rows in their order, one a step, by rising code."""
+def _rows_of_units(
+    tokens: Int[np.ndarray, "row position"], unit: Int64[np.ndarray, " example"], rows: int
+) -> Iterator[LocalSteps]:
+    """Each unit's examples of `rows` rows in their order, one a step, by rising code."""
     lengths = (tokens != NO_TOKEN).sum(axis=1)
-    rows: dict[int, list[int]] = defaultdict(list)
-    for row, code in enumerate(unit.tolist()):
-        rows[code].append(row)
-    for code in sorted(rows):
-        own = np.array(rows[code])
-        yield LocalSteps(code, own[:, None], positions_of(int(lengths[own].max())))
+    examples: dict[int, list[int]] = defaultdict(list)
+    for example, code in enumerate(unit.tolist()):
+        examples[code].append(example)
+    for code in sorted(examples):
+        own = rows * np.array(examples[code])[:, None] + np.arange(rows)
+        yield LocalSteps(code, own, positions_of(int(lengths[own].max())))
 
 
 def _summed(

@@ -20,6 +20,7 @@ class Makes(StrEnum):
     TEXTS = "texts"
     MODEL = "model"
     PREFERENCES = "preferences"
+    POLICY = "policy"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ class Outputs:
     - `synthetic` and `synthetic_embeddings` if it makes texts, `model` if it makes a model.
     - `round_embeddings` (of the candidates, by `round_01`, ...) and `rounds` (`released_scores`, one a round, None
       where there is none; `chosen`, the round of the final texts from 0), if it makes texts in rounds.
+    - `scorers` and `pairs` (`prompt`, `chosen`, `rejected`, `gap`) if it makes preferences, and `policy`, an adapter of
+      the generator that was aligned on them, with its `training_log`.
     - `matched_public`: the public texts that match its release, if it has such a control.
 
     All else is written by the handover, the evaluation and the report.
@@ -29,6 +31,10 @@ class Outputs:
         self.model = f"{algorithm}_model"
         self.round_embeddings = f"{algorithm}_round_embeddings"
         self.rounds = f"{algorithm}_rounds"
+        self.scorers = f"{algorithm}_scorers"
+        self.pairs = f"{algorithm}_pairs"
+        self.policy = f"{algorithm}_policy"
+        self.training_log = f"{algorithm}_training_log"
         self.matched_public = f"{algorithm}_matched_public"
 
         self.cost = f"{algorithm}_cost"

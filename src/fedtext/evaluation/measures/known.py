@@ -14,6 +14,7 @@ from fedtext.evaluation.measures.illegible_texts import ILLEGIBLE_TEXTS
 from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
+from fedtext.evaluation.measures.pairwise_accuracy import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
 from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
 from fedtext.system.errors import InputError
 
@@ -27,6 +28,8 @@ MEASURES: tuple[Measure, ...] = (
     ILLEGIBLE_TEXTS,
     ENTITY_F1,
     *CLASSIFICATION,
+    PAIRWISE_ACCURACY,
+    PAIRWISE_DRAWN,
 )
 Kind = TypeVar("Kind", bound=Measure)
 _BY_NAME = {one.name: one for one in MEASURES}

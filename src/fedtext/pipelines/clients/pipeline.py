@@ -16,13 +16,7 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
     """
     return Pipeline(
         [
-            node(
-                nodes.create_noise_key,
-                "params:privacy.noise_seed",
-                "private_noise_key",
-                name="create_noise_key",
-                tags=Tag.KEEP,  # a key that is there is never made anew: that would be a second release
-            ),
+            noise_key(),
             _counted() if counted else _declared(),
             node(
                 nodes.enrol_units,
@@ -43,6 +37,17 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
                 name="embed_public_samples",
             ),
         ]
+    )
+
+
+def noise_key() -> Node:
+    """The run's secret, whatever its private data are."""
+    return node(
+        nodes.create_noise_key,
+        "params:privacy.noise_seed",
+        "private_noise_key",
+        name="create_noise_key",
+        tags=Tag.KEEP,  # a key that is there is never made anew: that would be a second release
     )
 
 

@@ -13,7 +13,7 @@ from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import classified, priced, tagged
 from fedtext.pipelines.evaluation.form import active_form, refuse_unknown_measures
-from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out
+from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out, preferences
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.unrolling import Namespace
@@ -55,9 +55,14 @@ def controls_pipeline() -> Pipeline:
 
 
 def judgement(algorithm: Algorithm) -> Pipeline:
-    """Judges what the algorithm made on the test clients; preference pairs have no measure yet."""
-    judges = {Makes.TEXTS: _of_texts, Makes.MODEL: _of_model}
-    return judges[algorithm.makes](algorithm) if algorithm.makes in judges else Pipeline([])
+    """Judges what the algorithm made on the test clients."""
+    judges = {
+        Makes.TEXTS: _of_texts,
+        Makes.MODEL: _of_model,
+        Makes.PREFERENCES: _of_preferences,
+        Makes.POLICY: _of_policy,
+    }
+    return judges[algorithm.makes](algorithm)
 
 
 def _of_texts(algorithm: Algorithm) -> Pipeline:
@@ -100,6 +105,36 @@ def _of_model(algorithm: Algorithm) -> Pipeline:
     if active_form().priced:
         return Pipeline([scored, *priced.of_model(algorithm, compared)])
     return Pipeline([scored, _comparison(algorithm, compared)])
+
+
+def _of_preferences(algorithm: Algorithm) -> Pipeline:
+    """Of pairs, by how the scorer orders test clients' own; where figures have a price, none is taken."""
+    if active_form().priced:
+        return Pipeline([])
+    made, place = algorithm.outputs, _place(algorithm)
+    ordering = place.node(
+        preferences.order_held_out_pairs,
+        ["pairs.private_test", "encoder", "params:corpus.source", made.scorers, made.pairs],
+        made.accuracy,
+        name="order_held_out_pairs",
+        tags=Tag.HELD_OUT,
+    )
+    return Pipeline([ordering])
+
+
+def _of_policy(algorithm: Algorithm) -> Pipeline:
+    """Of a policy, by how it orders test clients' own pairs; where figures have a price, none is taken."""
+    if active_form().priced:
+        return Pipeline([])
+    made, place = algorithm.outputs, _place(algorithm)
+    ordering = place.node(
+        preferences.order_by_policy,
+        ["pairs.private_test", "generator", "params:corpus.source", made.policy, f"params:{algorithm.name}"],
+        made.accuracy,
+        name="order_by_policy",
+        tags=Tag.HELD_OUT,
+    )
+    return Pipeline([ordering])
 
 
 def _place(algorithm: Algorithm) -> Namespace:

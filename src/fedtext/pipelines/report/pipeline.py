@@ -3,7 +3,7 @@
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation.form import active_form
-from fedtext.pipelines.report import nodes
+from fedtext.pipelines.report import nodes, preferences
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.unrolling import Namespace
@@ -12,10 +12,13 @@ FACTS = "run_facts"
 
 
 def reporting(algorithm: Algorithm) -> Pipeline:
-    """The report of what the algorithm made; preference pairs, which nothing measures yet, have none."""
-    reports = {Makes.TEXTS: _of_texts, Makes.MODEL: _of_model}
-    if algorithm.makes not in reports:
-        return Pipeline([])
+    """The report of what the algorithm made."""
+    reports = {
+        Makes.TEXTS: _of_texts,
+        Makes.MODEL: _of_model,
+        Makes.PREFERENCES: _of_preferences,
+        Makes.POLICY: _of_preferences,
+    }
     return Pipeline([*_shared(algorithm), *reports[algorithm.makes](algorithm)])
 
 
@@ -81,6 +84,39 @@ def _of_model(algorithm: Algorithm) -> list[Node]:
     ]
 
 
+def _of_preferences(algorithm: Algorithm) -> list[Node]:
+    """Of preference pairs, or of a policy that was trained on private ones and has none to show."""
+    made, place = algorithm.outputs, _place(algorithm)
+    settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
+    measured = {} if active_form().priced else {"accuracy": made.accuracy}
+    shown = {} if active_form().priced else {"accuracy": made.figure("accuracy")}
+    pairs = {"pairs": made.pairs} if algorithm.makes is Makes.PREFERENCES else {}
+    gaps = place.node(preferences.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)
+    return [
+        place.node(
+            preferences.build_preference_scorecard,
+            {"privacy_report": made.privacy_report, "cost": made.cost, **pairs, **settings, **measured},
+            made.scorecard,
+            name="build_preference_scorecard",
+            tags=Tag.REPORT,
+        ),
+        *([gaps] if pairs else []),
+        place.node(
+            preferences.write_preference_report,
+            {
+                "card": made.scorecard,
+                "facts": FACTS,
+                "privacy": made.figure("privacy"),
+                **({**pairs, "gaps": made.figure("gaps")} if pairs else {}),
+                **shown,
+            },
+            made.report,
+            name="write_preference_report",
+            tags=Tag.REPORT,
+        ),
+    ]
+
+
 def _judged(algorithm: Algorithm) -> dict[str, str]:
     """What every scorecard is made of, and what the held-out figures cost the test clients where they have a price."""
     made = algorithm.outputs
@@ -92,10 +128,12 @@ def _judged(algorithm: Algorithm) -> dict[str, str]:
 def _shared(algorithm: Algorithm) -> list[Node]:
     """Figures that every report has."""
     made, place = algorithm.outputs, _place(algorithm)
+    measured = algorithm.makes not in (Makes.PREFERENCES, Makes.POLICY) or not active_form().priced
+    accuracies = place.node(
+        nodes.draw_accuracies, made.accuracy, made.figure("accuracy"), name="draw_accuracies", tags=Tag.REPORT
+    )
     return [
-        place.node(
-            nodes.draw_accuracies, made.accuracy, made.figure("accuracy"), name="draw_accuracies", tags=Tag.REPORT
-        ),
+        *([accuracies] if measured else []),
         place.node(
             nodes.draw_privacy_price,
             made.privacy_report,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from fedtext.privacy.flow.catalog import catalog_violations
-from fedtext.privacy.flow.graph import HELD_OUT_NAMES, GraphNode, Violation, bare, is_private, reached
+from fedtext.privacy.flow.graph import HELD_OUT_NAMES, GraphNode, Violation, bare, is_private, namespace, reached
 from fedtext.privacy.flow.ledgers import forked_ledgers, lost_charges
 from fedtext.privacy.flow.rules import declaration_violations, reader_violations
 from fedtext.privacy.tags import Tag
@@ -33,7 +33,8 @@ def check_flow(
     scored = {bare(name): node.name for node in nodes if Tag.HELD_OUT in node.tags for name in node.outputs}
     evaluated = reached(scored, nodes, _may_read_evaluations)
     held_out = _held_out(nodes, private)
-    splitters = [node.name for node in nodes if Tag.SPLIT in node.tags]
+    splits = [node for node in reversed(nodes) if Tag.SPLIT in node.tags]
+    splitters = {namespace(name): node.name for node in splits for name in node.outputs}
     ledger_readers: dict[str, str] = {}
     for node in nodes:
         found += declaration_violations(node, splitters)

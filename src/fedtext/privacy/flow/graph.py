@@ -9,7 +9,7 @@ from fedtext.privacy.tags import Tag
 
 CLASSES = ("private", "released", "public")
 ROLES = (Tag.RELEASE, Tag.HELD_OUT, Tag.REPORT, Tag.CONTROL, Tag.COUNT)  # a node has one at most
-HELD_OUT_NAMES = ("private_test", "private_validation")
+HELD_OUT_NAMES = ("private_test", "private_validation", "pairs.private_test", "pairs.private_validation")
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,11 @@ def is_ledger(name: str) -> bool:
 def bare(name: str) -> str:
     """Without Kedro's transcoding suffix: `table@pandas` and `table@polars` are one data set."""
     return name.partition("@")[0]
+
+
+def namespace(name: str) -> str:
+    """All before the last point; empty where there is none."""
+    return bare(name).rpartition(".")[0]
 
 
 def last_part(name: str) -> str:

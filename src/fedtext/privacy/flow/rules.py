@@ -13,13 +13,17 @@ from fedtext.privacy.flow.graph import (
     is_ledger,
     is_private,
     last_part,
+    namespace,
     stated,
 )
 from fedtext.privacy.tags import Tag
 
 
-def declaration_violations(node: GraphNode, splitters: Sequence[str]) -> Iterator[Violation]:
-    """What is wrong with a node whatever it reads: its tags, what its function carries, whose names it writes."""
+def declaration_violations(node: GraphNode, splitters: Mapping[str, str]) -> Iterator[Violation]:
+    """What is wrong with a node whatever it reads: its tags, what its function carries, whose names it writes.
+
+    `splitters` are, by namespace, the first node with the tag `splits_clients` that writes into it.
+    """
     written = node.outputs[0] if node.outputs else ""
     if len(roles := [role for role in ROLES if role in node.tags]) > 1:
         message = (
@@ -34,7 +38,7 @@ def declaration_violations(node: GraphNode, splitters: Sequence[str]) -> Iterato
         )
         yield Violation("bound", node.name, written, message)
     for name in node.outputs:
-        if bare(name) in HELD_OUT_NAMES and (Tag.SPLIT not in node.tags or splitters[0] != node.name):
+        if bare(name) in HELD_OUT_NAMES and splitters.get(namespace(name)) != node.name:
             message = (
                 f"node '{node.name}' writes '{name}', which only the node that splits the clients may write: give "
                 f"the data set another name, or the tag '{Tag.SPLIT}' to that one node"

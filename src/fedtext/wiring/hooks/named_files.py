@@ -13,6 +13,8 @@ from kedro.pipeline import Pipeline
 
 from fedtext.corpora.classes import check_classes
 from fedtext.corpora.enrolment import existing_list
+from fedtext.corpora.private_pairs import existing_pairs
+from fedtext.corpora.public_prompts import public_prompts
 from fedtext.corpora.published.door import existing_published
 from fedtext.corpora.table import existing_table, read_public_table
 from fedtext.params import words
@@ -21,6 +23,11 @@ from fedtext.params.privacy import Privacy
 from fedtext.system.errors import InputError
 
 READ_PRIVATE = {"read_private_table", "read_private_published", "read_private_snapshot"}
+READ_PAIRS, READ_PROMPTS, OF_PAIRS = (
+    "pairs.read_private_pairs",
+    "dpprefsyn.read_public_prompts",
+    "pairs.declare_population",
+)
 
 
 def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
@@ -30,12 +37,17 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
         FedtextError: one is not there, not of a kind that is read, or a public one cannot be read.
     """
     nodes = {node.name for node in pipeline.nodes}
-    if not nodes & {*READ_PRIVATE, "read_private_docstrings", "read_public_records", "declare_population"}:
+    known = {"read_private_docstrings", "read_public_records", "declare_population", READ_PAIRS, OF_PAIRS, READ_PROMPTS}
+    if not nodes & {*READ_PRIVATE, *known}:
         return
     corpus, privacy = Corpus.model_validate(parameters["corpus"]), Privacy.model_validate(parameters["privacy"])
     if nodes & READ_PRIVATE:
         _check_private(corpus)
-    if "declare_population" in nodes and privacy.enrolment is not None:
+    if READ_PAIRS in nodes:
+        existing_pairs(corpus)
+    if READ_PROMPTS in nodes and corpus.public_path is not None:
+        public_prompts(corpus, 1, 0)
+    if nodes & {"declare_population", OF_PAIRS} and privacy.enrolment is not None:
         existing_list(privacy.enrolment)
     if "read_public_records" in nodes and corpus.public_path is not None:
         read_public_table(corpus)

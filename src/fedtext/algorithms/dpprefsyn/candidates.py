@@ -1,0 +1,83 @@
+"""Public answers to public prompts, as embeddings: they say how long differences are, and where topics lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from fedtext.embedding.differences import unit_length
+from fedtext.embedding.similarity import nearest
+from fedtext.privacy.pca import main_directions
+from fedtext.seeding import stream
+from fedtext.system.errors import InputError
+
+TOPIC_STEPS = 20  # of Lloyd's algorithm on public prompts, which cost nothing
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """`embeddings[x, l]` is phi(x, a_l), a unit vector; zeros where there is no answer."""
+
+    embeddings: Float[np.ndarray, "prompt answer dim"]
+
+    @property
+    def written(self) -> Bool[np.ndarray, "prompt answer"]:
+        """Which answers there are."""
+        return np.asarray(self.embeddings.any(axis=2))
+
+    @cached_property
+    def differences(self) -> Float[np.ndarray, "pair dim"]:
+        """phi(x, a) - phi(x, b) of any two answers to a prompt that are not alike.
+
+        Raises:
+            ValueError: there are none.
+        """
+        there = self.written
+        found = [
+            self.embeddings[rows, first] - self.embeddings[rows, second]
+            for first, second in combinations(range(self.embeddings.shape[1]), 2)
+            if (rows := np.flatnonzero(there[:, first] & there[:, second])).size
+        ]
+        kept = np.concatenate(found) if found else np.zeros((0, self.embeddings.shape[2]))
+        kept = kept[kept.any(axis=1)]
+        if not len(kept):
+            raise InputError(
+                "no prompt has two different answers: raise dpprefsyn.answers, sampler.max_new_tokens or temperature"
+            )
+        return np.asarray(kept, dtype=np.float64)
+
+    def radius(self, quantile: float) -> float:
+        """The quantile of the differences' lengths: what private ones are clipped to (R)."""
+        return float(np.quantile(np.linalg.norm(self.differences, axis=1), quantile))
+
+    def directions(self, count: int) -> Float[np.ndarray, "dim count"]:
+        """Main directions of the differences, which are not centred."""
+        return main_directions(self.differences.T @ self.differences, count)
+
+    @property
+    def middles(self) -> Float[np.ndarray, "prompt dim"]:
+        """The mean embedding of each prompt's answers, of length 1: what the prompt is about, whichever is better."""
+        return unit_length(self.embeddings.sum(axis=1))
+
+    def topics(self, count: int, seed: int) -> Float[np.ndarray, "topic dim"]:
+        """Unit vectors of `count` topics of the prompts, by k-means on the sphere.
+
+        Raises:
+            ValueError: fewer prompts than topics have an answer.
+        """
+        rows = self.middles[self.middles.any(axis=1)]
+        if len(rows) < count:
+            raise InputError(
+                f"dpprefsyn.heads is {count}, but {len(rows)} public prompts have an answer: ask for fewer"
+            )
+        centres = rows[stream(seed, "topics").choice(len(rows), count, replace=False)]
+        for _ in range(TOPIC_STEPS):
+            own = nearest(rows.astype(np.float32), centres.astype(np.float32))[0]
+            sums = np.zeros_like(centres)
+            np.add.at(sums, own, rows)
+            centres = np.where(sums.any(axis=1, keepdims=True), unit_length(sums), centres)
+        return np.asarray(centres)

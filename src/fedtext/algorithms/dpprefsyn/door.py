@@ -1,0 +1,90 @@
+"""The door for what pairs contribute: a unit's mean over its pairs, planned queries, and the ledger so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.algorithms.dpprefsyn.budget import Plan
+from fedtext.federation.blocks import Block
+from fedtext.federation.noised_steps import Ask, noised_steps
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.secure_sum import BlocksOf, answer
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.voting.ballots import client_mean_blocks
+
+CELLS = 2**22  # numbers in a block of contributions: 32 MB
+Contribution = Callable[[Float[np.ndarray, "pair dim"]], Float[np.ndarray, "pair part"]]
+
+
+def unit_means(
+    held: PrivateSamples, contribution: Contribution | None = None, *, heads: int = 1, width: int
+) -> Iterator[Block]:
+    """What units that hold pairs send, unclipped: the mean over a unit's pairs, in the block of each pair's head.
+
+    A mean is no longer than the longest of what it is made of. `held.label` is a pair's head; a pair of head -1 adds
+    nothing, and counts among its unit's pairs.
+
+    Args:
+        held: Pairs, `features` as they are or as `contribution` maps them.
+        contribution: Maps rows of features, each by itself.
+        heads: How many blocks a row has.
+        width: Of the whole row.
+    """
+    units, index = np.unique(held.unit, return_inverse=True)
+    block = max(1, min(256, CELLS // width))
+    first = 0
+    for rows in client_mean_blocks(
+        held.features, index, len(units), features=contribution, label=held.label, classes=heads, block=block
+    ):
+        if len(rows):
+            yield Block(units[first : first + len(rows)], np.asarray(rows, dtype=np.float64))
+        first += len(rows)
+
+
+class Door:
+    """Asks what was planned, release after release, and keeps the ledger that has paid for them.
+
+    Attributes:
+        ledger: After the last release.
+    """
+
+    def __init__(self, plan: Plan, ledger: Ledger, key: NoiseKey) -> None:
+        self.plan, self.ledger, self._key = plan, ledger, key
+
+    def sum(
+        self,
+        name: str,
+        number: int,
+        samples: PrivateSamples,
+        blocks_of: BlocksOf,
+        *,
+        clip_norm: float,
+        about: tuple[str, str],
+    ) -> Float[np.ndarray, " dim"]:
+        """One noised sum; `about` are the digest of public inputs and what units are told beside them.
+
+        Raises:
+            BudgetExceeded: the ledger or the gate refuses; nothing has been read.
+        """
+        query = self.plan.query(name, number, clip_norm).about(*about)
+        found = answer(query, blocks_of, samples, self.ledger, self._key)
+        self.ledger = found.ledger
+        return found.sum
+
+    def steps(
+        self,
+        name: str,
+        samples: PrivateSamples,
+        training: Callable[[Ask], Float[np.ndarray, "head part"]],
+        *,
+        clip_norm: float,
+        about: tuple[str, str],
+    ) -> Float[np.ndarray, "head part"]:
+        """What a training makes of planned Poisson steps."""
+        query = self.plan.query(name, 1, clip_norm).about(*about)
+        made, self.ledger = noised_steps(query, training, samples, self.ledger, self._key)
+        return made

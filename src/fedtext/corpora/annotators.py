@@ -1,0 +1,183 @@
+"""Made-up annotators whose taste is known: preference pairs of which every win rate can be computed exactly.
+
+Published pairs name no annotators, so disagreement between groups cannot be seen in them. Here two groups disagree by
+construction. Everybody is asked to "Explain what NAME does.", with a NAME of the standard library for private pairs and
+of third-party packages for public ones, and is shown two answers of a generator. Of three annotators two are *plain*,
+who like short answers in the question's words, and one is *thorough*, who likes long and varied ones.
+
+A group's worth of an answer is a rule of its words, and a choice between two answers follows Bradley and Terry
+(Biometrika 1952): P(a over b) = sigmoid(s (worth(a) - worth(b))). The sharpness s is set on public answers so that
+whoever knows the rule predicts choices with a given accuracy (`sharpness_for`).
+
+An annotator is a function of its own number: no other one moves its taste, its questions or its choices. A question is
+asked of one annotator alone, so that a split of the annotators is a split of the questions too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from fedtext.corpora.preferences import PAIR_COLUMNS
+from fedtext.corpora.public_prompts import explanation_of
+from fedtext.seeding import stream
+from fedtext.system.errors import InputError
+
+WORD = re.compile(r"[^\W_]+")  # a name's parts are words: add_argument has two
+PAIRS = 8  # an annotator judges 1 to so many
+USUAL = 32  # words: length counts in doublings of it
+ECHO = VARIETY = 2.0  # all of the question's words, or no word twice, are worth two doublings of the length
+SHARPEST = 2.0**20
+
+
+class Taste(StrEnum):
+    """What an annotator likes."""
+
+    PLAIN = "plain"
+    THOROUGH = "thorough"
+
+
+SHARES: Mapping[Taste, float] = {Taste.PLAIN: 2 / 3, Taste.THOROUGH: 1 / 3}
+
+
+@dataclass(frozen=True)
+class Annotator:
+    """One person: its name in the table, its taste, and the places of its questions in the list of them."""
+
+    client_id: str
+    taste: Taste
+    questions: range
+
+
+def annotators(number: int, seed: int) -> list[Annotator]:
+    """So many people; how many questions they need together is where the last one's end.
+
+    Raises:
+        ValueError: there are fewer than two.
+    """
+    if number < 2:
+        raise InputError(f"{number} annotators: preferences of one person protect nobody, so ask for at least 2")
+    drawn = [stream(seed, "annotator", one) for one in range(number)]
+    tastes = [Taste.PLAIN if draw.random() < SHARES[Taste.PLAIN] else Taste.THOROUGH for draw in drawn]
+    ends = list(accumulate(int(draw.integers(1, PAIRS + 1)) for draw in drawn))
+    places = [range(first, end) for first, end in zip([0, *ends], ends, strict=False)]
+    return [
+        Annotator(f"annotator {one:04d}", taste, own)
+        for one, (taste, own) in enumerate(zip(tastes, places, strict=True))
+    ]
+
+
+def questions(names: Sequence[str], count: int, seed: int) -> list[str]:
+    """`count` different questions about names drawn at random.
+
+    Raises:
+        ValueError: there are fewer names.
+    """
+    distinct = sorted(set(names))
+    if len(distinct) < count:
+        raise InputError(f"{count} questions of {len(distinct)} names: give more names, or have fewer annotators")
+    drawn = stream(seed, "questions").choice(len(distinct), count, replace=False)
+    return [explanation_of(distinct[one]) for one in drawn]
+
+
+def worth(question: str, answer: str, taste: Taste) -> float:
+    """What an answer is worth to a taste, in doublings of its length; an empty one has no length to like."""
+    words = [word.casefold() for word in WORD.findall(answer)]
+    length = float(np.log2((1 + len(words)) / USUAL))
+    if taste is Taste.THOROUGH:
+        return length + VARIETY * len(set(words)) / max(len(words), 1)
+    asked = {word.casefold() for word in WORD.findall(question)}
+    return ECHO * len(asked.intersection(words)) / max(len(asked), 1) - length
+
+
+def chance(
+    prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], taste: Taste, sharpness: float
+) -> Float[np.ndarray, " pair"]:
+    """Probability that somebody of this taste chooses the first of two answers to each prompt."""
+    return _sigmoid(sharpness * _gaps(prompts, firsts, seconds, taste))
+
+
+def share_choosing(
+    prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], sharpness: float
+) -> Float[np.ndarray, " pair"]:
+    """Probability that an annotator drawn at random chooses the first answer: both groups, by their shares."""
+    each = [share * chance(prompts, firsts, seconds, taste, sharpness) for taste, share in SHARES.items()]
+    return np.asarray(sum(each))
+
+
+def sharpness_for(prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], accuracy: float) -> float:
+    """The sharpness at which the better answer is chosen with this probability, a mean over tastes and pairs.
+
+    That is the Bayes accuracy of who knows the rule and the annotator's taste. The pairs are public.
+
+    Raises:
+        ValueError: no sharpness has it: it is not above a half, or too many answers are worth the same.
+    """
+    gaps = np.array([np.abs(_gaps(prompts, firsts, seconds, taste)) for taste in SHARES])
+    weights = np.array(list(SHARES.values()))
+
+    def reached(sharpness: float) -> float:
+        return float(weights @ _sigmoid(sharpness * gaps).mean(axis=1))
+
+    if gaps.size == 0 or not 0.5 < accuracy < reached(SHARPEST):
+        raise InputError(
+            f"annotators cannot be predicted with accuracy {accuracy}: choose one above 0.5 and below the share of "
+            "answers that differ in worth, such as 0.775"
+        )
+    from scipy.optimize import brentq
+
+    return float(brentq(lambda sharpness: reached(sharpness) - accuracy, 0.0, SHARPEST, xtol=1e-9))
+
+
+def preferences(
+    people: Sequence[Annotator],
+    asked: Sequence[str],
+    answers: Sequence[tuple[str, str]],
+    *,
+    sharpness: float,
+    seed: int,
+) -> pd.DataFrame:
+    """The pairs of all people in `PAIR_COLUMNS`: each question with its two answers, in the order that was chosen.
+
+    Raises:
+        ValueError: there are fewer questions than people need, or not two answers to each.
+    """
+    needed = max((one.questions.stop for one in people), default=0)
+    if not needed <= len(asked) == len(answers):
+        raise InputError(
+            f"{len(asked)} questions and {len(answers)} pairs of answers for annotators who need {needed}: give each "
+            "question its pair"
+        )
+    rows = []
+    for one in people:
+        drawn = stream(seed, "choices", one.client_id).random(len(one.questions))
+        for place, draw in zip(one.questions, drawn, strict=True):
+            first, second = answers[place]
+            likely = chance([asked[place]], [first], [second], one.taste, sharpness)[0]
+            chosen, rejected = (first, second) if draw < likely else (second, first)
+            rows.append((asked[place], chosen, rejected, one.client_id))
+    return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
+
+
+def _gaps(
+    prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], taste: Taste
+) -> Float[np.ndarray, " pair"]:
+    return np.array(
+        [
+            worth(prompt, first, taste) - worth(prompt, second, taste)
+            for prompt, first, second in zip(prompts, firsts, seconds, strict=True)
+        ]
+    )
+
+
+def _sigmoid(values: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    from scipy.special import expit
+
+    return np.asarray(expit(values))

@@ -1,0 +1,86 @@
+"""Preference pairs as the private corpus of a run: `corpus` names the file, its form, and who takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import pandas as pd
+
+from fedtext.corpora.enrolment import taken_clients
+from fedtext.corpora.preferences import PAIR_COLUMNS, PairForm, read_pairs
+from fedtext.params.corpus import Corpus
+from fedtext.params.privacy import Privacy
+from fedtext.system.errors import InputError, MissingFileError
+
+# The form of the pairs that each source of a corpus has.
+FORMS: Mapping[str, PairForm] = MappingProxyType(
+    {"hh": "hh", "openassistant": "openassistant", "tldr": "tldr", "table": "table"}
+)
+COPIED = 0.2  # share of public prompts that may stand among the private ones by chance
+
+
+def private_pairs(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
+    """The pairs of `corpus.path` in `PAIR_COLUMNS`, of about `corpus.max_clients` clients.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: the source has no pairs, the file is of another form, or one client holds all of them.
+    """
+    path = existing_pairs(corpus)
+    pairs = read_pairs(pair_form(corpus), path)
+    refuse_alone(pairs, str(path))
+    return taken_clients(pairs, corpus, privacy)
+
+
+def existing_pairs(corpus: Corpus) -> Path:
+    """The file `corpus.path`, of which nothing is read.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: no path is given, or the source has no pairs.
+    """
+    form = pair_form(corpus)
+    if corpus.path is None:
+        raise InputError(f"corpus.path is not set: name the file of preference pairs of the form '{form}'")
+    path = Path(corpus.path).expanduser()
+    if not path.is_file():
+        raise MissingFileError(f"corpus.path {path} is not a file: check the path (relative to {Path.cwd()})")
+    return path
+
+
+def pair_form(corpus: Corpus) -> PairForm:
+    """In which form a source has pairs.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if corpus.source not in FORMS:
+        raise InputError(
+            f"corpus.source '{corpus.source}' has no preference pairs: give corpus.path and corpus.source="
+            f"{' or '.join(FORMS)}"
+        )
+    return FORMS[corpus.source]
+
+
+def refuse_alone(pairs: pd.DataFrame, where: str) -> None:
+    """Raise ValueError if one client holds all pairs: there is nobody to hide among."""
+    if pairs["client_id"].nunique() < 2:
+        raise InputError(f"{where} has the pairs of one client only: nobody to hide among; give a file of more")
+
+
+def refuse_private_prompts(pairs: pd.DataFrame, prompts: pd.DataFrame, where: str) -> None:
+    """Raise ValueError if many of the public prompts are private ones: all of them would be shown."""
+    shared = prompts["prompt"].isin(set(pairs["prompt"])).sum()
+    if shared > COPIED * len(prompts):
+        raise InputError(
+            f"corpus.public_path {where} holds {shared} prompts of the private pairs, and all its prompts would be "
+            "public: name a file of public prompts"
+        )
+
+
+def as_records(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Pairs with a `text` of each, all that it holds, by which a pair that is a unit has its code."""
+    held = pairs[list(PAIR_COLUMNS[:3])].to_numpy().tolist()
+    return pairs.assign(text=["\x1e".join(one) for one in held])

@@ -1,0 +1,63 @@
+"""Public prompts, to which candidates are written: a table's, Alpaca's instructions, or questions about Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from fedtext.corpora.docstrings import public_docstrings, site_packages_root
+from fedtext.corpora.formats import JsonError
+from fedtext.corpora.published.dialogues import alpaca
+from fedtext.corpora.published.door import other_form
+from fedtext.corpora.published.rows import FormError
+from fedtext.corpora.table import read_public_table
+from fedtext.params.corpus import Corpus
+from fedtext.seeding import stream
+from fedtext.system.errors import InputError, MissingFileError
+
+ALPACA = (".json", ".json.gz", ".jsonl.gz")
+
+
+def public_prompts(corpus: Corpus, count: int, seed: int) -> pd.DataFrame:
+    """At most `count` different prompts, drawn at random: columns `prompt_id`, `prompt`.
+
+    Raises:
+        FileNotFoundError: `corpus.public_path` is no file.
+        ValueError: it cannot be read, or holds no prompt.
+    """
+    found = _named(corpus) if corpus.public_path is not None else _asked(corpus, count)
+    distinct = list(dict.fromkeys(text.strip() for text in found if text.strip()))
+    if not distinct:
+        raise InputError(f"corpus.public_path {corpus.public_path} holds no prompt: give a file of some")
+    drawn = stream(seed, "public prompts").permutation(len(distinct))[:count]
+    return pd.DataFrame({"prompt_id": range(len(drawn)), "prompt": [distinct[row] for row in drawn]})
+
+
+def explanation_of(name: str) -> str:
+    """The prompt that asks about an object of Python by its dotted name."""
+    return f"Explain what {name} does."
+
+
+def _named(corpus: Corpus) -> list[str]:
+    path = Path(str(corpus.public_path)).expanduser()
+    if not path.name.endswith(ALPACA):
+        return list(read_public_table(str(path), corpus.text_column)["text"])
+    if not path.is_file():
+        raise MissingFileError(f"corpus.public_path {path} is not a file: check the path (relative to {Path.cwd()})")
+    try:
+        return [row.text for row in alpaca(path)]
+    except (FormError, JsonError) as error:
+        form = "a list of objects with instruction, input and output"
+        raise other_form(path, error, "corpus.public_path", form, "a table of prompts") from None
+
+
+def _asked(corpus: Corpus, count: int) -> list[str]:
+    """About objects of installed packages, of whose docstrings nothing is said."""
+    found = public_docstrings(
+        site_packages_root(),
+        min_chars=corpus.min_chars,
+        max_texts=count,
+        max_chars_per_package=corpus.public_chars_per_package,
+    )
+    return [explanation_of(one.name) for one in found]

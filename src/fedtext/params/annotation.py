@@ -1,0 +1,22 @@
+"""The made-up annotators whose preferences stand for private ones where no file of pairs is named."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from fedtext.params import Parameters, Seed
+from fedtext.params.generation import Sampler
+
+
+class Annotation(Parameters):
+    """`annotators` people compare two answers of the generator to each of their questions (corpora.annotators).
+
+    Whoever knows the rule predicts what they choose with probability `accuracy`; how decided they are is set by the
+    answers to `public_questions` public questions.
+    """
+
+    annotators: int = Field(ge=2)
+    accuracy: float = Field(gt=0.5, lt=1)
+    public_questions: int = Field(ge=2)
+    sampler: Sampler
+    seed: Seed

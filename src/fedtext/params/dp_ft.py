@@ -1,0 +1,29 @@
+"""Parameters of DP-FT: the generator fine-tuned on the private preference pairs themselves."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from fedtext.params import Parameters, Seed
+from fedtext.params.training import DpSgd, Lora, PairTokens
+
+
+class DpFt(Parameters):
+    """DP-SGD on the chosen answers of one half of the units (`sft`), then on the preferences of the other (`dpo`).
+
+    `form`: `private` is DP-FT; `sft` leaves the second half in peace, and both its units and its budget unused;
+    `unprotected` has the same two trainings without clip and noise, on all pairs, as a bound: it protects nobody.
+    `beta` is DPO's. `tokens` bound what is read of a pair. `chat`: the generator is asked in messages, else by a
+    transcript of turns.
+    """
+
+    form: Literal["private", "sft", "unprotected"]
+    sft: DpSgd
+    dpo: DpSgd
+    beta: float = Field(gt=0, allow_inf_nan=False)
+    lora: Lora
+    tokens: PairTokens
+    chat: bool
+    seed: Seed

@@ -1,0 +1,130 @@
+"""DPPrefSyn's parameters; published ones: conf/paper/parameters_dpprefsyn.yml."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from fedtext.params import LearningRate, Parameters, Seed
+from fedtext.params.generation import Sampler
+from fedtext.params.training import CausalTraining, PreferenceTraining
+from fedtext.system.errors import InputError
+
+Form = Literal["single", "clustered", "published", "random"]
+
+
+class HeadTraining(Parameters):
+    """How Bradley-Terry heads are trained: `steps` of all pairs, or, with a `batch`, `epochs` of Poisson draws.
+
+    `batch` units are drawn for a step on average; null: a step asks all of them. A unit's gradient is clipped to
+    `clip_share` of the clip norm of differences.
+    """
+
+    batch: int | None = Field(ge=1)
+    steps: int = Field(ge=1)
+    epochs: float = Field(gt=0, allow_inf_nan=False)
+    learning_rate: LearningRate
+    clip_share: float = Field(gt=0, le=1)
+
+
+class Gap(Parameters):
+    """Which pairs are kept by how far the scores of their answers are apart.
+
+    `absolute`: those at least `value` apart; `quantile`: all but the share `value` of the smallest gaps.
+    """
+
+    rule: Literal["absolute", "quantile"]
+    value: float = Field(ge=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _a_share_is_below_one(self) -> Self:
+        if self.rule == "quantile" and self.value >= 1:
+            raise InputError(
+                f"dpprefsyn.gap.value is {self.value}: a quantile is a share below 1, or set rule: absolute"
+            )
+        return self
+
+
+class Rewarded(Parameters):
+    """RLOO through TRL: `completions` answers a prompt are rewarded by the released scorer, against their mean.
+
+    `kl` is the weight of the divergence from the generator. The adapter is the preference training's.
+    """
+
+    completions: int = Field(ge=2)
+    steps: int = Field(ge=1)
+    prompts_per_step: int = Field(ge=1)
+    kl: float = Field(ge=0)
+    learning_rate: LearningRate
+
+
+class Dpprefsyn(Parameters):
+    """Private preference pairs become a released linear scorer, and that public answers to public prompts in pairs.
+
+    `form`: `single` has one head; `clustered` is the paper's made sound, `heads` of them; `published` is the paper's
+    as printed, which reads exact sizes and protects nobody; `random` reads nothing private, as a control.
+    `heads_by`: pairs are told apart by the noised clusters of their differences, or by public clusters of what they
+    are about (`prompt`). `scorer`: a head is the noised sum of differences, or is trained on them. `score`: an answer's
+    mean probability to win over the others, under the mixture of heads, or the score of one head drawn for each prompt.
+
+    `projection`: on `dimensions` main directions, of public candidates' differences or of the noised second moment of
+    private ones; `none`: differences as they are. `projection_share` and `cluster_share` are theirs of the budget where
+    they ask private pairs; heads have the rest. Differences are clipped to the `radius_quantile` quantile of those of
+    public candidates.
+
+    `prompts` public prompts get `answers` each, of which the best and the worst make a pair, if their `gap` is large.
+    `alignment` says what is trained on the pairs: nothing; the generator on the chosen answers (`sft`), by preference
+    optimisation (`dpo`), by one after the other, or by the scorer as reward (`rloo`).
+    """
+
+    form: Form
+    heads: int = Field(ge=1)
+    heads_by: Literal["none", "difference", "prompt"]
+    scorer: Literal["mean_difference", "bradley_terry"]
+    score: Literal["win_probability", "drawn_head"]
+    projection: Literal["none", "public", "private"]
+    dimensions: int = Field(ge=1)
+    projection_share: float = Field(gt=0, lt=0.5)
+    cluster_share: float = Field(gt=0, lt=0.5)
+    radius_quantile: float = Field(gt=0, le=1)
+    training: HeadTraining
+    prompts: int = Field(ge=1)
+    answers: int = Field(ge=2)
+    gap: Gap
+    sampler: Sampler
+    alignment: Literal["none", "sft", "dpo", "sft_dpo", "rloo"]
+    sft: CausalTraining
+    preference: PreferenceTraining
+    rloo: Rewarded
+    seed: Seed
+
+    @model_validator(mode="after")
+    def _heads_fit_the_form(self) -> Self:
+        several = self.form in ("clustered", "published")
+        if several != (self.heads > 1) or several != (self.heads_by != "none"):
+            wanted = "heads of 2 or more and heads_by difference or prompt" if several else "heads 1 and heads_by none"
+            raise InputError(
+                f"dpprefsyn.form is {self.form}, heads {self.heads} and heads_by {self.heads_by}: it takes {wanted}"
+            )
+        if self.form == "published" and self.heads_by != "difference":
+            raise InputError(
+                "dpprefsyn.form is published, whose heads are those of differences: set heads_by difference"
+            )
+        return self
+
+    @property
+    def told(self) -> str:
+        """What units are told beside public arrays: it names their draws."""
+        training = (self.training.batch, self.training.steps, self.training.epochs, self.training.learning_rate)
+        return repr((self.form, self.heads, self.heads_by, self.scorer, self.projection, self.dimensions, *training))
+
+    @property
+    def clusters_privately(self) -> bool:
+        """Whether private pairs are asked where clusters lie."""
+        return self.heads_by == "difference"
+
+    @property
+    def trains_heads(self) -> bool:
+        """Whether heads are a release of their own; the mean of a cluster's differences is in its last tally."""
+        return self.scorer == "bradley_terry" or not self.clusters_privately

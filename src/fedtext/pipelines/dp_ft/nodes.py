@@ -1,0 +1,167 @@
+"""DP-FT's nodes: thin, pure calls into fedtext.algorithms.dp_ft and the training floor."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fedtext.algorithms import dp_ft as algorithm
+from fedtext.federation.communication import Exchange
+from fedtext.federation.population import Population
+from fedtext.federation.private_samples import PrivateSamples, label_codes
+from fedtext.federation.query import Query
+from fedtext.federation.units import record_codes, unit_codes
+from fedtext.models.generator import TrainableGenerator
+from fedtext.params.dp_ft import DpFt
+from fedtext.params.privacy import Privacy
+from fedtext.pipelines.pairs.form import dialogue_of
+from fedtext.privacy.gate import current
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.seeding import derived_seed
+from fedtext.training.adapters import adapted_model, adapter_of_weights, adapter_weights, saved_adapter, stacked
+from fedtext.training.dp_sgd import steps_of, trained_unprotected, trained_weights
+from fedtext.training.lora import TrainedAdapter
+from fedtext.training.pair_rows import pair_rows, refuse_wide
+from fedtext.training.unit_losses import preferences
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+Arrays = dict[str, np.ndarray]
+Stage = algorithm.Stage
+
+
+def start_weights(generator: TrainableGenerator, dp_ft: DpFt) -> Arrays:
+    """The untrained adapter, as a vector, after checking that the generator reads a prompt with its answer."""
+    refuse_wide(generator, dp_ft.tokens, f"{algorithm.NAME}.tokens")
+    return {"weights": adapter_weights(_adapted(generator, dp_ft, "sft"))}
+
+
+def open_dp_ft_ledger(population: Population, start: Arrays, dp_ft: DpFt, privacy: Privacy) -> Ledger:
+    """An empty ledger of two halves, after checking that each training fits its half's budget."""
+    return algorithm.planned_ledger(population.training, dp_ft, privacy, dim=start["weights"].size)
+
+
+def tokenise_pairs(private_train: pd.DataFrame, generator: TrainableGenerator, source: str, dp_ft: DpFt) -> Arrays:
+    """Clients tokenise their pairs. Arrays `features` (two rows a pair), `client`, `record`, `label` (none)."""
+    ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
+    return {
+        "features": pair_rows(generator, private_train, dp_ft.tokens, dialogue_of(source, chat=dp_ft.chat)),
+        "client": unit_codes(ids),
+        "record": record_codes(ids, texts),
+        "label": label_codes([None] * len(ids)),
+    }
+
+
+def tune_privately(
+    private_rows: Arrays,
+    private_enrolment: Arrays,
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    generator: TrainableGenerator,
+    start: Arrays,
+    population: Population,
+    dp_ft: DpFt,
+) -> tuple[Arrays, Ledger]:
+    """The first release: the adapter after DP-SGD on one half's chosen answers, and the ledger that its half paid."""
+    samples = algorithm.of_first_rows(_halved(private_rows, private_enrolment, ledger))
+    model = _adapted(generator, dp_ft, "sft")
+    query = _query("sft", ledger, population, start["weights"].size, dp_ft)
+    return trained_weights(query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key)
+
+
+def write_tuned(generator: TrainableGenerator, tuned: Arrays, dp_ft: DpFt) -> TrainedAdapter:
+    """The tuned adapter as a generator reads it."""
+    return adapter_of_weights(generator, dp_ft.lora, tuned["weights"], seed=_seed(dp_ft, "sft"))
+
+
+def prefer_privately(
+    private_rows: Arrays,
+    private_enrolment: Arrays,
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    generator: TrainableGenerator,
+    tuned: Path,
+    population: Population,
+    dp_ft: DpFt,
+) -> tuple[Arrays, Ledger]:
+    """The second release: a fresh adapter on the tuned generator, its reference, by DPO on the other half."""
+    samples = _halved(private_rows, private_enrolment, ledger)
+    model = _adapted(generator.with_adapter(tuned), dp_ft, "dpo")
+    weights, loss = adapter_weights(model), preferences(model, dp_ft.beta)
+    query = _query("dpo", ledger, population, weights.size, dp_ft)
+    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss)
+
+
+def write_policy(generator: TrainableGenerator, tuned: Path, preferred: Arrays, dp_ft: DpFt) -> TrainedAdapter:
+    """The policy: both updates as one adapter of the generator."""
+    second = adapter_of_weights(
+        generator.with_adapter(tuned), dp_ft.lora, preferred["weights"], seed=_seed(dp_ft, "dpo")
+    )
+    return stacked(saved_adapter(tuned), second)
+
+
+def tune_unprotected(
+    private_rows: Arrays,
+    private_enrolment: Arrays,
+    ledger: Ledger,
+    generator: TrainableGenerator,
+    start: Arrays,
+    dp_ft: DpFt,
+) -> tuple[Arrays, Ledger]:
+    """The first training on all chosen answers, without clip and noise, which the ledger is told."""
+    charged = _unaccounted("sft", ledger)
+    samples = algorithm.of_first_rows(_halved(private_rows, private_enrolment, ledger))
+    model, seed = _adapted(generator, dp_ft, "sft"), _seed(dp_ft, "unprotected sft")
+    return trained_unprotected(model, start["weights"], samples, dp_ft.sft, seed=seed), charged
+
+
+def prefer_unprotected(
+    private_rows: Arrays,
+    private_enrolment: Arrays,
+    ledger: Ledger,
+    generator: TrainableGenerator,
+    tuned: Path,
+    dp_ft: DpFt,
+) -> tuple[Arrays, Ledger]:
+    """The second training on all pairs, without clip and noise, which the ledger is told."""
+    charged = _unaccounted("dpo", ledger)
+    samples = _halved(private_rows, private_enrolment, ledger)
+    model, seed = _adapted(generator.with_adapter(tuned), dp_ft, "dpo"), _seed(dp_ft, "unprotected dpo")
+    loss = preferences(model, dp_ft.beta)
+    return trained_unprotected(model, adapter_weights(model), samples, dp_ft.dpo, loss, seed=seed), charged
+
+
+def count_exchanged(start: Arrays, population: Population, dp_ft: DpFt) -> Exchange:
+    """What one unit exchanges when a step of its half draws it, at the dearer training: the adapter, its gradient."""
+    dim, size = start["weights"].size, algorithm.half_size(population.training)
+    often = [
+        steps_of(training, size) * training.batch_size / size
+        for training in (algorithm.training_of(dp_ft, stage) for stage in algorithm.stages(dp_ft))
+    ]
+    return Exchange(variant=dp_ft.form, down_floats=dim, up_floats=dim, exchanges=max(often, default=0.0))
+
+
+def _halved(private_rows: Arrays, private_enrolment: Arrays, ledger: Ledger) -> PrivateSamples:
+    samples = PrivateSamples.of(private_rows, (), ledger.declaration.unit, private_enrolment["unit"])
+    return algorithm.in_halves(samples)
+
+
+def _query(stage: Stage, ledger: Ledger, population: Population, dim: int, dp_ft: DpFt) -> Query:
+    return algorithm.planned_query(stage, dp_ft, ledger.declaration, population.training, dim=dim)
+
+
+def _adapted(generator: TrainableGenerator, dp_ft: DpFt, stage: Stage) -> "PreTrainedModel":
+    return adapted_model(generator, dp_ft.lora, seed=_seed(dp_ft, stage))
+
+
+def _seed(dp_ft: DpFt, name: str) -> int:
+    return derived_seed(dp_ft.seed, "adapter", name)
+
+
+def _unaccounted(stage: Stage, ledger: Ledger) -> Ledger:
+    name, reason = f"{algorithm.NAME}.{stage}", "the generator was trained on the private pairs themselves"
+    current().unaccounted(name, reason, ledger)
+    return ledger.unaccounted_read(name, f"{reason}, by no mechanism")

@@ -1,0 +1,94 @@
+"""dp_ft: the generator is fine-tuned on the private pairs, by SFT on one half of the units, by DPO on the other."""
+
+from kedro.pipeline import Node, Pipeline
+
+from fedtext.algorithms.dp_ft import NAME
+from fedtext.pipelines.dp_ft import nodes
+from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.pairs.pipeline import ENROLMENT, POPULATION, TRAIN
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.config import active_group
+from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.unrolling import Namespace
+
+TUNED = Namespace(NAME)
+MADE = Outputs(NAME)
+PARAMETERS, PRIVACY, SOURCE = f"params:{NAME}", "params:privacy", "params:corpus.source"
+START, ROWS, OPENED = TUNED("server"), TUNED("private_rows"), TUNED("ledger_open")
+SFT_WEIGHTS, SFT_ADAPTER, SFT_LEDGER = (TUNED(f"sft.{name}") for name in ("server", "adapter", "ledger"))
+DPO_WEIGHTS = TUNED("dpo.server")
+
+
+def create_pipeline() -> Pipeline:
+    """Private data are read by their owners, who tokenise them, and by a release a training."""
+    form = active_group(NAME)["form"]
+    trainings = {"sft": [*_tuning(MADE.policy), last_ledger(NAME, SFT_LEDGER)], "unprotected": _both("unprotected")}
+    return Pipeline([*_opening(), *trainings.get(form, _both("privately"))])
+
+
+def _opening() -> list[Node]:
+    return [
+        TUNED.node(nodes.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
+        TUNED.node(
+            nodes.open_dp_ft_ledger,
+            [POPULATION, START, PARAMETERS, PRIVACY],
+            OPENED,
+            name="open_dp_ft_ledger",
+            tags=Tag.BUDGET,
+        ),
+        TUNED.node(nodes.tokenise_pairs, [TRAIN, "generator", SOURCE, PARAMETERS], ROWS, name="tokenise_pairs"),
+        TUNED.node(nodes.count_exchanged, [START, POPULATION, PARAMETERS], MADE.exchange, name="count_exchanged"),
+    ]
+
+
+def _both(how: str) -> list[Node]:
+    """SFT, then DPO from the tuned generator."""
+    preferring = {
+        "privately": (
+            nodes.prefer_privately,
+            [*_private(SFT_LEDGER), "generator", SFT_ADAPTER, POPULATION, PARAMETERS],
+        ),
+        "unprotected": (
+            nodes.prefer_unprotected,
+            [ROWS, ENROLMENT, SFT_LEDGER, "generator", SFT_ADAPTER, PARAMETERS],
+        ),
+    }
+    function, given = preferring[how]
+    return [
+        *_tuning(SFT_ADAPTER, how),
+        TUNED.node(function, given, [DPO_WEIGHTS, MADE.ledger], name=function.__name__, tags=Tag.RELEASE),
+        TUNED.node(
+            nodes.write_policy,
+            ["generator", SFT_ADAPTER, DPO_WEIGHTS, PARAMETERS],
+            MADE.policy,
+            name="write_policy",
+        ),
+    ]
+
+
+def _tuning(adapter: str, how: str = "privately") -> list[Node]:
+    """SFT on the chosen answers."""
+    tuning = {
+        "privately": (nodes.tune_privately, [*_private(OPENED), "generator", START, POPULATION, PARAMETERS]),
+        "unprotected": (nodes.tune_unprotected, [ROWS, ENROLMENT, OPENED, "generator", START, PARAMETERS]),
+    }
+    function, given = tuning[how]
+    return [
+        TUNED.node(function, given, [SFT_WEIGHTS, SFT_LEDGER], name=function.__name__, tags=Tag.RELEASE),
+        TUNED.node(nodes.write_tuned, ["generator", SFT_WEIGHTS, PARAMETERS], adapter, name="write_tuned"),
+    ]
+
+
+def _private(ledger: str) -> list[str]:
+    return [ROWS, ENROLMENT, "private_noise_key", ledger]
+
+
+ALGORITHM = Algorithm(
+    name=NAME,
+    title="DP-FT",
+    paper="baseline of DPPrefSyn's paper",
+    makes=Makes.POLICY,
+    pipeline=create_pipeline,
+    assumption="Which half a unit is in follows from its own code. A half is declared larger than an even split.",
+)

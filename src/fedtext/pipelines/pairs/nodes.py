@@ -1,0 +1,97 @@
+"""The pairs' nodes: read, split by client, embedded by their owners."""
+
+import numpy as np
+import pandas as pd
+
+from fedtext.corpora.annotators import annotators, preferences, questions, sharpness_for
+from fedtext.corpora.enrolment import taken_clients
+from fedtext.corpora.preferences import preferred
+from fedtext.corpora.private_pairs import as_records, private_pairs, refuse_private_prompts
+from fedtext.corpora.public import stdlib_records
+from fedtext.corpora.public_prompts import public_prompts
+from fedtext.corpora.records import SPLITS
+from fedtext.corpora.splits import client_splits
+from fedtext.embedding.differences import differences_of
+from fedtext.federation.private_samples import label_codes
+from fedtext.federation.units import record_codes, unit_codes
+from fedtext.generation.dialogue import Dialogue, embedded_answers
+from fedtext.generation.few_shot import sampled_texts
+from fedtext.models.encoder import Encoder
+from fedtext.models.generator import Generator
+from fedtext.params.annotation import Annotation
+from fedtext.params.corpus import Corpus, Partition
+from fedtext.params.privacy import Privacy
+from fedtext.pipelines.pairs.form import dialogue_of
+from fedtext.seeding import derived_seed
+
+Arrays = dict[str, np.ndarray]
+ALL = 10**9  # prompts of a public file that are compared with the private ones
+
+
+def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -> pd.DataFrame:
+    """The pairs of `corpus.path`: `prompt`, `chosen`, `rejected`, `client_id`, and `text`, all that each holds.
+
+    What cannot be split into training, validation and test clients is refused here, before anything is made of it.
+    """
+    pairs = private_pairs(corpus, privacy)
+    if corpus.public_path is not None:
+        refuse_private_prompts(pairs, public_prompts(corpus, ALL, 0), corpus.public_path)
+    client_splits(pairs, partition)
+    return as_records(pairs)
+
+
+def ask_annotators(generator: Generator, corpus: Corpus, privacy: Privacy, annotation: Annotation) -> pd.DataFrame:
+    """Made-up annotators' pairs: the generator's answers to questions about the standard library.
+
+    How decided they are is set by answers to questions about installed packages.
+    """
+    people = annotators(annotation.annotators, annotation.seed)
+    names = stdlib_records(corpus)["client_id"].tolist()
+    asked = questions(names, people[-1].questions.stop, annotation.seed)
+    known = public_prompts(corpus, annotation.public_questions, annotation.seed)["prompt"].tolist()
+    both = two_answers(generator, [*asked, *known], annotation)
+    firsts, seconds = ([pair[place] for pair in both[len(asked) :]] for place in (0, 1))
+    sharpness = sharpness_for(known, firsts, seconds, annotation.accuracy)
+    pairs = preferences(people, asked, both[: len(asked)], sharpness=sharpness, seed=annotation.seed)
+    return as_records(taken_clients(preferred(pairs), corpus, privacy))
+
+
+def two_answers(generator: Generator, asked: list[str], annotation: Annotation) -> list[tuple[str, str]]:
+    """Two answers of the generator to each question; some may be empty."""
+    form = Dialogue(chat=annotation.sampler.prompt == "chat")
+    table = pd.DataFrame({"prompt_id": range(len(asked)), "prompt": [form.request([], topic=one) for one in asked]})
+    written = sampled_texts(
+        generator,
+        table.assign(label=None),
+        responses=2,
+        sampler=annotation.sampler,
+        length=annotation.sampler.max_new_tokens,
+        seed=derived_seed(annotation.seed, "answers"),
+        label="answers for annotators",
+        form=form,
+    )["text"].tolist()
+    return list(zip(written[::2], written[1::2], strict=True))
+
+
+def split_pairs(private_pairs: pd.DataFrame, partition: Partition) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Pairs of the training, validation and test clients, by a hash of the client id."""
+    split = private_pairs["client_id"].map(client_splits(private_pairs, partition))
+    train, validation, test = (private_pairs[split == name].reset_index(drop=True) for name in SPLITS)
+    return train, validation, test
+
+
+def embed_private_pairs(private_train: pd.DataFrame, encoder: Encoder, source: str) -> Arrays:
+    """Clients embed their pairs. Arrays `features` (d), `middle`, `client`, `record`, `label` (none)."""
+    ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
+    answers = private_train[["chosen", "rejected"]].to_numpy().tolist()
+    embedded = embedded_answers(
+        encoder, dialogue_of(source), private_train["prompt"].tolist(), answers, label="private pairs"
+    )
+    features, middle = differences_of(embedded)
+    return {
+        "features": features,
+        "middle": middle,
+        "client": unit_codes(ids),
+        "record": record_codes(ids, texts),
+        "label": label_codes([None] * len(ids)),
+    }

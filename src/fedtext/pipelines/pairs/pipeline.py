@@ -1,0 +1,68 @@
+"""pairs: preference pairs in place of texts: who takes part, splits, embeddings. Nothing is released here."""
+
+from kedro.pipeline import Node, Pipeline
+
+from fedtext.pipelines.clients.nodes import samples as clients
+from fedtext.pipelines.clients.pipeline import noise_key
+from fedtext.pipelines.pairs import nodes
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.config import active_group
+from fedtext.wiring.unrolling import Namespace
+
+PAIRS = Namespace("pairs")
+CORPUS, PRIVACY, PARTITION = "params:corpus", "params:privacy", "params:partition"
+RECORDS, TRAIN, VALIDATION, TEST, EMBEDDINGS, ENROLMENT = (
+    PAIRS(f"private_{name}") for name in ("records", "train", "validation", "test", "embeddings", "enrolment")
+)
+POPULATION = PAIRS("population")
+
+
+def create_pipeline(*, counted: bool = False) -> Pipeline:
+    """The pairs that `corpus` names, or made-up annotators', split by client; a pair is a record.
+
+    `counted`: the population is counted.
+    """
+    return Pipeline(
+        [
+            noise_key(),
+            _asked() if active_group("corpus")["source"] == "docstrings" else _read(),
+            PAIRS.node(
+                nodes.split_pairs, [RECORDS, PARTITION], [TRAIN, VALIDATION, TEST], name="split_pairs", tags=Tag.SPLIT
+            ),
+            _counted() if counted else _declared(),
+            PAIRS.node(
+                clients.enrol_units, [RECORDS, TRAIN, CORPUS, PRIVACY, PARTITION], ENROLMENT, name="enrol_units"
+            ),
+            PAIRS.node(
+                nodes.embed_private_pairs,
+                [TRAIN, "encoder", "params:corpus.source"],
+                EMBEDDINGS,
+                name="embed_private_pairs",
+            ),
+        ]
+    )
+
+
+def _read() -> Node:
+    given = [CORPUS, PRIVACY, PARTITION]
+    return PAIRS.node(nodes.read_private_pairs, given, RECORDS, name="read_private_pairs", tags=Tag.CHECK)
+
+
+def _asked() -> Node:
+    return PAIRS.node(
+        nodes.ask_annotators,
+        ["generator", CORPUS, PRIVACY, "params:annotation"],
+        RECORDS,
+        name="ask_annotators",
+        tags=Tag.READS_PACKAGES,
+    )
+
+
+def _declared() -> Node:
+    given = [CORPUS, PRIVACY, PARTITION]
+    return PAIRS.node(clients.declare_population, given, POPULATION, name="declare_population", tags=Tag.COUNT)
+
+
+def _counted() -> Node:
+    given = [RECORDS, RECORDS, PRIVACY, PARTITION]
+    return PAIRS.node(clients.count_population, given, POPULATION, name="count_population", tags=Tag.COUNT)

@@ -1,0 +1,153 @@
+"""Scorecard, figure and page of synthetic preference pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.evaluation.cost import cost_rows
+from fedtext.evaluation.measures.known import in_document
+from fedtext.federation.communication import Cost
+from fedtext.params.conditions import CONDITIONS, LONGER, POLICY, PREFERENCES, SHORTER
+from fedtext.reporting.figure_style import SYNTHETIC, styled
+from fedtext.reporting.glossary import glossary
+from fedtext.reporting.html import FIGURES
+from fedtext.reporting.page import bullets, figure_html, page
+from fedtext.reporting.run_facts import facts_table
+from fedtext.reporting.scorecard import Protection, strict
+from fedtext.reporting.tables import cost_table_html, protection_table, table
+from fedtext.reporting.terms import Terms
+from fedtext.reporting.wording import change, count, epsilon_sentence, interval, protection_sentence
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotly.graph_objects import Figure
+
+SHOWN = 8
+NOT_MEASURED = "No figure of held-out private pairs was taken: test clients have not paid for one."
+
+OF_PAIRS = (
+    "The pairs' prompts are public and their answers a generator's: only which of them is better was learned from "
+    "private pairs.",
+    "How a model aligned on the pairs does is not said here.",
+)
+OF_POLICY = (
+    "The policy was trained on private prompts and answers themselves: at the run's ε, and for no other model.",
+    "How its answers read is not said here.",
+)
+
+
+def preference_scorecard(
+    *,
+    corpus: str,
+    protection: Protection,
+    cost: Cost,
+    pairs: int | None,
+    terms: Terms,
+    accuracy: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The scorecard, with the keys of every other; `accuracy` is None where no held-out pair was looked at.
+
+    `pairs` is how many there are; None: a policy was trained on the private ones.
+    """
+    guarded = protection.model_dump()
+    card = {
+        "headline": [
+            protection_sentence(guarded),
+            epsilon_sentence(guarded),
+            NOT_MEASURED if accuracy is None else accuracy_sentence(accuracy),
+        ],
+        "notes": terms.notes() if accuracy is not None else terms.notes()[1:],
+        "algorithm": cost.algorithm,
+        "corpus": corpus,
+        "protection": guarded,
+        "terms": terms.model_dump(),
+        "synthetic_texts": pairs or 0,
+        "accuracy": accuracy,
+        "distribution": None,
+        "texts": None,
+        "classification": None,
+        "cost": cost_rows([cost]),
+        "limits": list(OF_POLICY if pairs is None else OF_PAIRS),
+    }
+    return strict(card)  # type: ignore[no-any-return]
+
+
+def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
+    """How many held-out pairs the scorer or the policy orders rightly, and what length alone would do."""
+    (measure, *_), judged = in_document(accuracy), accuracy["judged"]
+    said = {name: measure.shown(accuracy["conditions"][name][measure.name]) for name in (judged, *_LENGTHS)}
+    own = accuracy["conditions"][judged]
+    return (
+        f"The {CONDITIONS[judged].label} orders {said[judged]} of held-out private pairs as their annotators did (95% "
+        f"interval {interval(measure, own)}); taking the longer answer {said[LONGER.name]}, the shorter one "
+        f"{said[SHORTER.name]}."
+    )
+
+
+_LENGTHS = (LONGER.name, SHORTER.name)
+
+
+def gap_histogram(gaps: Float[np.ndarray, " pair"]) -> Figure:
+    """How far the scores of the best and the worst answer are apart, over the pairs that were kept."""
+    from plotly.graph_objects import Figure, Histogram
+
+    figure = Figure(Histogram(x=gaps, nbinsx=30, marker={"color": SYNTHETIC}))
+    figure.update_xaxes(title_text="score of the chosen answer less that of the rejected one")
+    figure.update_yaxes(title_text="pairs")
+    return styled(figure, "Score gaps of the pairs")
+
+
+def render_preferences(
+    card: Mapping[str, Any], figures: Mapping[str, Figure], pairs: pd.DataFrame | None, facts: Mapping[str, Any]
+) -> str:
+    """The page of a `preference_scorecard`; the pairs, if there are any, are public prompts with released choices."""
+    drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
+    accuracy = "" if card["accuracy"] is None else drawn.get("accuracy", "") + accuracy_table(card["accuracy"])
+    privacy = drawn.get("privacy", "") + protection_table(card["protection"], card["terms"]["tested"])
+    sections = {
+        "accuracy": ("What was learned", accuracy),
+        "samples": ("Preference pairs", "" if pairs is None else drawn.get("gaps", "") + _shown(pairs)),
+        "privacy": ("Privacy", privacy),
+        "cost": ("Cost", cost_table_html(card["cost"])),
+        "limits": ("Limits", bullets(card["limits"])),
+        "made": ("How it was made", facts_table(facts)),
+    }
+    text = " ".join([*card["headline"], *card["notes"], *(body for _, body in sections.values())])
+    sections["words"] = ("Words", glossary(text))
+    heading = f"{(POLICY if pairs is None else PREFERENCES).made} by {card['algorithm']} from {card['corpus']}"
+    return page(heading, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
+
+
+def accuracy_table(accuracy: Mapping[str, Any]) -> str:
+    """Held-out pairs ordered rightly, by what was learned and by length, and what it gains on each."""
+    measures = in_document(accuracy)
+    lead, names = measures[0], [name for name in CONDITIONS if name in accuracy["conditions"]]
+    judged = accuracy["judged"]
+    gains = accuracy["gains"].get(judged, {})
+    rows = [
+        [
+            CONDITIONS[name].title,
+            *[each.shown(accuracy["conditions"][name][each.name]) for each in measures],
+            interval(lead, accuracy["conditions"][name]),
+            change(lead, gains[name]) if name in gains else "",
+        ]
+        for name in names
+    ]
+    headers = ["chosen by", *[each.column for each in measures], "95% interval", "the gain on it"]
+    return table("Held-out private pairs", headers, rows, strong=[names.index(judged)])
+
+
+def _shown(pairs: pd.DataFrame) -> str:
+    """The pairs with the largest gaps first."""
+    first = pairs.sort_values("gap", ascending=False, kind="stable").head(SHOWN)
+    quotes = "".join(
+        f"<li>{escape(prompt)}<blockquote>{escape(chosen)}</blockquote><blockquote>{escape(rejected)}</blockquote></li>"
+        for prompt, chosen, rejected in first[["prompt", "chosen", "rejected"]].to_numpy()
+    )
+    intro = f"{len(first)} of {count(len(pairs))} pairs: a public prompt, the chosen answer, the rejected one."
+    return f'<p>{escape(intro)}</p><ol class="samples">{quotes}</ol>'

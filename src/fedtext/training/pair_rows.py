@@ -1,0 +1,86 @@
+"""Preference pairs as rows of tokens, two a pair: what DP-SGD trains on, and what log-probabilities are taken of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int, Int32
+
+from fedtext.generation.control_codes import coded_rows
+from fedtext.generation.dialogue import Dialogue
+from fedtext.models.generator import TrainableGenerator
+from fedtext.models.language_model import context_length
+from fedtext.params.training import PairTokens
+from fedtext.system.errors import InputError
+from fedtext.training.client_gradients import logits_of, only_shown
+from fedtext.training.local_steps import NO_TOKEN
+from fedtext.training.unit_losses import answer_log_probs
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+AT_ONCE = 8  # pairs whose log-probabilities are taken together
+
+
+def pair_rows(
+    generator: TrainableGenerator, pairs: pd.DataFrame, tokens: PairTokens, form: Dialogue
+) -> Int32[np.ndarray, "pair position"]:
+    """Two rows of tokens a pair, one behind the other: prompt and chosen answer, prompt and rejected one.
+
+    A prompt's last tokens are shown and not scored, behind the token that starts a text where there is one; an answer's
+    first tokens and the token that ends it are scored. A pair's rows are made of that pair alone.
+    """
+    tokenizer = generator.load()[1]
+    begun = generator.beginnings([form.request([], topic=prompt) for prompt in pairs["prompt"]], form.framing)
+    width = row_width(tokenizer, tokens)
+    rows = np.full((len(pairs), 2, width), NO_TOKEN, dtype=np.int32)
+    for side, name in enumerate(("chosen", "rejected")):
+        shown, scored = coded_rows(tokenizer, begun, pairs[name].tolist(), tokens.answer)
+        for row, before, answer in zip(rows[:, side], shown, scored, strict=True):
+            kept = _last(before, tokens.prompt, tokenizer)
+            row[: len(kept)] = only_shown(kept)
+            row[len(kept) : len(kept) + len(answer)] = answer
+    return rows.reshape(len(pairs), 2 * width)
+
+
+def pair_log_probs(
+    generator: TrainableGenerator, rows: Int[np.ndarray, "pair position"]
+) -> Float[np.ndarray, "pair side"]:
+    """Log-probability in nats of each pair's chosen (0) and rejected answer (1), given its prompt."""
+    import torch
+
+    model = generator.load()[0].float().eval()
+    found = np.zeros((len(rows), 2))
+    with torch.inference_mode():
+        for first in range(0, len(rows), AT_ONCE):
+            part = rows[first : first + AT_ONCE]
+            ids = torch.from_numpy(part.reshape(2 * len(part), -1).astype(np.int64)).to(model.device)
+            told = answer_log_probs(logits_of(model, {}, ids), ids)
+            found[first : first + AT_ONCE] = told.view(-1, 2).cpu().numpy()
+    return found
+
+
+def row_width(tokenizer: PreTrainedTokenizerBase, tokens: PairTokens) -> int:
+    """How many tokens a row has at most: public."""
+    return tokens.prompt + tokens.answer + (tokenizer.eos_token_id is not None)
+
+
+def refuse_wide(generator: TrainableGenerator, tokens: PairTokens, where: str) -> None:
+    """Raise ValueError where a prompt and its answer may be longer than the generator reads, before any is read."""
+    model, tokenizer = generator.load()
+    width, limit = row_width(tokenizer, tokens), context_length(model)
+    if limit is not None and width > limit:
+        raise InputError(
+            f"{where}: a prompt and its answer have up to {width} tokens, the generator reads {limit} at once: lower "
+            f"{where}.prompt or {where}.answer"
+        )
+
+
+def _last(tokens: Int[np.ndarray, " token"], most: int, tokenizer: PreTrainedTokenizerBase) -> Int[np.ndarray, " kept"]:
+    """The last `most` tokens; a text that is cut keeps the token that starts one."""
+    if len(tokens) <= most:
+        return tokens
+    starts = tokens[:1] if tokens[0] == tokenizer.bos_token_id else tokens[:0]
+    return np.concatenate([starts, tokens[len(tokens) - most + len(starts) :]])

@@ -1,0 +1,120 @@
+"""Reinforcement learning of the generator from a reward of its answers: RLOO through TRL, on a LoRA adapter.
+
+RLOO (Ahmadian et al., ACL 2024) takes as the baseline of an answer's reward the mean of the other answers' to the same
+prompt, so it needs no value model. The reward is a function of released values; nothing private is read.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fedtext.models.generator import TrainableGenerator
+from fedtext.params.dpprefsyn import Rewarded
+from fedtext.params.generation import Sampler
+from fedtext.params.training import Lora
+from fedtext.system.errors import InputError
+from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
+
+if TYPE_CHECKING:
+    from trl import RLOOConfig
+
+Rewards = Callable[[list[str], list[str]], list[float]]  # of prompts and the answers to them
+HISTORY = {"loss": "loss", "reward": "reward", "kl": "kl", "completions/mean_length": "tokens"}
+
+
+def train_on_rewards(
+    base: TrainableGenerator,
+    prompts: Sequence[str],
+    rewards: Rewards,
+    params: Rewarded,
+    lora: Lora,
+    *,
+    sampler: Sampler,
+    seed: int,
+) -> tuple[TrainedAdapter, list[dict[str, float]]]:
+    """A fresh adapter of `base` after `params.steps` steps, and an entry a step: loss, mean reward, divergence, tokens.
+
+    Args:
+        base: The policy to begin with, and the reference.
+        prompts: As the model reads them, up to where an answer begins.
+        rewards: Called with prompts and as many answers, raw as the model wrote them.
+        params: Sizes and rates.
+        lora: The adapter.
+        sampler: How answers are drawn.
+        seed: Of draws and of the adapter.
+
+    Raises:
+        ValueError: there is no prompt, or a reward is not finite.
+    """
+    from datasets import Dataset
+    from transformers import set_seed
+    from trl import RLOOTrainer
+
+    if not prompts:
+        raise InputError("no prompts: reinforcement needs at least one to answer")
+    model, tokenizer = base.load()
+    set_seed(seed % 2**32)
+    with tempfile.TemporaryDirectory() as scratch, without_deprecations():
+        trainer = RLOOTrainer(
+            model=model,
+            reward_funcs=_checked(rewards),
+            args=_arguments(params, sampler, seed, scratch),
+            train_dataset=Dataset.from_dict({"prompt": list(prompts)}),
+            processing_class=tokenizer,
+            peft_config=lora_config(model, lora),
+        )
+        trainer.train()
+    history = [
+        {
+            "step": float(entry["step"]),
+            **{ours: float(entry[theirs]) for theirs, ours in HISTORY.items() if theirs in entry},
+        }
+        for entry in trainer.state.log_history
+        if "reward" in entry
+    ]
+    return TrainedAdapter.of(trainer.model, base.source), history
+
+
+def _checked(rewards: Rewards) -> Callable[..., list[float]]:
+    """As TRL calls it."""
+
+    def reward(prompts: list[str], completions: list[str], **_: Any) -> list[float]:
+        found = rewards(prompts, completions)
+        if not all(map(math.isfinite, found)):
+            raise InputError("a reward is NaN or infinite: check the scorer and the encoder")
+        return found
+
+    return reward
+
+
+def _arguments(params: Rewarded, sampler: Sampler, seed: int, scratch: str) -> RLOOConfig:
+    import torch
+    from trl import RLOOConfig
+
+    gpu = torch.cuda.is_available()
+    return RLOOConfig(
+        output_dir=scratch,
+        num_generations=params.completions,
+        per_device_train_batch_size=params.completions * params.prompts_per_step,
+        max_steps=params.steps,
+        max_completion_length=sampler.max_new_tokens,
+        temperature=sampler.temperature,
+        top_p=sampler.top_p,
+        min_p=sampler.min_p or None,
+        beta=params.kl,
+        learning_rate=params.learning_rate,
+        lr_scheduler_type="constant",
+        bf16=bfloat16_pays(compute_device()),
+        use_cpu=not gpu,
+        dataloader_pin_memory=gpu,
+        gradient_checkpointing=False,
+        seed=seed % 2**32,
+        save_strategy="no",
+        report_to="none",
+        logging_steps=1,
+        disable_tqdm=True,
+    )

@@ -1,0 +1,67 @@
+"""DPPrefSyn's registered graphs: private pairs leave by one node or not at all; every environment and form builds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kedro.framework.startup import bootstrap_project
+from kedro.pipeline import Pipeline
+
+from fedtext.params.dpprefsyn import Dpprefsyn
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.config import ProjectConfigLoader
+
+ROOT = Path(__file__).parents[2]
+CLUSTERED = {"heads": 5, "heads_by": "difference"}
+FORMS: dict[str, dict[str, Any]] = {
+    "single": {},
+    "clustered": {"form": "clustered", **CLUSTERED},
+    "published": {"form": "published", **CLUSTERED},
+    "random": {"form": "random"},
+}
+
+
+def registered(env: str | None = None, corpus: dict[str, Any] | None = None, **dpprefsyn: Any) -> Pipeline:
+    from fedtext.pipeline_registry import register_pipelines
+
+    bootstrap_project(ROOT)
+    ProjectConfigLoader(
+        conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local",
+        runtime_params={"dpprefsyn": dpprefsyn, "corpus": corpus or {}, "privacy": {"population": 1000}},
+    )  # fmt: skip
+    return register_pipelines()["dpprefsyn"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_private_pairs_leave_by_one_node_or_not_at_all(form: str) -> None:
+    from fedtext.wiring.hooks import check_registered_pipelines
+
+    job = registered(**FORMS[form])
+    assert check_registered_pipelines({"dpprefsyn": job}) == []
+    released = [node.name for node in job.nodes if Tag.RELEASE in node.tags]
+    assert released == ([] if form == "random" else ["dpprefsyn.learn_scorer"])
+
+
+@pytest.mark.parametrize("source", ["table", "hh", "openassistant"])
+def test_a_private_file_has_no_exact_figure_of_held_out_pairs(source: str) -> None:
+    from fedtext.wiring.hooks import check_registered_pipelines
+
+    job = registered(corpus={"source": source, "path": "pairs.jsonl"})
+    assert check_registered_pipelines({"dpprefsyn": job}) == []
+    names = {node.name for node in job.nodes}
+    assert "pairs.read_private_pairs" in names
+    assert not {"evaluation.dpprefsyn.order_held_out_pairs", "pairs.count_population"} & names
+    assert "dpprefsyn_report" in job.all_outputs()
+
+
+@pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])
+def test_every_environment_builds_and_validates(env: str | None) -> None:
+    job = registered(env)
+    loader = ProjectConfigLoader.active
+    assert loader is not None
+    params = Dpprefsyn.model_validate(loader["parameters"]["dpprefsyn"])
+    trained = {node.name.rpartition(".")[2] for node in job.nodes} & {"tune_on_chosen", "prefer", "prefer_after_tuning"}
+    assert trained == ({"tune_on_chosen", "prefer_after_tuning"} if params.alignment == "sft_dpo" else {"prefer"})
+    assert (params.form == "clustered") == (env == "paper")

@@ -1,0 +1,120 @@
+"""Made-up annotators: worths worked out by hand, choices at the stated accuracy, nobody moved by anybody else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedtext.corpora.annotators import (
+    SHARES,
+    Annotator,
+    Taste,
+    annotators,
+    chance,
+    preferences,
+    questions,
+    share_choosing,
+    sharpness_for,
+    worth,
+)
+from fedtext.corpora.preferences import PAIR_COLUMNS
+from fedtext.system.errors import InputError
+
+ASKED = "Explain what json.load does."
+WORDS = st.lists(st.sampled_from(["load", "reads", "a", "file", "json"]), max_size=12).map(" ".join)
+
+
+def made(pairs: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
+    """Answers of very different lengths."""
+    rng = np.random.default_rng(seed)
+    vocabulary = ["explain", "json", "load", *map(str, range(40))]
+
+    def answer() -> str:
+        return " ".join(rng.choice(vocabulary, size=rng.integers(1, 60)))
+
+    return [ASKED] * pairs, [answer() for _ in range(pairs)], [answer() for _ in range(pairs)]
+
+
+def test_worths_by_hand() -> None:
+    answer = "json.load reads reads"  # 4 words, 3 of them different, 2 of the question's 5
+    assert worth(ASKED, answer, Taste.PLAIN) == pytest.approx(2 * 2 / 5 - np.log2(5 / 32))
+    assert worth(ASKED, answer, Taste.THOROUGH) == pytest.approx(np.log2(5 / 32) + 2 * 3 / 4)
+
+
+@given(st.sampled_from(list(Taste)), WORDS, WORDS, st.floats(0, 9))
+def test_the_two_orders_of_a_pair_are_complements(taste: Taste, one: str, other: str, sharpness: float) -> None:
+    there = chance([ASKED], [one], [other], taste, sharpness)
+    back = chance([ASKED], [other], [one], taste, sharpness)
+    assert float(there[0] + back[0]) == pytest.approx(1)
+
+
+def test_the_groups_disagree_about_length() -> None:
+    short, long = "It loads json.", "It loads json " + " ".join(map(str, range(60)))
+    assert chance([ASKED], [short], [long], Taste.PLAIN, 1.0)[0] > 0.9
+    assert chance([ASKED], [short], [long], Taste.THOROUGH, 1.0)[0] < 0.1
+    assert share_choosing([ASKED], [short], [long], 1e6)[0] == pytest.approx(SHARES[Taste.PLAIN])
+
+
+@pytest.mark.parametrize("accuracy", [0.7, 0.775])
+def test_who_knows_the_rule_is_as_often_right_as_asked_for(accuracy: float) -> None:
+    prompts, firsts, seconds = made(4000)
+    sharpness = sharpness_for(prompts, firsts, seconds, accuracy)
+    people = annotators(850, seed=1)
+    count = people[-1].questions.stop
+    rows = preferences(people, prompts[:count], list(zip(firsts, seconds, strict=True))[:count],
+                       sharpness=sharpness, seed=2)  # fmt: skip
+    taste = {one.client_id: one.taste for one in people}
+    right = [
+        worth(row.prompt, row.chosen, taste[row.client_id]) > worth(row.prompt, row.rejected, taste[row.client_id])
+        for row in rows.itertuples()
+    ]
+    assert np.mean(right) == pytest.approx(accuracy, abs=0.03)
+    wrong = [
+        worth(r.prompt, r.chosen, Taste.PLAIN) > worth(r.prompt, r.rejected, Taste.PLAIN) for r in rows.itertuples()
+    ]
+    assert np.mean(wrong) < accuracy - 0.05  # as if all were plain: a scorer that ignores the groups
+
+
+def test_accuracies_that_no_sharpness_has_are_refused() -> None:
+    prompts, firsts, _ = made(20)
+    for accuracy in (0.5, 1.0):
+        with pytest.raises(InputError, match=r"such as 0\.775"):
+            sharpness_for(*made(20), accuracy)
+    with pytest.raises(InputError, match="differ in worth"):
+        sharpness_for(prompts, firsts, firsts, 0.7)
+
+
+def test_people_are_two_to_one_and_share_no_question() -> None:
+    people = annotators(3000, seed=0)
+    assert np.mean([one.taste is Taste.PLAIN for one in people]) == pytest.approx(2 / 3, abs=0.03)
+    assert {len(one.questions) for one in people} == set(range(1, 9))
+    places = [place for one in people for place in one.questions]
+    assert places == list(range(len(places)))
+
+
+def test_nobody_is_moved_by_anybody_else() -> None:
+    people, more = annotators(20, seed=3), annotators(30, seed=3)
+    assert more[:20] == people
+    prompts, firsts, seconds = made(240)
+    answers = list(zip(firsts, seconds, strict=True))
+    whole = preferences(people, prompts, answers, sharpness=1.0, seed=3)
+    without = preferences(people[:4] + people[5:], prompts, answers, sharpness=1.0, seed=3)
+    assert tuple(whole.columns) == PAIR_COLUMNS
+    assert whole[whole["client_id"] != people[4].client_id].reset_index(drop=True).equals(without)
+
+
+def test_questions_are_distinct_and_enough() -> None:
+    names = [f"mod.f{i}" for i in range(9)] * 2
+    asked = questions(names, 9, seed=0)
+    assert sorted(asked) == sorted({f"Explain what mod.f{i} does." for i in range(9)})
+    with pytest.raises(InputError, match="10 questions of 9 names"):
+        questions(names, 10, seed=0)
+
+
+def test_too_few_people_questions_or_answers_are_refused() -> None:
+    with pytest.raises(InputError, match="at least 2"):
+        annotators(1, seed=0)
+    with pytest.raises(InputError, match="who need 3"):
+        preferences([Annotator("a", Taste.PLAIN, range(3))], [ASKED] * 2, [("a", "b")] * 2, sharpness=1.0, seed=0)

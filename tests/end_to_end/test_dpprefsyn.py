@@ -1,0 +1,106 @@
+"""A real run of DPPrefSyn on a table of pairs, with the bundled models: pairs that TRL reads, a policy, a report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedtext.models.language_model import LanguageModel
+from tests.end_to_end.conftest import kedro, params
+
+WORDS = [
+    "the",
+    "port",
+    "clerk",
+    "filed",
+    "a",
+    "claim",
+    "about",
+    "late",
+    "cargo",
+    "and",
+    "asked",
+    "for",
+    "its",
+    "ledger",
+    "ferry",
+    "harbour",
+    "tide",
+    "anchor",
+    "pilot",
+]
+SECRET = "heliotrope"
+
+
+def table(path: Path, clients: int = 60) -> Path:
+    """Pairs of clients who like long answers; every private text has a word that no public one has."""
+    rng, rows = np.random.default_rng(0), []
+    for number in range(clients):
+        for _ in range(rng.integers(1, 4)):
+            prompt, short = " ".join(rng.choice(WORDS, 6)), f"{SECRET} {' '.join(rng.choice(WORDS, 8))}"
+            rows.append((prompt, f"{short} {' '.join(rng.choice(WORDS, 10))}", short, f"person {number:02d}"))
+    pd.DataFrame(rows, columns=["prompt", "chosen", "rejected", "client_id"]).to_csv(path, index=False)
+    return path
+
+
+def job(root: Path, **more: object) -> list[str]:
+    given = {"data_root": root, "privacy__noise_seed": 7, "corpus__source": "table", **more}
+    return ["run", "--env", "tiny", "--pipelines", "dpprefsyn", "--params", params(**given)]
+
+
+def test_a_tiny_run_ends_in_pairs_that_trl_reads_and_a_policy(tmp_path: Path) -> None:
+    root, path = tmp_path / "dpprefsyn", table(tmp_path / "pairs.csv")
+    done = kedro(*job(root, corpus__path=path, corpus__declared_public="true", dpprefsyn__alignment="sft_dpo"))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    made, reported = root / "07_model_output" / "dpprefsyn", root / "08_reporting" / "dpprefsyn"
+    pairs = pd.read_parquet(made / "preference.parquet")
+    assert len(pairs) >= 6
+    assert SECRET not in pairs.to_csv()
+    assert trl_reads(made / "preference.parquet", tmp_path) == len(pairs)
+    report = json.loads((reported / "privacy_report.json").read_text())
+    assert [(release["name"], release["round"]) for release in report["releases"]] == [("dpprefsyn.heads", 1)]
+    assert report["epsilon"] <= 8.0 + 1e-9
+    card = json.loads((reported / "scorecard.json").read_text())
+    assert card["accuracy"]["measures"] == ["pairwise_accuracy", "pairwise_drawn"]
+    assert card["accuracy"]["conditions"]["longer"]["pairwise_accuracy"] == 1.0
+    page = (reported / "report.html").read_text()
+    assert "Preference pairs" in page
+    assert SECRET not in page
+    policy = LanguageModel("bundled:generator").with_adapter(made / "policy")
+    assert policy.load()[0] is not None
+
+
+def trl_reads(file: Path, scratch: Path) -> int:
+    """How many pairs TRL's DPOTrainer takes of the file, read as it is."""
+    from datasets import Dataset
+    from trl import DPOConfig, DPOTrainer
+
+    model, tokenizer = LanguageModel("bundled:generator").load()
+    trainer = DPOTrainer(
+        model=model,
+        args=DPOConfig(output_dir=str(scratch), report_to="none", use_cpu=True, bf16=False),
+        train_dataset=Dataset.from_parquet(str(file), cache_dir=str(scratch)),
+        processing_class=tokenizer,
+    )
+    return len(trainer.train_dataset)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({}, "corpus.path is not set"),
+        ({"corpus__path": "/nowhere/pairs.csv"}, "is not a file"),
+        ({"corpus__source": "banking77", "corpus__path": "pairs.csv"}, "has no preference pairs"),
+        ({"dpprefsyn__answers": 1}, "dpprefsyn.answers"),
+        ({"dpprefsyn__form": "clustered"}, "dpprefsyn.form is clustered"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(tmp_path: Path, cli, wrong: dict[str, object], said: str) -> None:
+    done = cli(*job(tmp_path / "none", **wrong))
+    assert done.code != 0
+    assert said in done.text
+    assert "Traceback" not in done.text

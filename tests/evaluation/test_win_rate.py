@@ -1,0 +1,168 @@
+"""Win rates: exact by the rule, without a judge's favourite place, by a learned judge and by a server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedtext.corpora.annotators import SHARES, Taste, share_choosing
+from fedtext.evaluation.model_judge import ModelJudge, request, verdict
+from fedtext.evaluation.reward_judge import learned_judge
+from fedtext.evaluation.win_rate import RuleJudge, win_rate, wins
+from fedtext.generation.endpoint_generator import EndpointGenerator
+from fedtext.models.endpoint import Endpoint, EndpointError, _described
+from fedtext.models.language_model import Tokenizer
+from fedtext.params.generation import Sampler
+from fedtext.system.errors import InputError
+from tests import openai_server
+from tests.openai_server import Served, serving
+from tests.parameters import conf_base
+
+ASKED = "Explain what json.load does."
+SHORT, LONG = "json.load does load.", "It reads " + " ".join(map(str, range(50)))
+
+
+class FirstPlace:
+    """A judge that likes what stands first, and says so by `favour`."""
+
+    told = "a biased judge"
+
+    def __init__(self, favour: float) -> None:
+        self.favour = favour
+        self.asked: list[tuple[str, str]] = []
+
+    def first_wins(self, prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str]) -> np.ndarray:
+        self.asked += zip(firsts, seconds, strict=True)
+        return np.full(len(firsts), self.favour)
+
+
+def test_a_favourite_place_cancels_and_both_orders_are_asked() -> None:
+    judge = FirstPlace(0.9)
+    assert wins(judge, ["q"], ["a"], ["b"]).tolist() == [0.5]
+    assert judge.asked == [("a", "b"), ("b", "a")]
+
+
+def test_equal_answers_tie_and_an_empty_one_loses_unasked() -> None:
+    judge = FirstPlace(1.0)
+    assert wins(judge, ["q"] * 4, ["a ", "", "a", ""], ["a", "b", " ", ""]).tolist() == [0.5, 0.0, 1.0, 0.5]
+    assert judge.asked == []
+
+
+def test_by_the_rule_it_is_the_exact_share_of_annotators() -> None:
+    exact = share_choosing([ASKED], [SHORT], [LONG], 0.4)[0]
+    assert wins(RuleJudge(0.4), [ASKED], [SHORT], [LONG])[0] == pytest.approx(exact)
+    by_taste = {taste: wins(RuleJudge(0.4, taste), [ASKED], [SHORT], [LONG])[0] for taste in Taste}
+    assert by_taste[Taste.PLAIN] > 0.7 > 0.3 > by_taste[Taste.THOROUGH]
+    assert sum(SHARES[taste] * won for taste, won in by_taste.items()) == pytest.approx(exact)
+    assert wins(RuleJudge(0.4), [ASKED], [LONG], [SHORT])[0] == pytest.approx(1 - exact)
+
+
+def test_a_rate_has_an_interval_over_whole_units() -> None:
+    prompts, ours, theirs = [ASKED] * 4, [SHORT, LONG, SHORT, LONG], [LONG, SHORT, LONG, SHORT]
+    alone = win_rate(RuleJudge(1e6), prompts, ours, theirs)
+    assert alone.estimate == pytest.approx(0.5)
+    together = win_rate(RuleJudge(1e6), prompts, ours, theirs, np.array([0, 0, 1, 1]))
+    assert together.standard_error == pytest.approx(0)
+    assert alone.standard_error > 0.05
+
+
+@pytest.mark.parametrize("favour", [1.2, float("nan")])
+def test_a_judge_that_says_no_share_is_refused(favour: float) -> None:
+    with pytest.raises(InputError, match="biased judge"):
+        wins(FirstPlace(favour), ["q"], ["a"], ["b"])
+
+
+def test_what_is_no_comparison_is_refused() -> None:
+    with pytest.raises(InputError, match="1 and 0 answers to 1 prompts"):
+        wins(FirstPlace(1), ["q"], ["a"], [])
+    with pytest.raises(InputError, match="no prompts"):
+        win_rate(FirstPlace(1), [], [], [])
+
+
+def pairs(count: int, seed: int, told: bool = True) -> pd.DataFrame:
+    """The chosen answer says "kindly" nine times of ten, or as often as the rejected one."""
+    rng = np.random.default_rng(seed)
+
+    def answer(kindly: bool) -> str:
+        filler = [str(n) for n in rng.integers(0, 50, size=9)]
+        return " ".join([*filler[:4], "kindly" if kindly else "rudely", *filler[4:]])
+
+    kind = rng.random(count) < (0.9 if told else 0.5)
+    return pd.DataFrame({"chosen": [answer(k) for k in kind], "rejected": [answer(not k) for k in kind]})
+
+
+def test_a_learned_judge_carries_its_test_accuracy() -> None:
+    judge = learned_judge(pairs(400, 0), pairs(400, 1))
+    assert judge.tested.estimate == pytest.approx(0.9, abs=0.05)
+    assert judge.tested.low < judge.tested.estimate < judge.tested.high
+    assert re.fullmatch(r"a reward model by words, right on \d\d% \(\d\d to \d\d\) of 400 test pairs", judge.told)
+    assert wins(judge, ["q"], ["1 2 kindly 3"], ["1 2 rudely 3"])[0] > 0.7
+
+
+def test_a_learned_judge_of_coin_flips_says_that_it_is_none() -> None:
+    assert learned_judge(pairs(400, 0), pairs(600, 1, told=False)).tested.estimate == pytest.approx(0.5, abs=0.07)
+    with pytest.raises(InputError, match="no test pairs"):
+        learned_judge(pairs(4, 0), pairs(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Comparison: A is vague.\nMore helpful: B", 0.0),
+        ("A names the file.\nA", 1.0),
+        ('Both are short.\n"B"', 0.0),
+        ("**A**", 1.0),
+        ("B is wrong.\n\nBetter: A.", 1.0),
+        ("Both are fine.", None),
+        ("CIA", None),
+        ("A response that is long", None),
+        ("", None),
+    ],
+)
+def test_verdicts(answer: str, said: float | None) -> None:
+    found = verdict(answer)
+    assert np.isnan(found) if said is None else found == said
+
+
+@pytest.fixture
+def no_memory() -> Iterator[None]:
+    _described.cache_clear()
+    yield
+    _described.cache_clear()
+
+
+def server_judge(served: Served, **changes: Any) -> ModelJudge:
+    model = EndpointGenerator(Endpoint(served.url, "tiny", attempts=1), Tokenizer("bundled:generator"))
+    return ModelJudge(model, conf_base(Sampler, temperature=0.01, max_new_tokens=60), **changes)
+
+
+@pytest.mark.usefixtures("no_memory")
+def test_a_server_judges_by_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real HTTP server that prefers the answer that says "kindly", wherever it stands, and cannot tell two kind ones."""
+
+    def judged(prompt: str, seed: int, number: int, most: int) -> str:
+        first, second = prompt.split("Response A: ")[1].split("\n\nResponse B: ")
+        kind = ["kindly" in first, "kindly" in second.split("\n\n")[0]]
+        return "One is kinder.\n" + ("Neither is better" if kind[0] == kind[1] else "A" if kind[0] else "B")
+
+    monkeypatch.setattr(openai_server, "written", judged)
+    with serving(Served()) as served:
+        judge = server_judge(served, better="kinder")
+        won = wins(judge, ["one", "two", "three"], ["kindly yes", "no", "no"], ["no", "kindly yes", "never"])
+        assert won.tolist() == [1.0, 0.0, 0.5]
+        assert len(served.asked) == 6
+        sent = {body["messages"][0]["content"] for _, body, _ in served.asked}
+        assert request("one", "kindly yes", "no", "kinder") in sent
+        assert request("one", "no", "kindly yes", "kinder") in sent
+        assert judge.told.endswith("33% of its answers without a verdict")
+
+
+@pytest.mark.usefixtures("no_memory")
+def test_a_server_that_fails_is_no_tie() -> None:
+    with serving(Served(faults=[(500, {})] * 9)) as served, pytest.raises(EndpointError, match="answers with an error"):
+        wins(server_judge(served), ["q"], ["a"], ["b"])

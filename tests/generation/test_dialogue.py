@@ -1,0 +1,52 @@
+"""Dialogues: the paper's forms, prompts cut on the left so that answers stay, empty answers as zeros."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fedtext.generation.dialogue import SUMMARY, Dialogue, embedded_answers
+from fedtext.models.encoder import Encoder, load_encoder
+from fedtext.system.errors import InputError
+from tests.pipelines.conftest import HashEncoder
+
+
+def test_the_paper_s_forms() -> None:
+    assert Dialogue().head("How?") == "Human: How?\n\nAssistant:"
+    assert (
+        Dialogue().head("Human: How?\n\nAssistant: So.\n\nHuman: And?\n\nAssistant:").startswith("Human: How?\n\nAss")
+    )
+    assert Dialogue(answer_name=SUMMARY).head("A post.") == "A post.\n\nSummary:"
+    assert Dialogue(chat=True).request([], topic="How?") == "How?"
+    assert Dialogue(chat=True).framing.chat
+    assert Dialogue().cut(" So.\n\nHuman: And?") == "So."
+    with pytest.raises(InputError, match="a prompt and no examples"):
+        Dialogue().request(["an example"], topic="How?")
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return load_encoder("offline", device="cpu")
+
+
+def test_a_long_prompt_loses_its_beginning_and_answers_stay_apart(encoder: Encoder) -> None:
+    prompt = "never mind the ferry at the harbour " * 80
+    answers = [["Yes, gladly.", "No, certainly not, and why would you ask?"]]
+    (rows,) = embedded_answers(encoder, Dialogue(), [prompt], answers, label="x")
+    assert np.linalg.norm(rows[0] - rows[1]) > 0.05
+    right_cut = encoder.encode([f"{Dialogue().head(prompt)} {answer}" for answer in answers[0]])
+    assert np.linalg.norm(right_cut[0] - right_cut[1]) < 1e-6
+    (head,) = encoder.fitted([Dialogue().head(prompt)], answers)
+    assert head.endswith("Assistant:")
+    assert 240 <= len(encoder.model.tokenizer(f"{head} {answers[0][1]}")["input_ids"]) <= 256
+    assert encoder.fitted(["short"], [["answer"]]) == ["short"]
+    assert encoder.fitted(["a head"], [["word " * 400]]) == [""]
+
+
+def test_an_empty_answer_is_zeros_and_a_row_is_a_function_of_its_own_prompt() -> None:
+    whole = embedded_answers(HashEncoder(), Dialogue(), ["p", "q"], [["a", ""], ["b", "c"]], label="x")
+    assert whole.shape == (2, 2, HashEncoder.dim)
+    assert not whole[0, 1].any()
+    alone = embedded_answers(HashEncoder(), Dialogue(), ["q"], [["b", "c"]], label="x")
+    assert np.array_equal(whole[1], alone[0])
+    assert embedded_answers(HashEncoder(), Dialogue(), [], [], label="x").shape == (0, 0, HashEncoder.dim)
