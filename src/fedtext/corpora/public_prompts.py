@@ -42,7 +42,7 @@ def explanation_of(name: str) -> str:
 def _named(corpus: Corpus) -> list[str]:
     path = Path(str(corpus.public_path)).expanduser()
     if not path.name.endswith(ALPACA):
-        return list(read_public_table(str(path), corpus.text_column)["text"])
+        return list(read_public_table(corpus)["text"])
     if not path.is_file():
         raise MissingFileError(f"corpus.public_path {path} is not a file: check the path (relative to {Path.cwd()})")
     try:
