@@ -118,12 +118,10 @@ def judged(scorer: Scorer, differences: np.ndarray) -> dict[str, float]:
     return found
 
 
-def controls(private: Pairs, public: Pairs, seed: int) -> dict[str, float]:
-    """What reads no private pair: lengths, a random direction, the other corpus's preferences."""
+def controls(private: Pairs, others: np.ndarray, seed: int) -> dict[str, float]:
+    """What reads no private pair: lengths, a random direction, the head of the other corpus's preferences."""
     differences, _ = differences_of(private.embeddings)
     _, test = split(private, seed)
-    training = conf_base(Dpprefsyn).training
-    others = fitted(differences_of(public.embeddings)[0], steps=200, learning_rate=training.learning_rate)
     drawn = Scorer.random(differences.shape[1], seed).heads
     told = {"random": drawn, "public": others}
     return {
@@ -143,7 +141,9 @@ def measured(
     private: Pairs, public: Pairs, forms: list[str], epsilons: tuple[float, ...], seeds: int
 ) -> Iterator[tuple[str, Any, Any]]:
     """Form with its way of judging, epsilon (None: no private pair is read), values by seed."""
-    without = [controls(private, public, seed) for seed in range(seeds)]
+    training = conf_base(Dpprefsyn).training
+    others = fitted(differences_of(public.embeddings)[0], steps=200, learning_rate=training.learning_rate)
+    without = [controls(private, others, seed) for seed in range(seeds)]
     for name in without[0]:
         yield name, None, [found[name] for found in without]
     for form in forms:
