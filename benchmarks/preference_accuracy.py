@@ -33,10 +33,11 @@ import numpy as np
 
 from fedtext.algorithms.dpprefsyn.budget import planned_ledger
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
-from fedtext.algorithms.dpprefsyn.releases import differences_of, learned_scorer
+from fedtext.algorithms.dpprefsyn.releases import learned_scorer
 from fedtext.algorithms.dpprefsyn.scorer import Scorer
 from fedtext.corpora.preferences import PairForm, read_pairs
 from fedtext.corpora.splits import splits_of
+from fedtext.embedding.differences import differences_of
 from fedtext.evaluation.intervals import Interval, mean_interval
 from fedtext.evaluation.pairwise import by_drawn_head, by_length, by_mixture, rightly_ordered
 from fedtext.federation.private_samples import PrivateSamples
@@ -117,12 +118,10 @@ def judged(scorer: Scorer, differences: np.ndarray) -> dict[str, float]:
     return found
 
 
-def controls(private: Pairs, public: Pairs, seed: int) -> dict[str, float]:
-    """What reads no private pair: lengths, a random direction, the other corpus's preferences."""
+def controls(private: Pairs, others: np.ndarray, seed: int) -> dict[str, float]:
+    """What reads no private pair: lengths, a random direction, the head of the other corpus's preferences."""
     differences, _ = differences_of(private.embeddings)
     _, test = split(private, seed)
-    training = conf_base(Dpprefsyn).training
-    others = fitted(differences_of(public.embeddings)[0], steps=200, learning_rate=training.learning_rate)
     drawn = Scorer.random(differences.shape[1], seed).heads
     told = {"random": drawn, "public": others}
     return {
@@ -138,12 +137,16 @@ def split(private: Pairs, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return train, ~train
 
 
-def measured(private: Pairs, public: Pairs, epsilons: tuple[float, ...], seeds: int) -> Iterator[tuple[str, Any, Any]]:
+def measured(
+    private: Pairs, public: Pairs, forms: list[str], epsilons: tuple[float, ...], seeds: int
+) -> Iterator[tuple[str, Any, Any]]:
     """Form with its way of judging, epsilon (None: no private pair is read), values by seed."""
-    without = [controls(private, public, seed) for seed in range(seeds)]
+    training = conf_base(Dpprefsyn).training
+    others = fitted(differences_of(public.embeddings)[0], steps=200, learning_rate=training.learning_rate)
+    without = [controls(private, others, seed) for seed in range(seeds)]
     for name in without[0]:
         yield name, None, [found[name] for found in without]
-    for form in FORMS:
+    for form in forms:
         for epsilon in (one for one in epsilons if form not in UNPROTECTED or one in (1.0, INFINITY)):
             found = [rights(private, public, form, epsilon, seed) for seed in range(seeds)]
             for way in found[0]:
@@ -161,17 +164,18 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--corpus", choices=sorted(CORPORA), required=True)
     asked.add_argument("--cache", type=Path, default=Path("build/benchmarks/preferences"))
+    asked.add_argument("--forms", nargs="+", choices=sorted(FORMS), default=list(FORMS))
     asked.add_argument("--quick", action="store_true", help="two budgets, two seeds")
     given = asked.parse_args()
     other = next(name for name in CORPORA if name != given.corpus)
     private, public = loaded(given.corpus, given.cache), loaded(other, given.cache)
     epsilons, seeds = ((1.0, INFINITY), 2) if given.quick else (EPSILONS, SEEDS)
-    rows: dict[str, dict[str, list[float]]] = {}
+    result = RESULT.with_stem(f"{RESULT.stem}_{given.corpus}")  # other forms of an earlier call stay in it
+    rows: dict[str, dict[str, list[float]]] = json.loads(result.read_text())["accuracy"] if result.is_file() else {}
     start = time.perf_counter()
-    for name, epsilon, values in measured(private, public, epsilons, seeds):
+    for name, epsilon, values in measured(private, public, given.forms, epsilons, seeds):
         rows.setdefault(name, {})["" if epsilon is None else f"{epsilon:g}"] = values
         print(f"{time.perf_counter() - start:6.0f} s  {name}, epsilon {epsilon}: {cell(values)}", flush=True)
-    result = RESULT.with_stem(f"{RESULT.stem}_{given.corpus}")
     result.parent.mkdir(parents=True, exist_ok=True)
     result.write_text(json.dumps({"corpus": given.corpus, "pairs": len(private.group), "accuracy": rows}, indent=1))
 

@@ -38,7 +38,7 @@ def held(units: int = UNITS) -> PrivateSamples:
 
 
 def charged(ledger: Ledger, *stages: str) -> Ledger:
-    for release in ledger.planned:
+    for release in ledger.planned or ():
         if release.name.rpartition(".")[2] in stages:
             ledger = ledger.charge(release)
     return ledger
@@ -53,7 +53,7 @@ def test_both_trainings_cost_what_the_dearer_one_does_and_not_their_sum() -> Non
 
 def test_a_training_costs_what_its_own_loss_distribution_says() -> None:
     ledger, params = opened(), conf_base(DpFt)
-    for release, training in zip(ledger.planned, (params.sft, params.dpo), strict=True):
+    for release, training in zip(ledger.planned or (), (params.sft, params.dpo), strict=True):
         size = half_size(UNITS)
         alone = SampledGaussian("poisson", training.batch_size / size, release.sensitivity / release.noise_stddev,
                                 steps_of(training, size))  # fmt: skip
@@ -87,7 +87,7 @@ def test_a_half_is_declared_large_enough_and_never_larger_than_all(population: i
 
 
 def test_sft_alone_pays_once_and_the_unprotected_form_says_so() -> None:
-    assert [release.name for release in opened("sft").planned] == ["dp_ft.sft"]
+    assert [release.name for release in opened("sft").planned or ()] == ["dp_ft.sft"]
     bound = opened("unprotected")
     assert bound.planned == ()
     assert bound.planned_unaccounted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_a_tiny_run_ends_in_a_policy_and_says_what_it_cost(tmp_path: Path, form:
         ({"dp_ft__form": "public"}, "dp_ft.form"),
     ],
 )
-def test_bad_input_is_refused_in_a_sentence(tmp_path: Path, cli, wrong: dict[str, object], said: str) -> None:
+def test_bad_input_is_refused_in_a_sentence(tmp_path: Path, cli: Any, wrong: dict[str, object], said: str) -> None:
     path = table(tmp_path / "pairs.csv")
     done = cli(*job(tmp_path / "none", corpus__path=path, corpus__declared_public="true", **wrong))
     assert done.code != 0

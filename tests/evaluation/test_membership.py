@@ -43,7 +43,7 @@ def test_ceilings_are_the_areas_of_their_curves(epsilon: float) -> None:
     delta = 1e-3
 
     def missed(x: float) -> float:
-        return max(0.0, 1 - delta - np.exp(epsilon) * x, np.exp(-epsilon) * (1 - delta - x))
+        return float(max(0.0, 1 - delta - np.exp(epsilon) * x, np.exp(-epsilon) * (1 - delta - x)))
 
     corner = (1 - delta) / (1 + np.exp(epsilon))
     area = sum(quad(missed, *ends)[0] for ends in ((0, corner), (corner, 1 - delta), (1 - delta, 1)))

@@ -32,7 +32,7 @@ Right = Float[np.ndarray, " pair"]
 
 def rightly_ordered(margins: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     """1 where the chosen answer is ahead (margin above 0), 1/2 where there is no telling, 0 where it is behind."""
-    return (np.sign(margins) + 1.0) / 2
+    return np.asarray((np.sign(margins) + 1.0) / 2)
 
 
 def by_drawn_head(heads: Heads, mixture: Float[np.ndarray, " head"], differences: Differences) -> Right:

@@ -72,7 +72,7 @@ def learned_judge(validation: pd.DataFrame, test: pd.DataFrame) -> RewardJudge:
 
 
 def _gaps(pairs: pd.DataFrame) -> Float[np.ndarray, "pair feature"]:
-    return _features(pairs["chosen"].tolist()) - _features(pairs["rejected"].tolist())
+    return np.asarray(_features(pairs["chosen"].tolist()) - _features(pairs["rejected"].tolist()))
 
 
 def _features(texts: Sequence[str]) -> Float[np.ndarray, "text feature"]:

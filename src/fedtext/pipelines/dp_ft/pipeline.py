@@ -1,5 +1,7 @@
 """dp_ft: the generator is fine-tuned on the private pairs, by SFT on one half of the units, by DPO on the other."""
 
+from collections.abc import Callable
+
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.algorithms.dp_ft import NAME
@@ -12,6 +14,7 @@ from fedtext.wiring.config import active_group
 from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.unrolling import Namespace
 
+Reading = tuple[Callable[..., object], list[str]]  # a node's function and its inputs
 TUNED = Namespace(NAME)
 MADE = Outputs(NAME)
 PARAMETERS, PRIVACY, SOURCE = f"params:{NAME}", "params:privacy", "params:corpus.source"
@@ -44,7 +47,7 @@ def _opening() -> list[Node]:
 
 def _both(how: str) -> list[Node]:
     """SFT, then DPO from the tuned generator."""
-    preferring = {
+    preferring: dict[str, Reading] = {
         "privately": (
             nodes.prefer_privately,
             [*_private(SFT_LEDGER), "generator", SFT_ADAPTER, POPULATION, PARAMETERS],
@@ -69,7 +72,7 @@ def _both(how: str) -> list[Node]:
 
 def _tuning(adapter: str, how: str = "privately") -> list[Node]:
     """SFT on the chosen answers."""
-    tuning = {
+    tuning: dict[str, Reading] = {
         "privately": (nodes.tune_privately, [*_private(OPENED), "generator", START, POPULATION, PARAMETERS]),
         "unprotected": (nodes.tune_unprotected, [ROWS, ENROLMENT, OPENED, "generator", START, PARAMETERS]),
     }
