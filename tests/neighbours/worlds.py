@@ -78,8 +78,8 @@ class World:
         return found
 
     def value(self, name: str) -> Any:
-        """A data set of the first world."""
-        return self._values[name]
+        """A data set of the first world, in whatever namespace."""
+        return next(value for full, value in self._values.items() if _last_part(full) == name)
 
     def _run(self, node: Node, values: dict[str, Any], *, again: bool = False) -> dict[str, Any]:
         with recorded() as sent, leaving_as(self._left.setdefault(node.name, []), again=again):
