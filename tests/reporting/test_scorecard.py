@@ -155,13 +155,13 @@ def test_what_texts_are_like_has_its_own_table_and_stays_out_without_measures() 
 
 
 def test_a_distance_that_nobody_knew_gets_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Distance(name="mauve", title="MAUVE", direction=Direction.HIGHER, unit=SHARE, decimals=1)
+    known = Distance(name="strange", title="Strange", direction=Direction.HIGHER, unit=SHARE, decimals=1)
     monkeypatch.setattr("fedtext.reporting.tables.MEASURES", (*MEASURES, known))
     found = distribution().model_dump()
     found["bias"] = distribution().bias._asdict()
-    assert "MAUVE" not in distance_table(found)
-    found["sets"]["synthetic"]["mauve"] = 0.914
-    found["sets"]["public_control"]["mauve"] = None
+    assert "Strange" not in distance_table(found)
+    found["sets"]["synthetic"]["strange"] = 0.914
+    found["sets"]["public_control"]["strange"] = None
     drawn = distance_table(found)
     assert "<td>91.4%</td>" in drawn
     assert drawn.count("<td>–</td>") == 4, "what the public set has not, and what the floor has not"

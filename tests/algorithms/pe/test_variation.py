@@ -131,8 +131,8 @@ def test_a_masked_model_fills_every_parent_s_copies_each_in_its_own_way(monkeypa
 def test_seed_prompts_show_survivors_of_any_round_of_the_prompt_s_class() -> None:
     rounds = [table(["a", "b", "x"], ["t", "t", "r"]), table(["b", "c", "y", "z"], ["t", "t", "r", "r"])]
     drawn = seed_prompts(PUBLIC, rounds, evolution(labels=("t", "r"), synthetic_texts=7, final_responses=2))
-    assert drawn["label"].tolist() == ["t", "r", "t", "r"]
-    assert drawn["prompt_id"].tolist() == [0, 1, 2, 3]
+    assert drawn["label"].tolist() == ["t", "r"] * 3
+    assert drawn["prompt_id"].tolist() == [*range(6)]
     for label, prompt in zip(drawn["label"], drawn["prompt"], strict=True):
         assert sorted(shown(prompt)) == (["a", "b", "c"] if label == "t" else ["x", "y", "z"])
 
