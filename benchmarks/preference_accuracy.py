@@ -1,7 +1,7 @@
 """How rightly DPPrefSyn's scorers order held-out pairs of people's choices, against epsilon; beside length, and chance.
 
     python benchmarks/preference_accuracy.py --corpus alpaca_eval
-    python benchmarks/preference_accuracy.py --corpus hh --quick
+    python benchmarks/preference_accuracy.py --corpus hh --forms single clustered --epsilons 1 inf
 
 Two corpora below FEDTEXT_SHARED: 2,303 pairs of Anthropic's harmlessness test set (it holds offensive text: nothing of
 it is printed or written) and 9,110 pairs of AlpacaEval's helpfulness answers. Each is the public data of the other: its
@@ -138,7 +138,7 @@ def split(private: Pairs, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def measured(
-    private: Pairs, public: Pairs, forms: list[str], epsilons: tuple[float, ...], seeds: int
+    private: Pairs, public: Pairs, forms: list[str], epsilons: list[float], seeds: int
 ) -> Iterator[tuple[str, Any, Any]]:
     """Form with its way of judging, epsilon (None: no private pair is read), values by seed."""
     training = conf_base(Dpprefsyn).training
@@ -165,15 +165,15 @@ def main() -> None:
     asked.add_argument("--corpus", choices=sorted(CORPORA), required=True)
     asked.add_argument("--cache", type=Path, default=Path("build/benchmarks/preferences"))
     asked.add_argument("--forms", nargs="+", choices=sorted(FORMS), default=list(FORMS))
-    asked.add_argument("--quick", action="store_true", help="two budgets, two seeds")
+    asked.add_argument("--epsilons", nargs="+", type=float, default=list(EPSILONS))
+    asked.add_argument("--seeds", type=int, default=SEEDS)
     given = asked.parse_args()
     other = next(name for name in CORPORA if name != given.corpus)
     private, public = loaded(given.corpus, given.cache), loaded(other, given.cache)
-    epsilons, seeds = ((1.0, INFINITY), 2) if given.quick else (EPSILONS, SEEDS)
     result = RESULT.with_stem(f"{RESULT.stem}_{given.corpus}")  # other forms of an earlier call stay in it
     rows: dict[str, dict[str, list[float]]] = json.loads(result.read_text())["accuracy"] if result.is_file() else {}
     start = time.perf_counter()
-    for name, epsilon, values in measured(private, public, given.forms, epsilons, seeds):
+    for name, epsilon, values in measured(private, public, given.forms, given.epsilons, given.seeds):
         rows.setdefault(name, {})["" if epsilon is None else f"{epsilon:g}"] = values
         print(f"{time.perf_counter() - start:6.0f} s  {name}, epsilon {epsilon}: {cell(values)}", flush=True)
     result.parent.mkdir(parents=True, exist_ok=True)
