@@ -44,7 +44,7 @@ def test_private_pairs_leave_by_one_node_or_not_at_all(form: str) -> None:
     assert released == ([] if form == "random" else ["dpprefsyn.learn_scorer"])
 
 
-@pytest.mark.parametrize("source", ["table", "hh", "openassistant"])
+@pytest.mark.parametrize("source", ["table", "hh", "openassistant", "tldr"])
 def test_a_private_file_has_no_exact_figure_of_held_out_pairs(source: str) -> None:
     from fedtext.wiring.hooks import check_registered_pipelines
 

@@ -65,7 +65,10 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("dpprefsyn", {"dpprefsyn": {**CLUSTERED, **TRAINED}}, "client"),
     (
         "dpprefsyn",
-        {"dpprefsyn": {**CLUSTERED, **TRAINED, "training": {"batch": 6, "epochs": 0.5}}, "privacy": {"unit": "record"}},
+        {
+            "dpprefsyn": {**CLUSTERED, **TRAINED, "training": {"batch": 20, "epochs": 1.0}},
+            "privacy": {"unit": "record"},
+        },
         "record",
     ),
 ]

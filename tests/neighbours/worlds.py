@@ -78,14 +78,15 @@ class World:
         return found
 
     def value(self, name: str) -> Any:
-        """A data set of the first world."""
-        return self._values[name]
+        """A data set of the first world, in whatever namespace."""
+        return next(value for full, value in self._values.items() if _last_part(full) == name)
 
     def _run(self, node: Node, values: dict[str, Any], *, again: bool = False) -> dict[str, Any]:
-        with recorded() as sent, leaving_as(self._left.setdefault(node.name, []), again=again):
+        with leaving_as(self._left.setdefault(node.name, []), again=again) as left, recorded(left) as sent:
             made = node.run({name: values[name] for name in node.inputs})
         if Tag.RELEASE in node.tags:
-            self.messages[node.name] = sent
+            several = len(sent) > 1
+            self.messages |= {f"{node.name}, sum {n}" if several else node.name: one for n, one in sent.items()}
         return {name: self._saved(name, value) for name, value in made.items()}
 
     def _saved(self, name: str, value: Any) -> Any:
@@ -99,14 +100,18 @@ class World:
 
 
 @contextmanager
-def recorded() -> Iterator[Counter[bytes]]:
-    """Counts the integer rows that pass the door inside, by their digests: rows of all clients would fill the memory."""
-    sent: Counter[bytes] = Counter()
+def recorded(left: Callable[[], int]) -> Iterator[dict[int, Counter[bytes]]]:
+    """Counts the integer rows that pass the door inside, by their digests: rows of all clients would fill the memory.
+
+    Each sum that a node releases has its own count; `left` says how many have left before.
+    """
+    sent: dict[int, Counter[bytes]] = {0: Counter()}
     rounded = messages.randomly_rounded
 
     def noted(x: np.ndarray, *rest: Any) -> np.ndarray:
         messages = rounded(x, *rest)
-        sent.update(sha256(row).digest() for row in messages if row.any())  # a row of zeros says nothing
+        rows = (sha256(row).digest() for row in messages if row.any())  # a row of zeros says nothing
+        sent.setdefault(left(), Counter()).update(rows)
         return messages
 
     with pytest.MonkeyPatch.context() as patch:
@@ -115,11 +120,15 @@ def recorded() -> Iterator[Counter[bytes]]:
 
 
 @contextmanager
-def leaving_as(sums: list[np.ndarray], *, again: bool) -> Iterator[None]:
-    """Notes the sums that leave the doors inside; `again`: those that were noted leave in their place."""
-    waiting, leaving = list(sums), messages.leaving
+def leaving_as(sums: list[np.ndarray], *, again: bool) -> Iterator[Callable[[], int]]:
+    """Notes the sums that leave the doors inside; `again`: those that were noted leave in their place.
+
+    Gives how many have left so far.
+    """
+    waiting, leaving, gone = list(sums), messages.leaving, [0]
 
     def noted(total: np.ndarray, step: float) -> np.ndarray:
+        gone[0] += 1
         if again:
             return waiting.pop(0)
         sums.append(leaving(total, step))
@@ -128,12 +137,14 @@ def leaving_as(sums: list[np.ndarray], *, again: bool) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for door in (secure_sum, noised_steps):
             patch.setattr(door, "leaving", noted)
-        yield
+        yield lambda: gone[0]
 
 
 def moved(first: Messages, second: Messages) -> dict[str, tuple[int, int]]:
     """Of each release, how many messages are in the first world alone, and how many in the second alone."""
-    return {name: ((first[name] - second[name]).total(), (second[name] - first[name]).total()) for name in first}
+    names = {**first, **second}
+    pairs = {name: (first.get(name, Counter()), second.get(name, Counter())) for name in names}
+    return {name: ((one - other).total(), (other - one).total()) for name, (one, other) in pairs.items()}
 
 
 def _registered(parameters: dict[str, Any], env: str | None) -> dict[str, Pipeline]:

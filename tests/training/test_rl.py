@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fedtext.generation.local_generator import LocalGenerator
 from fedtext.params.dpprefsyn import Rewarded
 from fedtext.params.generation import Sampler
 from fedtext.params.training import Lora
@@ -30,12 +31,13 @@ def share_of_e(prompts: list[str], answers: list[str]) -> list[float]:
     return [-answer.count("e") / max(len(answer), 1) for answer in answers]
 
 
-def test_what_is_rewarded_becomes_likelier(llama: Any) -> None:
-    params = conf_base(Rewarded, completions=8, steps=20, prompts_per_step=2, kl=0.0, learning_rate=5e-2)
+def test_what_is_rewarded_becomes_likelier() -> None:
+    base = LocalGenerator("bundled:generator")
+    params = conf_base(Rewarded, completions=8, steps=15, prompts_per_step=2, kl=0.0, learning_rate=3e-3)
     lora = conf_base(Lora, rank=4, alpha=8)
-    adapter, history = train_on_rewards(llama, PROMPTS, share_of_e, params, lora, sampler=SAMPLER, seed=1)
-    assert len(history) == 20
-    assert sum(e["reward"] for e in history[-3:]) / 3 > sum(e["reward"] for e in history[:3]) / 3 + 0.02
+    adapter, history = train_on_rewards(base, PROMPTS, share_of_e, params, lora, sampler=SAMPLER, seed=1)
+    assert len(history) == 15
+    assert sum(e["reward"] for e in history[-3:]) / 3 > sum(e["reward"] for e in history[:3]) / 3 + 0.03
     assert any(bool(w.abs().max() > 0) for name, w in adapter.weights.items() if "lora_B" in name)
 
 

@@ -10,7 +10,7 @@ from fedtext.params import Parameters, Seed
 from fedtext.system.errors import InputError
 
 # Data sets of papers, read from local files in the form in which they were published (fedtext.corpora.published).
-PublishedName = Literal["alpaca", "banking77", "hh", "imdb", "openassistant", "pubmed", "squad", "yelp"]
+PublishedName = Literal["alpaca", "banking77", "hh", "imdb", "openassistant", "pubmed", "squad", "tldr", "yelp"]
 PUBLISHED_NAMES: tuple[PublishedName, ...] = get_args(PublishedName)
 
 

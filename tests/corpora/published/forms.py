@@ -114,6 +114,16 @@ def alpaca_rows() -> list[dict[str, str]]:
     ]
 
 
+def tldr_rows() -> list[dict[str, Any]]:
+    """Comparisons of two summaries, each by a worker of its own."""
+    summaries = [{"text": f" {which}", "policy": "ref", "note": None} for which in ("first", "second")]
+    return [
+        {"info": {"id": f"t3_{i}", "post": f"A long story of a {thing}.", "title": "Story", "subreddit": "tales"},
+         "summaries": summaries, "choice": i % 2, "worker": f"w{i}", "batch": "batch3", "split": "train"}
+        for i, thing in enumerate(THINGS)
+    ]  # fmt: skip
+
+
 def banking(path: Path) -> Path:
     path.write_text("text,category\n" + "".join(f"Where is my {one}?,{one}_missing\n" for one in THINGS), "utf-8")
     return path
@@ -148,5 +158,6 @@ MAKERS: dict[PublishedName, Callable[[Path], Path]] = {
     "openassistant": lambda root: lines(root / "oasst.trees.jsonl.gz", [tree(i) for i in range(COUNT)]),
     "pubmed": lambda root: pubmed(root / "pubmed.xml"),
     "squad": lambda root: whole(root / "train-v2.0.json", squad_document()),
+    "tldr": lambda root: lines(root / "batch3.json", tldr_rows()),
     "yelp": lambda root: lines(root / "yelp_academic_dataset_review.json", yelp_rows()),
 }

@@ -1,7 +1,7 @@
-"""What people ask of assistants: OpenAssistant's messages, Anthropic's conversations, Alpaca's instructions.
+"""What people ask of assistants: OpenAssistant's messages, Anthropic's conversations, Alpaca's instructions, TL;DR.
 
 The forms: OpenAssistant's as the data set's card describes messages and trees; Anthropic's as the card of hh-rlhf does;
-Alpaca's as the README of Stanford's repository does.
+Alpaca's as the README of Stanford's repository does; TL;DR's as that of OpenAI's summarize-from-feedback does.
 """
 
 from __future__ import annotations
@@ -107,6 +107,13 @@ def conversation(transcript: str, where: str) -> str:
         raise FormError(f"{where}: a transcript without turns by Human and Assistant")
     opening = transcript.partition(ASSISTANT)[0].removeprefix(HUMAN).strip()
     return hashlib.sha256(opening.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+def tldr(path: Path) -> Iterator[Row]:
+    """One row a comparison of two summaries: the post. The worker who compared them is the client."""
+    for number, row in json_lines(path):
+        where = f"line {number}"
+        yield Row(text_of(row, "worker", where), text_of(value_of(row, "info", where), "post", where))
 
 
 def alpaca(path: Path) -> Iterator[Row]:

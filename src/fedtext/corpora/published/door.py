@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedtext.corpora.columns import USUAL
 from fedtext.corpora.formats import JsonError
-from fedtext.corpora.published.dialogues import alpaca, hh, openassistant
+from fedtext.corpora.published.dialogues import alpaca, hh, openassistant, tldr
 from fedtext.corpora.published.known import PUBLISHED
 from fedtext.corpora.published.questions import squad
 from fedtext.corpora.published.reviews import banking77, imdb, yelp
@@ -32,6 +32,7 @@ READERS: Mapping[PublishedName, Reader] = {
     "imdb": imdb,
     "openassistant": openassistant,
     "squad": squad,
+    "tldr": tldr,
     "yelp": yelp,
 }
 

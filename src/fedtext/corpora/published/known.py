@@ -101,6 +101,15 @@ PUBLISHED: Mapping[PublishedName, Published] = MappingProxyType(
             label=None,
             licence="CC BY-SA 4.0",
         ),
+        "tldr": Published(
+            title="TL;DR's posts with summaries that workers compared",
+            form="JSON lines with info.post, two summaries, choice and worker",
+            suffixes=JSON_LINES,
+            directory=False,
+            unit="a worker",
+            label=None,
+            licence="none stated; the posts are their writers'",
+        ),
         "yelp": Published(
             title="Yelp's reviews",
             form="yelp_academic_dataset_review.json, JSON lines with user_id, stars, text and date",
