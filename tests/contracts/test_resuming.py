@@ -30,7 +30,7 @@ def strangers(node: Node) -> set[str]:
 def test_no_result_depends_on_how_it_is_told() -> None:
     """Editing a cost row, a table or a figure makes nothing again that the algorithms made."""
     for name, job in jobs().items():
-        results = {f"{name}_synthetic", f"{name}_model"} & job.all_outputs()
+        results = {f"{name}_{made}" for made in ("synthetic", "model", "pairs", "policy")} & job.all_outputs()
         assert results, name
         for node in job.to_outputs(*results).nodes:
             assert not strangers(node), f"{node.name} depends on {strangers(node)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,10 +56,12 @@ class Namespace:
         name: str,
         tags: Tag | None = None,
     ) -> Node:
-        """Kedro's `node` in this namespace; data sets are given by their full names."""
+        """Kedro's `node` in this namespace; data sets are given by their full names, also those of other namespaces."""
         given = dict(inputs) if isinstance(inputs, Mapping) else inputs if isinstance(inputs, str | None) else [*inputs]
         made = outputs if isinstance(outputs, str) else [*outputs]
-        return kedro_node(function, given, made, name=name, namespace=self.name, tags=tags)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "One or more dataset names contain '.'", UserWarning)  # it is meant
+            return kedro_node(function, given, made, name=name, namespace=self.name, tags=tags)
 
 
 def unroll(
