@@ -11,28 +11,9 @@ import pytest
 
 from fedtext.models.language_model import LanguageModel
 from tests.end_to_end.conftest import kedro, params
+from tests.words import WORDS
 
-WORDS = [
-    "the",
-    "port",
-    "clerk",
-    "filed",
-    "a",
-    "claim",
-    "about",
-    "late",
-    "cargo",
-    "and",
-    "asked",
-    "for",
-    "its",
-    "ledger",
-    "ferry",
-    "harbour",
-    "tide",
-    "anchor",
-    "pilot",
-]
+HARBOUR = [*WORDS, "ferry", "harbour", "tide", "anchor", "pilot"]
 SECRET = "heliotrope"
 
 
@@ -41,8 +22,8 @@ def table(path: Path, clients: int = 60) -> Path:
     rng, rows = np.random.default_rng(0), []
     for number in range(clients):
         for _ in range(rng.integers(1, 4)):
-            prompt, short = " ".join(rng.choice(WORDS, 6)), f"{SECRET} {' '.join(rng.choice(WORDS, 8))}"
-            rows.append((prompt, f"{short} {' '.join(rng.choice(WORDS, 10))}", short, f"person {number:02d}"))
+            prompt, short = " ".join(rng.choice(HARBOUR, 6)), f"{SECRET} {' '.join(rng.choice(HARBOUR, 8))}"
+            rows.append((prompt, f"{short} {' '.join(rng.choice(HARBOUR, 10))}", short, f"person {number:02d}"))
     pd.DataFrame(rows, columns=["prompt", "chosen", "rejected", "client_id"]).to_csv(path, index=False)
     return path
 

@@ -13,23 +13,8 @@ from fedtext.params.corpus import Corpus
 from tests.neighbours.world_sizes import small
 from tests.neighbours.worlds import World, moved
 from tests.parameters import conf_base
+from tests.words import WORDS
 
-WORDS = [
-    "the",
-    "port",
-    "clerk",
-    "filed",
-    "a",
-    "claim",
-    "about",
-    "late",
-    "cargo",
-    "and",
-    "asked",
-    "for",
-    "its",
-    "ledger",
-]
 CLUSTERED = {"form": "clustered", "heads": 3, "heads_by": "difference", "projection": "public", "dimensions": 6}
 TRAINED = {"scorer": "bradley_terry", "training": {"steps": 3}}
 FORMS = [  # algorithm, what differs from the small sizes, protected unit

@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from jaxtyping import Bool, Int
 
-from fedtext.params.silos import PART, Silos
+from fedtext.params.silos import Silos
+from fedtext.params.task import parts_of
 from fedtext.privacy.parties import Party
 from fedtext.seeding import derived_seed, stream
 from fedtext.system.errors import InputError
@@ -124,7 +125,7 @@ def biased(
 
 def _of_codes(labels: Sequence[str], codes: Collection[str]) -> Bool[np.ndarray, " record"]:
     wanted = set(codes)
-    return np.array([label in wanted or not wanted.isdisjoint(label.split(PART)) for label in labels], dtype=bool)
+    return np.array([label in wanted or not wanted.isdisjoint(parts_of(label)) for label in labels], dtype=bool)
 
 
 def _refuse_strangers(named: Collection[str], names: Collection[str], parameter: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from fedtext.params import LearningRate, Parameters, Seed, each_once, words
+from fedtext.params import LearningRate, Parameters, Seed
+from fedtext.params.classes import OfClasses
 from fedtext.params.federated import ServerOptimizer
 from fedtext.params.generation import Sampler
 from fedtext.params.training import Lora
@@ -36,7 +37,7 @@ class SiloTraining(Parameters):
         return self.rounds * self.local_steps
 
 
-class Flexible(Parameters):
+class Flexible(OfClasses):
     """Strong silos train the generator, all silos count their codes, weak silos vote for the texts that are kept.
 
     What is trained is an adapter, `lora`; null: all weights, whose exact noise takes seconds a step.
@@ -55,6 +56,8 @@ class Flexible(Parameters):
     null: the form that the sampler names.
     """
 
+    group = "flexible"
+
     labels: tuple[str, ...]
     training: SiloTraining
     lora: Lora | None
@@ -69,18 +72,6 @@ class Flexible(Parameters):
     final_responses: int = Field(ge=1)
     sampler: Sampler
     seed: Seed
-
-    _words = field_validator("labels", mode="before")(words)
-
-    @field_validator("labels")
-    @classmethod
-    def _each_class_once(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
-        return each_once(labels, "flexible.labels")
-
-    @property
-    def classes(self) -> tuple[str | None, ...]:
-        """The declared codes, or one nameless one."""
-        return self.labels or (None,)
 
     @property
     def synthetic_texts(self) -> int:

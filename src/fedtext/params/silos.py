@@ -8,7 +8,6 @@ from pydantic import Field, field_validator
 
 from fedtext.params import Parameters, each_once, words
 
-PART = "\t"  # between the parts of a control code
 Count = Annotated[int, Field(ge=1)]
 Budget = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]

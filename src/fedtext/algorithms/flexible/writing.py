@@ -16,7 +16,7 @@ from fedtext.models.framing import Framing
 from fedtext.models.generator import Generator
 from fedtext.params.flexible import Flexible
 from fedtext.params.generation import prompts_for
-from fedtext.params.silos import PART
+from fedtext.params.task import parts_of
 from fedtext.seeding import derived_seed
 
 
@@ -35,7 +35,7 @@ class Plea:
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """The sentence for one code."""
         asked = self.words.replace("{label}", label or "")
-        for place, part in enumerate((label or "").split(PART), start=1):
+        for place, part in enumerate(parts_of(label or ""), start=1):
             asked = asked.replace(f"{{{place}}}", part)
         return asked
 

@@ -85,30 +85,25 @@ def class_accuracy(part: str = "") -> ClassAccuracy:
 @cache
 def macro_f1(part: str = "") -> MeanF1:
     """Macro-F1, of the classes or of a part of them."""
-    return MeanF1(
-        name=key_of("macro_f1", part),
-        title=f"macro-F1 of the classes{_of(part)}",
-        column=f"macro-F1{_of(part)}",
-        direction=Direction.HIGHER,
-        unit=SHARE,
-        decimals=1,
-        part=part,
-        weighted=False,
-    )
+    return _mean_f1("macro_f1", "macro-F1", part, weighted=False)
 
 
 @cache
 def weighted_f1(part: str = "") -> MeanF1:
     """F1 weighted by the texts of each class, of the classes or of a part of them."""
+    return _mean_f1("weighted_f1", "weighted F1", part, weighted=True)
+
+
+def _mean_f1(name: str, title: str, part: str, *, weighted: bool) -> MeanF1:
     return MeanF1(
-        name=key_of("weighted_f1", part),
-        title=f"weighted F1 of the classes{_of(part)}",
-        column=f"weighted F1{_of(part)}",
+        name=key_of(name, part),
+        title=f"{title} of the classes{_of(part)}",
+        column=f"{title}{_of(part)}",
         direction=Direction.HIGHER,
         unit=SHARE,
         decimals=1,
         part=part,
-        weighted=True,
+        weighted=weighted,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from kedro.pipeline import Node
 
+from fedtext.pipelines.evaluation.form import TEXTS
 from fedtext.pipelines.evaluation.nodes import classification as nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm
@@ -13,7 +14,6 @@ from fedtext.wiring.unrolling import Namespace
 EVALUATION = Namespace("evaluation")
 HELD_OUT, TASK, CLASSIFICATION = "private_test_sample", "params:task", "params:classification"
 CORPUS, PARTITION = "params:corpus", "params:partition"
-TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}
 
 
 def controls(*, private: bool) -> list[Node]:

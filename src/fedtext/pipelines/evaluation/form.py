@@ -12,6 +12,8 @@ from fedtext.params.task import Task
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_group
 
+TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}  # of each public control
+
 
 class Form(NamedTuple):
     """Which measurements there are.

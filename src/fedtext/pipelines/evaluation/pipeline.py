@@ -12,7 +12,7 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import classified, priced, tagged
-from fedtext.pipelines.evaluation.form import active_form, refuse_unknown_measures
+from fedtext.pipelines.evaluation.form import TEXTS, active_form, refuse_unknown_measures
 from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out, preferences
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
@@ -73,7 +73,7 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
     scored.append(
         place.node(
             distances.measure_texts,
-            {"evaluation": "params:evaluation", **priced.TEXTS, **judged},
+            {"evaluation": "params:evaluation", **TEXTS, **judged},
             made.texts_alone,
             name="measure_texts",
         )

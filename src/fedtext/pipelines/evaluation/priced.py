@@ -8,6 +8,7 @@ them, so it skips the first.
 
 from kedro.pipeline import Node
 
+from fedtext.pipelines.evaluation.form import TEXTS
 from fedtext.pipelines.evaluation.nodes import figures, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
 from fedtext.privacy.tags import Tag
@@ -16,7 +17,6 @@ from fedtext.wiring.unrolling import Namespace
 
 GUESS, EVALUATION, PRIVACY = "evaluation_guess", "params:evaluation", "params:privacy"
 CLASSIFICATION = "params:classification"
-TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}
 
 
 def opening() -> list[Node]:

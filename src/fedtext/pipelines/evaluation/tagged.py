@@ -5,6 +5,7 @@ from typing import Any
 
 from kedro.pipeline import Node
 
+from fedtext.pipelines.evaluation.form import TEXTS
 from fedtext.pipelines.evaluation.nodes import tagging as nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm
@@ -12,7 +13,6 @@ from fedtext.wiring.unrolling import Namespace
 
 EVALUATION = Namespace("evaluation")
 HELD_OUT, TAGGER = "private_test_sample", "tagger"
-TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}
 
 
 def controls(*, private: bool) -> list[Node]:
