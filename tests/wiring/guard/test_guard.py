@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
+import safetensors.numpy
 
 from fedtext.params.corpus import Corpus
 from fedtext.system.progress import progress
@@ -157,6 +159,25 @@ def test_the_watch_ends_with_the_node_and_with_its_error(tmp_path: Path) -> None
         assert (tmp_path / "x").read_text() == "x"
         with pytest.raises(SideEffectRefusedError, match=r"node 'n' writes .* return what it makes as a data set"):
             tempfile.mkstemp()
+
+
+def test_what_a_node_keeps_of_the_watch_judges_whoever_runs_when_it_is_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A module that is first imported while a node is watched keeps the watched functions and the quiet streams."""
+    with watched(private_node(tmp_path)):
+        save_file, handler = safetensors.numpy.save_file, logging.StreamHandler()
+    assert save_file is not safetensors.numpy.save_file
+    save_file({"x": np.zeros(2)}, tmp_path / "between")
+    with watched(private_node(tmp_path, node="open", reads_private=False)):
+        save_file({"x": np.zeros(2)}, tmp_path / "open")
+        handler.emit(logging.makeLogRecord({"msg": "shown"}))
+    with watched(private_node(tmp_path, node="later")):
+        with pytest.raises(SideEffectRefusedError, match="node 'later' writes"):
+            save_file({"x": np.zeros(2)}, tmp_path / "private")
+        handler.emit(logging.makeLogRecord({"msg": TEXT}))
+    assert {path.name for path in tmp_path.iterdir()} == {"between", "open"}
+    assert capsys.readouterr().err == "shown\n"
 
 
 def test_a_private_file_is_known_through_a_link(tmp_path: Path) -> None:

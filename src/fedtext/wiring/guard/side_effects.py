@@ -12,9 +12,9 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from typing import Any
+from typing import Any, TextIO
 
-from fedtext.wiring.guard.watch import Watch, begin, end
+from fedtext.wiring.guard.watch import Watch, begin, current, end
 
 # What libraries open in their own C++ or Rust: module, function, position and name of the path, whether it is written.
 NATIVE = (
@@ -37,7 +37,7 @@ def watched(watch: Watch) -> Iterator[None]:
         if watch.reads_private:
             _silence(watch, stack)
             _untrack(watch, stack)
-        _watch_libraries(watch, stack)
+        _watch_libraries(stack)
         begin(watch)
         try:
             yield
@@ -52,8 +52,8 @@ def watched(watch: Watch) -> Iterator[None]:
 
 
 def _silence(watch: Watch, stack: ExitStack) -> None:
-    stack.enter_context(redirect_stdout(_Sink(watch.hide)))
-    stack.enter_context(redirect_stderr(_Sink(watch.hide)))
+    stack.enter_context(redirect_stdout(_Sink(sys.stdout)))
+    stack.enter_context(redirect_stderr(_Sink(sys.stderr)))
     stack.enter_context(_replaced(logging.Logger, "handle", lambda _logger, _record: watch.hide()))
 
 
@@ -68,19 +68,23 @@ def _untrack(watch: Watch, stack: ExitStack) -> None:
         stack.enter_context(_replaced(client, name, refuse))
 
 
-def _watch_libraries(watch: Watch, stack: ExitStack) -> None:
+def _watch_libraries(stack: ExitStack) -> None:
     for module, name, position, keyword, writes in NATIVE:
         if (loaded := sys.modules.get(module)) is not None:
-            watching = _watching(watch, getattr(loaded, name), position, keyword, writes=writes)
+            watching = _watching(getattr(loaded, name), position, keyword, writes=writes)
             stack.enter_context(_replaced(loaded, name, watching))
 
 
-def _watching(
-    watch: Watch, function: Callable[..., Any], position: int, keyword: str, *, writes: bool
-) -> Callable[..., Any]:
+def _watching(function: Callable[..., Any], position: int, keyword: str, *, writes: bool) -> Callable[..., Any]:
+    """`function`, asking whoever is watched for at the time of a call.
+
+    That need not be who was watched for when it was made: a module that a node imports first keeps this function.
+    """
+
     @functools.wraps(function)
     def watched_function(*args: Any, **kwargs: Any) -> Any:
-        watch.opens(args[position] if len(args) > position else kwargs.get(keyword), writes=writes)
+        if (watch := current()) is not None:
+            watch.opens(args[position] if len(args) > position else kwargs.get(keyword), writes=writes)
         return function(*args, **kwargs)
 
     return watched_function
@@ -100,14 +104,22 @@ def _replaced(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[N
 
 
 class _Sink(io.TextIOBase):
-    """A stream that counts lines."""
+    """A stream that counts lines while private data is read, and else is the stream in whose place it stands.
 
-    def __init__(self, hide: Callable[[int], None]) -> None:
-        self._hide = hide
+    A handler of messages that is made while a node runs keeps this stream for later.
+    """
+
+    def __init__(self, shown: TextIO) -> None:
+        self._shown = shown
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
-        self._hide(text.count("\n"))
+        if (watch := current()) is None or not watch.reads_private:
+            return self._shown.write(text)
+        watch.hide(text.count("\n"))
         return len(text)
+
+    def flush(self) -> None:
+        self._shown.flush()

@@ -115,6 +115,11 @@ def end(watch: Watch) -> None:
     _watches.remove(watch)
 
 
+def current() -> Watch | None:
+    """What is watched for now; None between nodes."""
+    return _watches[-1] if _watches else None
+
+
 @contextmanager
 def suspended() -> Iterator[None]:
     """The runner's own bookkeeping inside a node: nothing is watched until the end of the block."""
@@ -126,5 +131,5 @@ def suspended() -> Iterator[None]:
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    if _watches and (event == "open" or event in OUTSIDE):
-        _watches[-1].judge(event, arguments)
+    if (watch := current()) is not None and (event == "open" or event in OUTSIDE):
+        watch.judge(event, arguments)
