@@ -62,13 +62,13 @@ def accuracies(on_device: LanguageModel, train: list[str], held_out: list[str]) 
     """Top-1 accuracy by either metric, before and after training on `train`."""
     params, recipe = (
         conf_base(Evaluation, training=TRAINING, texts=len(train)),
-        {"length": LENGTH, "seed": 0, "label": "metric"},
+        {"length": LENGTH, "seed": 0},
     )
     found = {}
     for when, texts in (("before", []), ("after", train)):
-        counts, _ = fine_tune_and_count(on_device, texts, held_out, params, **recipe)
+        counts, _ = fine_tune_and_count(on_device, {when: texts}, held_out, params, **recipe)[when]
         found[f"correct_{when}"] = counts.summary()["top_1"]
-        published = fine_tune_and_score_as_published(on_device, texts, held_out, params, **recipe)
+        published = fine_tune_and_score_as_published(on_device, texts, held_out, params, label=when, **recipe)
         found[f"published_{when}"] = published["published_top_1"]
     return found
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel
 
 from fedtext.evaluation import fine_tuning
-from fedtext.evaluation.fine_tuning import fine_tune, fine_tune_and_count, held_out_rows
+from fedtext.evaluation.fine_tuning import fine_tune, fine_tune_and_count, fine_tune_each, held_out_rows
 from fedtext.evaluation.next_token import PADDING, count_next_tokens, next_token_accuracy, padded, token_rows
-from fedtext.evaluation.scoring import score_condition
+from fedtext.evaluation.scoring import score_conditions
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import TunedTraining
 from fedtext.training.causal_lm import train_causal_lm
@@ -166,6 +166,26 @@ def test_with_nothing_held_out_it_is_the_plain_training_of_all_epochs(llama, row
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("base", [InMemory, Dropping])
+def test_a_condition_is_trained_as_if_it_were_alone(tokenizer, base: type[InMemory]) -> None:
+    """To the last bit: side by side, or one after the other where the model draws dropout."""
+    rng = np.random.default_rng(8)
+    sizes = {"a": 25, "b": 40, "too few to hold out of": 9}
+    conditions = {
+        name: token_rows(tokenizer, [sentence(rng, 8) for _ in range(size)], LENGTH) for name, size in sizes.items()
+    }
+    params = tuned(learning_rates=[1e-2, 3e-3])
+    together = fine_tune_each(base(tokenizer), conditions, params, seed=4)
+    losses = set()
+    for name, own in conditions.items():
+        (model, facts), (beside, told) = fine_tune(base(tokenizer), own, params, seed=4, label=name), together[name]
+        assert torch.equal(weights(model), weights(beside))
+        assert {**facts, "seconds": 0} == {**told, "seconds": 0}
+        losses.add(told["held_out_loss"])
+    assert len(losses) == 3
+    assert None in losses
+
+
 def test_a_part_of_an_epoch_is_told_as_such(llama, rows) -> None:
     assert fine_tune(llama, rows, tuned(epochs=0.5), seed=0, label="test")[1]["epochs"] == 0.5
 
@@ -173,15 +193,18 @@ def test_a_part_of_an_epoch_is_told_as_such(llama, rows) -> None:
 def test_a_condition_says_what_was_chosen(llama) -> None:
     rng = np.random.default_rng(5)
     texts = [sentence(rng, 8) for _ in range(30)]
-    options: dict[str, Any] = {"length": LENGTH, "label": "test"}
-    chosen = score_condition(llama, texts, texts[:5], tuned(learning_rates=[1e-5, 1e-2]), **options)
+
+    def scored(**changes: Any) -> list[dict[str, np.ndarray]]:
+        conditions = {"learned": texts, "untrained": []}
+        return list(score_conditions(llama, conditions, texts[:5], tuned(**changes), length=LENGTH).values())
+
+    chosen, untrained = scored(learning_rates=[1e-5, 1e-2])
     assert {name: chosen[name].shape for name in fine_tuning.CHOSEN} == dict.fromkeys(fine_tuning.CHOSEN, ())
     assert float(chosen["learning_rate"]) == 1e-2
     assert 1 <= chosen["epochs"] <= 3
     assert 0 < chosen["held_out_loss"] < 10
-    whole = score_condition(llama, texts, texts[:5], tuned(held_out_share=0.0), **options)
+    whole, _ = scored(held_out_share=0.0)
     assert [name for name in fine_tuning.CHOSEN if name in whole] == ["learning_rate", "epochs"]
-    untrained = score_condition(llama, [], texts[:5], tuned(), **options)
     assert not set(fine_tuning.CHOSEN) & set(untrained)
     assert all(value.dtype != object for one in (chosen, whole, untrained) for value in one.values())
 
@@ -190,7 +213,7 @@ def test_the_evaluated_texts_play_no_part_in_the_choice(llama) -> None:
     rng = np.random.default_rng(6)
     texts = [sentence(rng, 8) for _ in range(30)]
     facts = [
-        fine_tune_and_count(llama, texts, judged_by, tuned(), length=LENGTH, seed=0, label="t")[1]
+        fine_tune_and_count(llama, {"t": texts}, judged_by, tuned(), length=LENGTH, seed=0)["t"][1]
         for judged_by in (texts[:3], ["pattern given a match that"])
     ]
     assert [{name: one[name] for name in fine_tuning.CHOSEN} for one in facts] == [
@@ -205,7 +228,7 @@ def test_fine_tuning_learns_and_no_texts_leave_the_model_untouched(llama):
     trained, again, untouched = (
         counts.summary() | facts
         for counts, facts in (
-            fine_tune_and_count(llama, texts, held_out, params, length=LENGTH, seed=5, label="test")
+            fine_tune_and_count(llama, {"t": texts}, held_out, params, length=LENGTH, seed=5)["t"]
             for texts in (train, train, [])
         )
     )

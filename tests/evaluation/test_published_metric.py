@@ -47,11 +47,13 @@ def test_keys_cannot_be_mistaken_for_the_correct_metric(llama):
 def test_filler_inflates_accuracy(llama):
     """Same model, recipe and texts, barely trained: the published figure is already far above the correct one."""
     params = conf_base(Evaluation, training=conf_base(TunedTraining, learning_rates=[1e-2], epochs=4, batch_size=16))
-    recipe = {"length": LENGTH - 1, "seed": 0, "label": "test"}
+    recipe = {"length": LENGTH - 1, "seed": 0}
     train, held_out = _texts(100, seed=1), _texts(20, seed=2)
-    counts, _ = fine_tune_and_count(llama, train, held_out, params, **recipe)
+    counts, _ = fine_tune_and_count(llama, {"test": train}, held_out, params, **recipe)["test"]
     correct = counts.summary()["top_1"]
-    published = fine_tune_and_score_as_published(llama, train, held_out, params, **recipe)["published_top_1"]
+    published = fine_tune_and_score_as_published(llama, train, held_out, params, label="test", **recipe)[
+        "published_top_1"
+    ]
     assert published > 1.5 * correct
 
 

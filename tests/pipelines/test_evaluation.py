@@ -50,10 +50,10 @@ NOISE = table(made_up("qzx vvk jjq wpx kkz xqv zzk", 100, 3))
 def accuracy() -> dict:
     half = pd.concat([PRIVATE.head(40), NOISE.head(40)], ignore_index=True)
     counts = {
-        "synthetic": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, half),
-        "eps0": nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS),
-        "public_control": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE),
-        "private": nodes.score_private_text(ON_DEVICE, TEST, *SETTINGS, PRIVATE),
+        "synthetic": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, half)[0],
+        "eps0": nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS)[0],
+        "public_control": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE)[0],
+        "private": nodes.score_private_text(ON_DEVICE, TEST, *SETTINGS, PRIVATE)[0],
     }
     return compare_accuracies(TEST, PARTITION, **counts)
 
@@ -76,9 +76,9 @@ def test_the_upper_bound_trains_on_as_many_private_samples_as_asked(most: int | 
             "training": conf_base(TunedTraining, learning_rates=[1e-3], epochs=0.1, batch_size=8),
         }
     )
-    counts = nodes.score_private_text(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)
+    counts = nodes.score_private_text(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)[0]
     found = compare_accuracies(
-        TEST, PARTITION, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS), private=counts
+        TEST, PARTITION, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS)[0], private=counts
     )
     assert found["conditions"]["private"]["texts"] == expected
 
@@ -92,8 +92,8 @@ def test_only_aggregates_leave(accuracy: dict) -> None:
 def test_the_published_metric_is_added_under_its_own_name_and_changes_nothing_else(tmp_path, accuracy: dict) -> None:
     chunking, evaluation = SETTINGS
     asked = evaluation.model_copy(update={"published_metric": True})
-    counts = nodes.score_texts(ON_DEVICE, TEST, chunking, asked, NOISE)
-    plain = nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE)
+    counts = nodes.score_texts(ON_DEVICE, TEST, chunking, asked, NOISE)[0]
+    plain = nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE)[0]
     figures = compare_accuracies(TEST, PARTITION, synthetic=counts, public_control=plain)["conditions"]
     assert {key for key in figures["synthetic"] if key not in figures["public_control"]} >= {"published_top_1"}
     assert figures["synthetic"]["published_top_1"] > figures["synthetic"]["top_1"]
@@ -104,7 +104,7 @@ def test_a_trained_model_is_scored_as_it_is(tmp_path, accuracy: dict) -> None:
     model, tokenizer = ON_DEVICE.load()
     for part in (model, tokenizer):
         part.save_pretrained(tmp_path)
-    counts = nodes.score_trained_model(tmp_path, ON_DEVICE, TEST, *SETTINGS)
+    counts = nodes.score_trained_model(tmp_path, ON_DEVICE, TEST, *SETTINGS)[0]
     assert counts["correct"].sum(axis=0)[0] / counts["tokens"].sum() == pytest.approx(
         accuracy["conditions"]["eps0"]["top_1"], abs=0.005
     )

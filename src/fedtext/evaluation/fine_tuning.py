@@ -8,9 +8,9 @@ the lowest are kept. What a condition is judged by plays no part: neither the ev
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fedtext.models.language_model import LanguageModel
 
 FEWEST_TO_HOLD_OUT_OF = 10  # texts; a share of fewer says next to nothing, and each is missed in training
+UNTRAINED: dict[str, Any] = {"texts": 0, "training_loss": None, "seconds": 0.0}
 CHOSEN = ("learning_rate", "epochs", "held_out_loss")  # facts that are the choice
 
 
@@ -46,6 +47,11 @@ class Trained:
     held_out_loss: float | None
     training_loss: float
 
+    @property
+    def loss(self) -> float:
+        """What trainings of a condition are compared by."""
+        return float("inf") if self.held_out_loss is None else self.held_out_loss
+
     def facts(self) -> dict[str, Any]:
         """All but the model, by name."""
         return {name: getattr(self, name) for name in (*CHOSEN, "training_loss")}
@@ -53,48 +59,60 @@ class Trained:
 
 def fine_tune_and_count(
     on_device: LanguageModel,
-    train_texts: Sequence[str],
+    conditions: Mapping[str, Sequence[str]],
     eval_texts: Sequence[str],
     params: Evaluation,
     *,
     length: int,
     seed: int,
-    label: str,
-) -> tuple[NextTokenCounts, dict[str, Any]]:
-    """Counts of every evaluated text after training on `train_texts`, if any, and the facts of `fine_tune`.
+) -> dict[str, tuple[NextTokenCounts, dict[str, Any]]]:
+    """By condition, counts of every evaluated text after training on its texts, if any, and `fine_tune_each`'s facts.
 
     Without texts to train on there is no choice among the facts.
     """
     tokenizer = on_device.tokenizer()
-    rows = token_rows(tokenizer, train_texts, length)
-    if rows:
-        model, facts = fine_tune(on_device, rows, params, seed=seed, label=f"on-device model, {label}")
-    else:
-        model, facts = on_device.load()[0].float(), {"texts": 0, "training_loss": None, "seconds": 0.0}
     evaluated = token_rows(tokenizer, eval_texts, length)
-    refuse_long(evaluated, model, label)
-    return count_next_tokens(model, evaluated, top=params.top, label=f"accuracy, {label}"), facts
+    rows = {name: token_rows(tokenizer, texts, length) for name, texts in conditions.items()}
+    trained = fine_tune_each(on_device, {name: own for name, own in rows.items() if own}, params, seed=seed)
+    counted = {}
+    for name in conditions:
+        model, facts = trained.pop(name) if name in trained else (on_device.load()[0].float(), UNTRAINED)
+        refuse_long(evaluated, model, name)
+        counted[name] = count_next_tokens(model, evaluated, top=params.top, label=f"accuracy, {name}"), facts
+    return counted
 
 
 def fine_tune(
     on_device: LanguageModel, rows: Sequence[Sequence[int]], params: Evaluation, *, seed: int, label: str
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """A fresh copy of the on-device model trained on `rows` as `params.training` says, and the facts.
+    """`fine_tune_each` of one condition."""
+    return fine_tune_each(on_device, {label: rows}, params, seed=seed)[label]
+
+
+def fine_tune_each(
+    on_device: LanguageModel, conditions: Mapping[str, Sequence[Sequence[int]]], params: Evaluation, *, seed: int
+) -> dict[str, tuple[PreTrainedModel, dict[str, Any]]]:
+    """By condition, a fresh copy of the on-device model trained on its rows as `params.training` says, and the facts.
 
     The facts: `texts` (those with a token, held out or not), `learning_rate`, `epochs` and `held_out_loss` as chosen,
-    `training_loss` and `seconds`.
+    `training_loss` and `seconds`. Trainings run side by side, a core each; none depends on which others there are.
 
     Raises:
         ValueError: no row has a token after its start, one is longer than the model reads, or a training diverges.
     """
-    started = time.perf_counter()
-    usable = [row for row in rows if len(row) > 1]
-    held_out = held_out_rows(len(usable), params.training.held_out_share)
-    if len(held_out):
-        trained = _best(on_device, usable, held_out, params.training, seed=seed, label=label)
-    else:
-        trained = _whole(on_device, usable, params.training, seed=seed, label=label)
-    return trained.model, {"texts": len(usable), **trained.facts(), "seconds": time.perf_counter() - started}
+    usable = {name: [row for row in rows if len(row) > 1] for name, rows in conditions.items()}
+    trainings = [one for name, rows in usable.items() for one in _trainings(name, rows, params.training)]
+    best: dict[str, Trained] = {}
+    seconds = dict.fromkeys(usable, 0.0)
+    for training, trained, took in _side_by_side(on_device, trainings, params.training, seed=seed):
+        name = training.condition
+        seconds[name] += took
+        if name not in best or trained.loss < best[name].loss:  # the first named among equals
+            best[name] = trained
+    return {
+        name: (trained.model, {"texts": len(usable[name]), **trained.facts(), "seconds": seconds[name]})
+        for name, trained in best.items()
+    }
 
 
 def held_out_rows(count: int, share: float) -> Int[np.ndarray, " held"]:
@@ -108,50 +126,59 @@ def held_out_rows(count: int, share: float) -> Int[np.ndarray, " held"]:
     return ((np.arange(held) + 0.5) * count / held).astype(np.int64)
 
 
-def _whole(
-    on_device: LanguageModel, rows: Sequence[Sequence[int]], recipe: TunedTraining, *, seed: int, label: str
-) -> Trained:
-    """Trained on all rows for all epochs at the first rate: there is nothing to choose by."""
-    rate = recipe.learning_rates[0]
-    model, _ = on_device.load()
-    history = train_causal_lm(model, padded(rows), recipe.at(rate), seed=seed, pad_token_id=PADDING, label=label)
-    return Trained(model, rate, recipe.epochs, None, history[-1]["loss"])
+@dataclass(frozen=True)
+class _Training:
+    """A condition's rows, without those that are held out, at one rate; with none held out nothing is chosen."""
 
+    condition: str
+    rows: Int[np.ndarray, "row length"]
+    held_out: Sequence[Sequence[int]]
+    rate: float
 
-def _best(
-    on_device: LanguageModel,
-    rows: Sequence[Sequence[int]],
-    held_out: Int[np.ndarray, " held"],
-    recipe: TunedTraining,
-    *,
-    seed: int,
-    label: str,
-) -> Trained:
-    """The best epoch at the best rate, the first named among equals. Rates are trained side by side, a core each."""
-    judged_by = [rows[i] for i in held_out.tolist()]
-    trained_on = padded([rows[i] for i in np.delete(np.arange(len(rows)), held_out).tolist()])
-
-    def at_rate(given: tuple[float, PreTrainedModel]) -> tuple[float, Trained]:
-        rate, model = given
-        best = _BestEpoch(model, judged_by)
+    def run(self, model: PreTrainedModel, recipe: TunedTraining, seed: int) -> Trained:
+        """`model`, trained; with the weights of its best epoch where rows are held out."""
+        best = _BestEpoch(model, self.held_out) if self.held_out else None
         history = train_causal_lm(
             model,
-            trained_on,
-            recipe.at(rate),
+            self.rows,
+            recipe.at(self.rate),
             seed=seed,
             pad_token_id=PADDING,
-            label=f"{label}, learning rate {rate:g}",
+            label=f"{self.condition}, learning rate {self.rate:g}",
             after_epoch=best,
         )
+        last = history[-1]["loss"]
+        if best is None:
+            return Trained(model, self.rate, recipe.epochs, None, last)
         best.restore()
-        epochs = min(float(best.epoch), recipe.epochs)
-        return best.loss, Trained(model, rate, epochs, best.loss, history[-1]["loss"])
+        return Trained(model, self.rate, min(float(best.epoch), recipe.epochs), best.loss, last)
 
-    models = [on_device.load()[0] for _ in recipe.learning_rates]  # here: to load is not for threads
-    at_most = 1 if _has_dropout(models[0]) else len(models)
-    done = over_cores(at_rate, zip(recipe.learning_rates, models, strict=True), at_most, compute_device())
-    _, trained = min(done, key=itemgetter(0))
-    return trained
+
+def _trainings(condition: str, rows: Sequence[Sequence[int]], recipe: TunedTraining) -> Iterator[_Training]:
+    """One a rate, or one at the first rate where there is nothing to choose by."""
+    held_out = held_out_rows(len(rows), recipe.held_out_share)
+    judged_by = [rows[i] for i in held_out.tolist()]
+    trained_on = padded([rows[i] for i in np.delete(np.arange(len(rows)), held_out).tolist()])
+    for rate in recipe.learning_rates if judged_by else recipe.learning_rates[:1]:
+        yield _Training(condition, trained_on, judged_by, rate)
+
+
+def _side_by_side(
+    on_device: LanguageModel, trainings: Sequence[_Training], recipe: TunedTraining, *, seed: int
+) -> Iterator[tuple[_Training, Trained, float]]:
+    """Each training, what came of it and its seconds, in their order."""
+
+    def run(given: tuple[_Training, PreTrainedModel]) -> tuple[_Training, Trained, float]:
+        training, model = given
+        started = time.perf_counter()
+        return training, training.run(model, recipe, seed), time.perf_counter() - started
+
+    if not trainings:
+        return
+    first = on_device.load()[0]
+    others = (on_device.load()[0] for _ in trainings[1:])  # by the calling thread: to load is not for threads
+    at_most = 1 if _has_dropout(first) else len(trainings)
+    yield from over_cores(run, zip(trainings, chain([first], others), strict=True), at_most, compute_device())
 
 
 class _BestEpoch:

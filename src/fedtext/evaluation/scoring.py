@@ -1,11 +1,11 @@
-"""One condition: train the on-device model on its texts, count what it gets right in each held-out text.
+"""Conditions: train the on-device model on a condition's texts, count what it gets right in each held-out text.
 
 All conditions are scored on the same held-out texts, so their differences are paired by client (evaluation.paired).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,27 +34,29 @@ def evenly_spaced(texts: Sequence[str], most: int) -> list[str]:
     return [texts[row] for row in rows]
 
 
-def score_condition(
+def score_conditions(
     on_device: LanguageModel,
-    texts: Sequence[str],
+    conditions: Mapping[str, Sequence[str]],
     held_out: Sequence[str],
     evaluation: Evaluation,
     *,
     length: int,
-    label: str,
-) -> dict[str, np.ndarray]:
-    """Train the on-device model on `texts` (none: leave it) and count what it gets right in each held-out text.
+) -> dict[str, dict[str, np.ndarray]]:
+    """Train the on-device model on each condition's texts (none: leave it) and count what it gets right.
 
     Returns:
-        Arrays of `NextTokenCounts`, `texts` (given to train on), what was chosen on them (`learning_rate`, `epochs`
-        and, if texts were held out, `held_out_loss`), and with `evaluation.published_metric` the released code's
-        figures, each under its own name.
+        By condition, arrays of `NextTokenCounts` over the held-out texts, `texts` (given to train on), what was chosen
+        on them (`learning_rate`, `epochs` and, if texts were held out, `held_out_loss`), and with
+        `evaluation.published_metric` the released code's figures, each under its own name.
     """
-    recipe: dict[str, Any] = {"length": length, "seed": evaluation.seed, "label": label}
-    counts, facts = fine_tune_and_count(on_device, texts, held_out, evaluation, **recipe)
-    published = {}
-    if evaluation.published_metric:
-        published = fine_tune_and_score_as_published(on_device, texts, held_out, evaluation, **recipe)
-    chosen = {name: facts[name] for name in CHOSEN if facts.get(name) is not None}
-    scalars = {"texts": facts["texts"], **chosen, **published}
-    return counts.arrays() | {name: np.asarray(value) for name, value in scalars.items()}
+    recipe: dict[str, Any] = {"length": length, "seed": evaluation.seed}
+    scored = {}
+    for name, (counts, facts) in fine_tune_and_count(on_device, conditions, held_out, evaluation, **recipe).items():
+        published = {}
+        if evaluation.published_metric:
+            texts = conditions[name]
+            published = fine_tune_and_score_as_published(on_device, texts, held_out, evaluation, label=name, **recipe)
+        chosen = {fact: facts[fact] for fact in CHOSEN if facts.get(fact) is not None}
+        scalars = {"texts": facts["texts"], **chosen, **published}
+        scored[name] = counts.arrays() | {fact: np.asarray(value) for fact, value in scalars.items()}
+    return scored

@@ -39,13 +39,13 @@ def controls_pipeline() -> Pipeline:
             "private_test_embeddings",
             name="embed_test_samples",
         ),
-        scored("public_model", conditions.score_public_model, [], "private_counts_eps0"),
-        scored("public_control", conditions.score_texts, ["public_samples"], "private_counts_public_control"),
-        scored("untuned_control", conditions.score_texts, ["untuned_texts"], "private_counts_untuned_control"),
+        scored("public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
+        scored(
+            "public_texts", conditions.score_texts, list(TEXTS.values()), [f"private_counts_{name}" for name in TEXTS]
+        ),
     ]
     if form.private_control:
-        score = conditions.score_private_text
-        counts = "private_counts_private"
+        score, counts = conditions.score_private_text, ["private_counts_private"]
         controls.append(scored("private_text", score, ["private_train"], counts, tags=Tag.CONTROL))
     if form.classified:
         controls += classified.controls(private=form.private_control)
@@ -69,15 +69,15 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
     made, place = algorithm.outputs, _place(algorithm)
     judged = {"synthetic": made.synthetic} | {control.condition: control.texts for control in algorithm.controls()}
     counts = {name: made.counts(name) for name in judged}
-    scored = [_scored(place, name, conditions.score_texts, [judged[name]], counts[name]) for name in judged]
-    scored.append(
+    scored = [
+        _scored(place, "texts", conditions.score_texts, list(judged.values()), list(counts.values())),
         place.node(
             distances.measure_texts,
             {"evaluation": "params:evaluation", **TEXTS, **judged},
             made.texts_alone,
             name="measure_texts",
-        )
-    )
+        ),
+    ]
     compared, form = _controls() | counts, active_form()
     codes = classified.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
     if form.classified:
@@ -98,7 +98,7 @@ def _of_model(algorithm: Algorithm) -> Pipeline:
     scored = _place(algorithm).node(
         conditions.score_trained_model,
         [made.model, "on_device", "private_test_sample", *SETTINGS],
-        counts["trained_model"],
+        list(counts.values()),
         name="score_trained_model",
     )
     compared = _controls() | counts
@@ -160,10 +160,10 @@ def _scored(
     name: str,
     function: Callable[..., Any],
     texts: list[str],
-    counts: str,
+    counts: list[str],
     tags: Tag | None = None,
 ) -> Node:
-    """Train the on-device model on some texts and count what it gets right in held-out text."""
+    """Train the on-device model on texts, each set of them by itself, and count what it gets right in held-out text."""
     inputs = ["on_device", "private_test_sample", *SETTINGS, *texts]
     return place.node(function, inputs, counts, name=f"score_{name}", tags=tags)
 

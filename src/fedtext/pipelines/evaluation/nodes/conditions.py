@@ -1,18 +1,18 @@
-"""Next-token accuracy. A condition is one training and one measurement, so that each resumes on its own.
+"""Next-token accuracy. A condition is one training and one measurement; conditions of one node run side by side.
 
 What a condition got right in each held-out text is as private as the text; only aggregates leave, by the node that
 compares them (comparison.py), a declared held-out evaluation.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from fedtext.corpora.samples import spread_samples
-from fedtext.evaluation.scoring import evenly_spaced, score_condition
+from fedtext.evaluation.scoring import evenly_spaced, score_conditions
 from fedtext.generation.few_shot import draw_prompts, first_written, sampled_texts
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator
@@ -25,16 +25,15 @@ from fedtext.seeding import derived_seed, stream
 Counts = dict[str, np.ndarray]
 
 
-def _condition(
+def _scored(
     on_device: LanguageModel,
-    texts: Sequence[str],
+    conditions: Mapping[str, Sequence[str]],
     private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
-    name: str,
-) -> Counts:
+) -> list[Counts]:
     held_out = private_test_sample["text"].tolist()
-    return score_condition(on_device, texts, held_out, evaluation, length=chunking.length, label=name)
+    return list(score_conditions(on_device, conditions, held_out, evaluation, length=chunking.length).values())
 
 
 def generate_untuned_texts(
@@ -63,9 +62,9 @@ def generate_untuned_texts(
 
 def score_public_model(
     on_device: LanguageModel, private_test_sample: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
-) -> Counts:
+) -> list[Counts]:
     """Epsilon = 0: the public on-device model as it is."""
-    return _condition(on_device, [], private_test_sample, chunking, evaluation, "public model")
+    return _scored(on_device, {"public model": []}, private_test_sample, chunking, evaluation)
 
 
 def score_texts(
@@ -73,11 +72,14 @@ def score_texts(
     private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
-    texts: pd.DataFrame,
-) -> Counts:
-    """After training on `evaluation.texts` of the texts: synthetic ones, or a control's."""
-    trained_on = evenly_spaced(texts["text"].tolist(), evaluation.texts)
-    return _condition(on_device, trained_on, private_test_sample, chunking, evaluation, "texts")
+    *texts: pd.DataFrame,
+) -> list[Counts]:
+    """After training on `evaluation.texts` of each set of texts: synthetic ones, or a control's; side by side."""
+    conditions = {
+        f"texts {i} of {len(texts)}": evenly_spaced(one["text"].tolist(), evaluation.texts)
+        for i, one in enumerate(texts, start=1)
+    }
+    return _scored(on_device, conditions, private_test_sample, chunking, evaluation)
 
 
 def score_private_text(
@@ -86,10 +88,10 @@ def score_private_text(
     chunking: Chunking,
     evaluation: Evaluation,
     private_train: pd.DataFrame,
-) -> Counts:
+) -> list[Counts]:
     """Epsilon = infinity: after training on the private text itself, `evaluation.private_texts` samples of it."""
     texts = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
-    return _condition(on_device, texts, private_test_sample, chunking, evaluation, "private texts")
+    return _scored(on_device, {"private texts": texts}, private_test_sample, chunking, evaluation)
 
 
 def score_trained_model(
@@ -98,11 +100,11 @@ def score_trained_model(
     private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
-) -> Counts:
+) -> list[Counts]:
     """The on-device model that an algorithm trained on the private text itself, under differential privacy.
 
     It never saw doubly tokenised text, so the released code's metric would say nothing of it.
     """
     trained = dataclasses.replace(on_device, source=str(trained_model))
     evaluation = evaluation.model_copy(update={"published_metric": False})
-    return _condition(trained, [], private_test_sample, chunking, evaluation, "privately trained model")
+    return _scored(trained, {"privately trained model": []}, private_test_sample, chunking, evaluation)
