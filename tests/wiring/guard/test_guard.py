@@ -18,10 +18,10 @@ import safetensors.numpy
 
 from fedtext.params.corpus import Corpus
 from fedtext.system.progress import progress
-from fedtext.wiring.guard.bound import bound_values
+from fedtext.wiring.guard.bound import Known, bound_values
 from fedtext.wiring.guard.catalog import is_logged, is_previewed, place
 from fedtext.wiring.guard.leaving import count_outputs, evaluation_outputs
-from fedtext.wiring.guard.parameters import copies, holders, private_files, undeclared
+from fedtext.wiring.guard.parameters import copies, holders, private_files, texts, undeclared
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch
 from tests.parameters import conf_base
@@ -61,9 +61,18 @@ def test_settings_may_be_bound_and_data_may_not() -> None:
         assert bound_values(enclosing())[0].startswith(said), "a closure"
 
 
+def test_a_long_text_may_be_bound_if_it_is_a_parameters() -> None:
+    labels = "beneficiary_not_allowed " * 10
+    parameters = {"task": {"labels": labels}, "compare": {"entries": [{"params": {"noun": TEXT}}]}, "seed": 3}
+    known = Known(parameters=frozenset(texts(parameters)))
+    assert known.parameters == {labels, TEXT}
+    assert bound_values(functools.partial(print, {"task": {"labels": labels}}), known) == ()
+    assert bound_values(functools.partial(print, f"{labels} and a client's words"), known)[0].startswith("a text of")
+
+
 def test_the_path_of_a_private_file_may_not_be_bound(tmp_path: Path) -> None:
     file = tmp_path / "notes.csv"
-    assert bound_values(functools.partial(print, str(file)), frozenset({file})) == (
+    assert bound_values(functools.partial(print, str(file)), Known(frozenset({file}))) == (
         "the path of a private file ('argument 1')",
     )
 

@@ -1,6 +1,7 @@
 """What a node's function carries beside its inputs: bound arguments, closures, defaults, the object of a method.
 
-Settings are harmless there. A table, an array or a text is data that no check of the graph sees.
+Settings are harmless there. A table, an array or a text is data that no check of the graph sees; a text that is a
+parameter's is a setting, however long.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from enum import Enum
 from numbers import Real
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -21,12 +22,22 @@ LONGEST_WORD = 100  # characters: the name of something, not a text
 MOST_WORDS = 200
 
 
-def bound_values(function: Callable[..., Any], private_files: frozenset[Path] = frozenset()) -> tuple[str, ...]:
-    """What is no setting among them, in words, at most one for each that is bound; `private_files` are resolved."""
+class Known(NamedTuple):
+    """What is known of strings: resolved paths of private files, and the texts of the parameters."""
+
+    private_files: frozenset[Path] = frozenset()
+    parameters: frozenset[str] = frozenset()
+
+
+NOTHING = Known()
+
+
+def bound_values(function: Callable[..., Any], known: Known = NOTHING) -> tuple[str, ...]:
+    """What is no setting among them, in words, at most one for each that is bound."""
     found = []
     for name, value in _carried(function):
         words: list[str] = []
-        fault = _fault(value, words, private_files)
+        fault = _fault(value, words, known)
         if fault is None and len(words) > MOST_WORDS:
             fault = f"{len(words)} strings"
         if fault is not None:
@@ -58,14 +69,14 @@ def _carried(function: Any) -> Iterator[tuple[str, Any]]:
             yield parameter.name, parameter.default
 
 
-def _fault(value: Any, words: list[str], private: frozenset[Path]) -> str | None:
+def _fault(value: Any, words: list[str], known: Known) -> str | None:
     """What is wrong with a bound value, None if it is a setting; `words` collects its strings."""
     if isinstance(value, str | Path) and not isinstance(value, Enum):
-        return _fault_of_word(str(value), words, private)
+        return _fault_of_word(str(value), words, known)
     if value is None or isinstance(value, Real | Enum | type | ModuleType | BuiltinFunctionType):
         return None
     if isinstance(value, FunctionType | MethodType | functools.partial):
-        return next((fault for _, one in _carried(value) if (fault := _fault(one, words, private))), None)
+        return next((fault for _, one in _carried(value) if (fault := _fault(one, words, known))), None)
     if isinstance(value, BaseModel):
         parts: Any = dict(value.__dict__)
     elif is_dataclass(value):
@@ -75,14 +86,14 @@ def _fault(value: Any, words: list[str], private: frozenset[Path]) -> str | None
     if isinstance(parts, Mapping):
         parts = [*parts.keys(), *parts.values()]
     if isinstance(parts, list | tuple | set | frozenset):
-        return next((fault for one in parts if (fault := _fault(one, words, private))), None)
+        return next((fault for one in parts if (fault := _fault(one, words, known))), None)
     return f"a {type(value).__name__}"
 
 
-def _fault_of_word(word: str, words: list[str], private: frozenset[Path]) -> str | None:
-    if len(word) > LONGEST_WORD and not ("/" in word and " " not in word):
+def _fault_of_word(word: str, words: list[str], known: Known) -> str | None:
+    if len(word) > LONGEST_WORD and not ("/" in word and " " not in word) and word not in known.parameters:
         return f"a text of {len(word)} characters"
-    if private and "/" in word and Path(word).expanduser().resolve() in private:
+    if known.private_files and "/" in word and Path(word).expanduser().resolve() in known.private_files:
         return "the path of a private file"
     words.append(word)
     return None

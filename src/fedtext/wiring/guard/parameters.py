@@ -57,6 +57,15 @@ def named_files(parameters: Mapping[str, Any]) -> dict[str, Path]:
     return dict(named_paths(parameters))
 
 
+def texts(value: Any) -> Iterator[str]:
+    """Every string that a parameter's value holds."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from texts(inner)
+
+
 def undeclared(parameters: Mapping[str, Any]) -> list[str]:
     """What is wrong with parameters that name files without being declared to, one sentence each."""
     return [

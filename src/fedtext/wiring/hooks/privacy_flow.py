@@ -16,9 +16,9 @@ from kedro.pipeline.node import Node
 from fedtext.privacy.flow import GraphNode, check_files, check_flow
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_loader, active_parameters, corpus_is_public
-from fedtext.wiring.guard.bound import bound_values
+from fedtext.wiring.guard.bound import Known, bound_values
 from fedtext.wiring.guard.catalog import dataset_classes, entry, is_logged, is_parameter, is_previewed, place
-from fedtext.wiring.guard.parameters import copies, named_files, private_files, undeclared
+from fedtext.wiring.guard.parameters import copies, named_files, private_files, texts, undeclared
 
 IN_MEMORY: dict[str, dict[str, Any]] = {"{default}": {"type": "MemoryDataset"}}
 
@@ -94,14 +94,14 @@ class _Check:
         return [*steered, *map(str, check_files(self._files(names), classes | self._classes_of_parameters()))]
 
     def _graph(self, nodes: Iterable[Node]) -> list[GraphNode]:
-        private = frozenset(self._private_files.values())
+        known = Known(frozenset(self._private_files.values()), frozenset(texts(self._parameters)))
         return [
             GraphNode(
                 name=node.name,
                 inputs=tuple(node.inputs),
                 outputs=tuple(node.outputs),
                 tags=frozenset(node.tags),
-                bound=bound_values(node.func, private),
+                bound=bound_values(node.func, known),
             )
             for node in nodes
         ]
