@@ -13,6 +13,7 @@ from kedro.framework.project import pipelines
 
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_group, active_parameters, privacy_class
+from fedtext.wiring.hooks import preflight
 from tests.wiring.conftest import ToyProject
 
 
@@ -150,3 +151,15 @@ def test_an_environment_that_names_another_source_loses_the_docstrings_descripti
     assert loader(tmp_path, "mine")["parameters"]["corpus"]["description"] is None
     (tmp_path / "conf" / "mine" / "globals.yml").write_text("generation: {description: letters}\n")
     assert loader(tmp_path, "mine")["parameters"]["corpus"]["description"] == "letters"
+
+
+def test_a_group_that_no_pipeline_of_the_run_asks_for_is_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comparison gives all its runs every group's seed, whatever their corpus makes of the graph."""
+    project = Path(__file__).parents[2]
+    monkeypatch.setattr(preflight, "pipelines", {})
+    tables = loader(project, None, corpus={"source": "table"})
+    assert {"annotation", "popri", "compare", "claims"} <= tables.groups
+    seeded = [group for group, values in tables["parameters"].items() if isinstance(values, dict) and "seed" in values]
+    preflight.check_names({group: {"seed": 1} for group in seeded})
+    with pytest.raises(RunRefusedError, match="anotation is no parameter: did you mean 'annotation'"):
+        preflight.check_names({"anotation": {"seed": 1}})

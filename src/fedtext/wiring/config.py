@@ -7,7 +7,7 @@ How many rounds an algorithm has decides its graph. `pipeline.py` files read tha
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from kedro.config import OmegaConfigLoader
 from kedro.utils import find_kedro_project
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus
@@ -112,12 +112,21 @@ class ProjectConfigLoader(OmegaConfigLoader):
         given = (self.runtime_params or {}).get("corpus")
         if isinstance(given, Mapping) and "source" in given:
             return str(given["source"])
+        sources = (OmegaConf.select(file, "corpus.source") for file in self._parameter_files())
+        return next((str(stated) for stated in sources if stated is not None), None)
+
+    @cached_property
+    def groups(self) -> frozenset[str]:
+        """Names of the groups of parameters that the configuration's files have, whoever asks for them."""
+        return frozenset(str(name) for file in self._parameter_files() for name in file)
+
+    def _parameter_files(self) -> Iterator[DictConfig]:
+        """The files with parameters as they stand, those of the environment first."""
         for folder in filter(None, (self.env or self.default_run_env, self.base_env)):
             for file in sorted(Path(self.conf_source, folder).rglob("parameters*.y*ml")):
-                stated = OmegaConf.select(OmegaConf.load(file), "corpus.source")
-                if stated is not None:
-                    return str(stated)
-        return None
+                read = OmegaConf.load(file)
+                if isinstance(read, DictConfig):
+                    yield read
 
     @property
     def tracking_root(self) -> Path:

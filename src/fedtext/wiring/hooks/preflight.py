@@ -142,7 +142,7 @@ def check_names(given: Mapping[str, Any]) -> None:
     Raises:
         RunRefusedError: one is not: nobody would have missed it.
     """
-    known = dict(active_loader()["globals"])
+    known: dict[str, Any] = dict.fromkeys(active_loader().groups) | dict(active_loader()["globals"])
     for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
         if asked.startswith("params:"):
             known.setdefault(asked.removeprefix("params:").partition(".")[0], None)
