@@ -34,8 +34,8 @@ class Membership(Parameters):
         """Raises ValueError where it is asked for and protected pairs may not be read for comparison."""
         if self.measured and not evaluation.has_private_control(corpus):
             raise InputError(
-                "policies.membership.measured is true: it reads the protected pairs, and no epsilon covers what it finds; "
-                "measure it on a public corpus (corpus.declared_public=true if this is public), or say "
+                "policies.membership.measured is true: it reads the protected pairs, and no epsilon covers what it "
+                "finds; measure it on a public corpus (corpus.declared_public=true if this is public), or say "
                 "evaluation.private_control=true"
             )
 
@@ -43,11 +43,12 @@ class Membership(Parameters):
 class Policies(Parameters):
     """How often a policy's answers to held-out public prompts beat those of the generator as it was.
 
-    `win_rate`: whether that is measured; null, where an algorithm leaves a policy and somebody can judge. `judge`: the made-up annotators'
-    `rule`; a `reward` model learned from the validation clients' pairs, with its own accuracy on the test clients'; a
-    `model`, models.judge, which is asked which answer is `better` by `verdicts`; null: the rule where annotators are
-    made up, else the reward model where held-out figures have no price, else nobody. The `controls` are policies of the
-    same size that are trained beside it. `sampler` writes the answers to `prompts` prompts.
+    `win_rate`: whether that is measured; null: where an algorithm leaves a policy and somebody can judge. `judge`: the
+    made-up annotators' `rule`; a `reward` model learned from the validation clients' pairs, with its own accuracy on
+    the test clients'; a `model`, models.judge, which is asked which answer is `better` and says it by `verdicts`; null:
+    the rule where annotators are made up, else the reward model where held-out figures have no price, else nobody. The
+    `controls` are policies of the same size that are trained beside it. `sampler` writes the answers to `prompts`
+    prompts.
     """
 
     win_rate: bool | None
