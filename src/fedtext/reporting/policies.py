@@ -21,7 +21,7 @@ def win_rate_sentence(found: Document) -> str:
     said = [f"{CONDITIONS[name].phrase} {WIN_RATE.shown(found['conditions'][name][WIN_RATE.name])}" for name in others]
     beside = f"; beside it, {', '.join(said)}" if said else ""
     return (
-        f"The policy's answers beat the untrained generator's on {WIN_RATE.shown(own[WIN_RATE.name])} of "
+        f"The policy's answers beat those of the generator as it was on {WIN_RATE.shown(own[WIN_RATE.name])} of "
         f"{count(found['prompts'])} held-out public prompts (95% interval {interval(WIN_RATE, own)}), says "
         f"{found['judge']}{beside}."
     )
@@ -33,17 +33,14 @@ def win_rate_table(found: Document) -> str:
     gains = found["gains"].get(judged, {})
     rows = []
     for name in names:
-        own = found["conditions"][name]
-        head_to_head = found["against"].get(name)
+        own, rate = found["conditions"][name], found["against"].get(name)
         rows.append(
             [
                 CONDITIONS[name].title,
                 WIN_RATE.shown(own[WIN_RATE.name]),
                 interval(WIN_RATE, own) if name != UNTUNED.name else "",
                 change(WIN_RATE, gains[name]) if name in gains else "",
-                f"{WIN_RATE.shown(head_to_head['estimate'])} ({interval(WIN_RATE, head_to_head)})"
-                if head_to_head
-                else "",
+                f"{WIN_RATE.shown(rate['estimate'])} ({interval(WIN_RATE, rate)})" if rate else "",
                 f"{own['words']:.0f}",
             ]
         )

@@ -56,9 +56,8 @@ def _ordered(
 
 def _ordered_by_length(private_test: pd.DataFrame, rule: LengthRule) -> tuple[np.ndarray, np.ndarray]:
     """The same twice: there is nothing to draw."""
-    right = rightly_ordered(
-        rule.scores(private_test["chosen"].tolist()) - rule.scores(private_test["rejected"].tolist())
-    )
+    chosen, rejected = (rule.scores(private_test[side].tolist()) for side in ("chosen", "rejected"))
+    right = rightly_ordered(chosen - rejected)
     return right, right
 
 
