@@ -41,9 +41,8 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
         raise InputError(f"no answers of {' and '.join(absent)}: a policy is judged beside the generator as it was")
     one = np.ones(len(prompts))
     won = _all_wins(judge, prompts, answers)
-    scored = {
-        name: {WON: 0.5 * one if name == UNTUNED.name else won[name, UNTUNED.name], PROMPTS: one, "texts": np.int64(0)}
-        for name in answers
+    scored: dict[str, dict[str, np.ndarray]] = {
+        name: {WON: won.get((name, UNTUNED.name), 0.5 * one), PROMPTS: one, "texts": np.asarray(0)} for name in answers
     }
     found = compare_scored(scored, [WIN_RATE])
     for name, own in answers.items():

@@ -55,8 +55,10 @@ def chosen_pairs(
         ValueError: no prompt has two different answers, or no gap is large enough.
     """
     texts = candidates["text"].to_numpy()
-    by_length = isinstance(scorer, LengthRule)
-    scores = scorer.scores(texts.tolist()) if by_length else answer_scores(public, scorer, params).reshape(-1)
+    if isinstance(scorer, LengthRule):
+        scores = scorer.scores(texts.tolist())
+    else:
+        scores = answer_scores(public, scorer, params).reshape(-1)
     best, worst = choose_pairs(scores, params.answers, params.answers, public.written.reshape(-1))
     gaps = scores[best] - scores[worst]
     different = np.array([one.strip() != other.strip() for one, other in zip(texts[best], texts[worst], strict=True)])

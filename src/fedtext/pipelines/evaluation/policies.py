@@ -5,6 +5,8 @@ reward model, which learns from validation clients' pairs in a declared held-out
 pairs, as a declared control.
 """
 
+from collections.abc import Callable
+
 from kedro.pipeline import Node
 
 from fedtext.params.conditions import UNTUNED
@@ -57,12 +59,12 @@ def _win_rates(algorithm: Algorithm) -> list[Node]:
 
 
 def _judging(algorithm: Algorithm, answers: dict[str, str]) -> Node:
-    function, given = {
+    judges: dict[str, tuple[Callable[..., object], dict[str, str]]] = {
         "rule": (nodes.judge_by_rule, {"decided": SHARPNESS}),
         "reward": (nodes.judge_by_reward, {"private_validation": VALIDATION, "private_test": TEST}),
         "model": (nodes.judge_by_model, {"judge": "judge", "policies": PARAMETERS}),
-    }[str(active_policies().judge)]
-    made = algorithm.outputs
+    }
+    made, (function, given) = algorithm.outputs, judges[str(active_policies().judge)]
     return Namespace(f"evaluation.{algorithm.name}").node(
         function,
         {**given, "prompts": made.held_out_prompts, **answers},
