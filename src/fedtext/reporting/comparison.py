@@ -18,7 +18,7 @@ from fedtext.evaluation.measures.measure import Direction, Measure, OnHeldOut
 from fedtext.evaluation.measures.win_rate import DOCUMENT as WIN_RATES
 from fedtext.federation.communication import Cost
 from fedtext.params.compare import Claim, Claims
-from fedtext.params.conditions import CONDITIONS, EPS0, PRIVATE
+from fedtext.params.conditions import BESIDE, CONDITIONS, EPS0, PRIVATE
 from fedtext.reporting.wording import spent
 from fedtext.system.errors import InputError
 
@@ -218,13 +218,12 @@ def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> d
 def _conditions(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> dict[str, dict[str, Any]]:
     """Epsilon and measures of what every run is compared with; the first run of a seed that has it is asked."""
     found = {}
-    for name, condition in CONDITIONS.items():
-        beside = [run for run in runs if run.judged != name]
-        own = [run for run in beside if any(run.value(each, name) is not None for each in (lead, *measures))]
+    for name in BESIDE:
+        own = [run for run in runs if any(run.value(each, name) is not None for each in (lead, *measures))]
         if own:
             first = list({run.seed: run for run in reversed(own)}.values())
             values = {each.name: _interval([run.value(each, name) for run in first]) for each in measures}
-            found[name] = {"epsilon": condition.spent(_largest(first)), "measures": values}
+            found[name] = {"epsilon": CONDITIONS[name].spent(_largest(first)), "measures": values}
     return found
 
 
