@@ -40,7 +40,7 @@ def run(entry: str, seed: int) -> Run:
     accuracy = {judged: ratio("pairwise_accuracy", ordered), "longer": ratio("pairwise_accuracy", 0.58)}
     rates = {"policy": won, "longest_policy": 0.75 + 0.001 * seed, "generator": 0.5}
     win_rates = {name: ratio("win_rate", rate) for name, rate in rates.items()}
-    compared = {"gains": {}, "gap_closed": {}}
+    compared: dict[str, Any] = {"gains": {}, "gap_closed": {}}
     found = card(distribution=None)
     found["accuracy"] = {"measures": ["pairwise_accuracy"], "conditions": accuracy, "judged": judged, **compared}
     found["win_rates"] = {"measures": ["win_rate"], "conditions": win_rates, "judged": "policy", **compared}
