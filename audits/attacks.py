@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from audits import faults
-from audits.corpus import private_records, replaced, training_client, without, zeroed
+from audits.corpus import paired, private_records, replaced, training_client, without, zeroed
 from audits.jobs import job
 from audits.remembered import remembered
 from audits.statistics import Bounds, epsilon_bounds, sight
@@ -69,7 +69,7 @@ def attacked(attack: Attack) -> Finding:
     records = private_records()
     neighbour = change(records, training_client(records["client_id"], place))
     with FAULTS[attack.fault](), remembered():
-        worlds = TwoWorlds(job(attack.job), (records, neighbour))
+        worlds = TwoWorlds(job(attack.job), (paired(records), paired(neighbour)))
         transcripts = [[worlds.run(real, 2 * n + real) for n in range(attack.runs)] for real in (0, 1)]
     report = transcripts[0][0][1]
     adjacency = "replace_one" if attack.neighbour.endswith("replaced") else "zero_out"

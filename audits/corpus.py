@@ -60,6 +60,15 @@ def public_records(texts: int = 2, spellings: int = 6) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(RECORD_COLUMNS))
 
 
+def paired(records: pd.DataFrame) -> pd.DataFrame:
+    """With the pairs that jobs of preferences read: made of each record's own text alone.
+
+    The prompt is its first word, so that the two halves, which are the answers, lie far apart.
+    """
+    halves = [(text.partition(" ")[0], text[: len(text) // 2], text[len(text) // 2 :]) for text in records["text"]]
+    return records.assign(**dict(zip(("prompt", "chosen", "rejected"), zip(*halves, strict=True), strict=True)))
+
+
 def training_client(ids: Iterable[str], place: str) -> str:
     """The first, the middle or the last client, by id, that is trained on."""
     splits = splits_of(ids, **SHARES, seed=0)

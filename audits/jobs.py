@@ -29,6 +29,9 @@ OWN: dict[str, dict[str, Any]] = {
     "pe_sft": {**VOTES, "labels": "sea land", "selection": "rank"},
     "wasp": {"rounds": 3, "texts": 24, "shown": 2, "labels": "sea land",
              "sampler": {"max_new_tokens": 16, "legible_only": False}},
+    # a few tokens behind a long prompt differ little, so that R is below every private difference: all are as loud
+    "dpprefsyn": {"answers": 3, "alignment": "none", "radius_quantile": 0.02,
+                  "sampler": {"max_new_tokens": 4, "legible_only": False, "prompt": "list"}},
     "dp_fedavg": {"rounds": 2, **TRAINING},
     "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
 }  # fmt: skip

@@ -32,7 +32,8 @@ from fedtext.training.lora import TrainedAdapter
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters, privacy_class
 
 ROOT = Path(__file__).parents[1]
-KEY, SOURCES = "private_noise_key", {"private_records", "public_records"}
+KEY, RECORDS = "private_noise_key", ("private_records", "pairs.private_records")
+SOURCES = {*RECORDS, "public_records", "public_prompts"}
 Store = dict[str, Any]
 
 
@@ -75,7 +76,9 @@ class Job:
         validated = ParameterValidator({self.algorithm: graph}).validate_raw_params(active_parameters())
         names = [name for name in graph.inputs() if name.startswith("params:")]
         named = {name: _field(validated, name.removeprefix("params:")) for name in names}
-        return {"public_records": self.public, "release_history": (), **self.models, **named}
+        prompts = pd.DataFrame({"prompt_id": range(len(self.public)), "prompt": self.public["text"]})
+        public = {"public_records": self.public, "public_prompts": prompts}
+        return {**public, "release_history": (), **self.models, **named}
 
 
 class TwoWorlds:
@@ -83,7 +86,7 @@ class TwoWorlds:
 
     Args:
         job: What is audited.
-        records: `private_records` of world 0 and of world 1.
+        records: `private_records` of world 0 and of world 1; of an algorithm of pairs, `pairs.private_records`.
         target: The data set up to which nodes run; by default the run's privacy report.
     """
 
@@ -94,7 +97,8 @@ class TwoWorlds:
         drawn = {node.name for node in graph.from_inputs(KEY).nodes}
         self._later = [node for node in made if node.name in drawn]
         self._public = job.inputs(graph)
-        self._private: tuple[Store, Store] = ({"private_records": records[0]}, {"private_records": records[1]})
+        (source,) = graph.all_outputs() & set(RECORDS)
+        self._private: tuple[Store, Store] = ({source: records[0]}, {source: records[1]})
         for node in made:
             if node.name not in drawn and KEY not in node.outputs:
                 _step(node, self._public, self._private)
@@ -132,8 +136,15 @@ def _release(node: Node, public: Store, private: tuple[Store, Store], real: int)
                 own[name] = made[name]
             continue
         public[name] = value
-        if isinstance(value, np.ndarray):
-            yield Leak(_flat(value), (_flat(plain[0][name]), _flat(plain[1][name])))
+        if (noised := _noised(name, value)) is not None:
+            expected = [_flat(np.asarray(_noised(name, made[name]))) for made in plain]
+            yield Leak(_flat(noised), (expected[0], expected[1]))
+
+
+def _noised(name: str, value: Any) -> np.ndarray | None:
+    """The array that leaves, or a released scorer's heads: all else in that is public; nothing of a ledger."""
+    part = value["heads"] if name.endswith("_scorers") else value
+    return part if isinstance(part, np.ndarray) else None
 
 
 def _outputs(node: Node, public: Store, own: Store) -> Store:

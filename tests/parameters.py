@@ -34,6 +34,7 @@ from fedtext.params.labelled import Fusegen, LabelledWriting, ZeroShot
 from fedtext.params.largefedbench import LargeFedBench, Splitting
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
+from fedtext.params.policies import Membership, Policies
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.release import Release
@@ -77,6 +78,7 @@ HOMES: dict[type[Parameters], str] = {
     Partition: "partition",
     Pe: "pe",
     PeSft: "pe_sft",
+    Policies: "policies",
     Popri: "popri",
     Pretraining: "pretrain",
     Privacy: "privacy",
@@ -95,6 +97,7 @@ HOMES: dict[type[Parameters], str] = {
     LocalTraining: "dp_fedavg.local",
     Lora: "popri.preference.lora",
     MaskFilling: "pe.masks",
+    Membership: "policies.membership",
     PairTokens: "dp_ft.tokens",
     PreferenceTraining: "popri.preference",
     Recipe: "pretrain.generator",

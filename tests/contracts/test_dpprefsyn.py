@@ -9,8 +9,9 @@ import pytest
 from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
-from fedtext.params.dpprefsyn import Dpprefsyn
+from fedtext.params.dpprefsyn import UNLEARNED, Dpprefsyn
 from fedtext.privacy.tags import Tag
+from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader
 
 ROOT = Path(__file__).parents[2]
@@ -20,16 +21,28 @@ FORMS: dict[str, dict[str, Any]] = {
     "clustered": {"form": "clustered", **CLUSTERED},
     "published": {"form": "published", **CLUSTERED},
     "random": {"form": "random"},
+    "longest": {"form": "longest"},
+    "public": {"form": "public", "public_pairs": "pairs.csv"},
 }
 
 
-def registered(env: str | None = None, corpus: dict[str, Any] | None = None, **dpprefsyn: Any) -> Pipeline:
+def registered(
+    env: str | None = None,
+    corpus: dict[str, Any] | None = None,
+    policies: dict[str, Any] | None = None,
+    **dpprefsyn: Any,
+) -> Pipeline:
     from fedtext.pipeline_registry import register_pipelines
 
     bootstrap_project(ROOT)
     ProjectConfigLoader(
         conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local",
-        runtime_params={"dpprefsyn": dpprefsyn, "corpus": corpus or {}, "privacy": {"population": 1000}},
+        runtime_params={
+            "dpprefsyn": dpprefsyn,
+            "corpus": corpus or {},
+            "policies": policies or {},
+            "privacy": {"population": 1000},
+        },
     )  # fmt: skip
     return register_pipelines()["dpprefsyn"]
 
@@ -41,7 +54,7 @@ def test_private_pairs_leave_by_one_node_or_not_at_all(form: str) -> None:
     job = registered(**FORMS[form])
     assert check_registered_pipelines({"dpprefsyn": job}) == []
     released = [node.name for node in job.nodes if Tag.RELEASE in node.tags]
-    assert released == ([] if form == "random" else ["dpprefsyn.learn_scorer"])
+    assert released == ([] if form in UNLEARNED else ["dpprefsyn.learn_scorer"])
 
 
 @pytest.mark.parametrize("source", ["table", "hh", "openassistant", "tldr"])
@@ -54,6 +67,28 @@ def test_a_private_file_has_no_exact_figure_of_held_out_pairs(source: str) -> No
     assert "pairs.read_private_pairs" in names
     assert not {"evaluation.dpprefsyn.order_held_out_pairs", "pairs.count_population"} & names
     assert "dpprefsyn_report" in job.all_outputs()
+
+
+def test_policies_are_judged_beside_their_controls_and_protected_pairs_are_read_by_a_control() -> None:
+    from fedtext.wiring.hooks import check_registered_pipelines
+
+    job = registered(policies={"membership": {"measured": True}})
+    assert check_registered_pipelines({"dpprefsyn": job}) == []
+    tags = {node.name.removeprefix("evaluation.dpprefsyn."): node.tags for node in job.nodes}
+    assert {"judge_by_rule", "prefer_random_policy", "prefer_longest_policy", "tune_on_chosen_sft_only"} <= set(tags)
+    assert Tag.CONTROL in tags["score_membership"]
+    assert Tag.HELD_OUT in tags["infer_membership"]
+    readers = {name for name, node in zip(tags, job.nodes, strict=True) if "pairs.private_train" in node.inputs}
+    assert "score_membership" in readers
+
+
+def test_a_private_file_is_judged_by_a_model_or_not_at_all() -> None:
+    private = {"source": "hh", "path": "pairs.jsonl"}
+    for policies, judged in (({}, set()), ({"judge": "model"}, {"judge_by_model"})):
+        names = {node.name.rpartition(".")[2] for node in registered(corpus=private, policies=policies).nodes}
+        assert {name for name in names if name.startswith("judge_by")} == judged
+    with pytest.raises(RunRefusedError, match="reads the protected pairs"):
+        registered(corpus=private, policies={"membership": {"measured": True}})
 
 
 @pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])

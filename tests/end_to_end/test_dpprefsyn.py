@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedtext.evaluation.membership import ceiling
+from fedtext.evaluation.win_rate import RuleJudge, win_rate
 from fedtext.models.language_model import LanguageModel
 from tests.end_to_end.conftest import kedro, params
 from tests.words import WORDS
 
 HARBOUR = [*WORDS, "ferry", "harbour", "tide", "anchor", "pilot"]
-SECRET = "heliotrope"
+SECRET, PUBLIC = "heliotrope", "03_primary/public_prompts.parquet"
 
 
 def table(path: Path, clients: int = 60) -> Path:
@@ -35,7 +37,8 @@ def job(root: Path, **more: object) -> list[str]:
 
 def test_a_tiny_run_ends_in_pairs_that_trl_reads_and_a_policy(tmp_path: Path) -> None:
     root, path = tmp_path / "dpprefsyn", table(tmp_path / "pairs.csv")
-    done = kedro(*job(root, corpus__path=path, corpus__declared_public="true", dpprefsyn__alignment="sft_dpo"))
+    given = {"corpus__path": path, "corpus__declared_public": "true", "policies__controls": "longest_policy"}
+    done = kedro(*job(root, dpprefsyn__alignment="sft_dpo", **given))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     made, reported = root / "07_model_output" / "dpprefsyn", root / "08_reporting" / "dpprefsyn"
     pairs = pd.read_parquet(made / "preference.parquet")
@@ -48,11 +51,39 @@ def test_a_tiny_run_ends_in_pairs_that_trl_reads_and_a_policy(tmp_path: Path) ->
     card = json.loads((reported / "scorecard.json").read_text())
     assert card["accuracy"]["measures"] == ["pairwise_accuracy", "pairwise_drawn"]
     assert card["accuracy"]["conditions"]["longer"]["pairwise_accuracy"] == 1.0
+    assert set(card["win_rates"]["conditions"]) == {"policy", "longest_policy", "generator"}
+    assert "a reward model by words, right on" in card["win_rates"]["judge"]
     page = (reported / "report.html").read_text()
     assert "Preference pairs" in page
     assert SECRET not in page
     policy = LanguageModel("bundled:generator").with_adapter(made / "policy")
     assert policy.load()[0] is not None
+
+
+def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> None:
+    root = tmp_path / "annotators"
+    measured = {"corpus__source": "docstrings", "policies__membership__measured": "true"}
+    done = kedro(*job(root, **measured))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    made, reported = root / "07_model_output" / "dpprefsyn", root / "08_reporting" / "dpprefsyn"
+    pairs, trained = pd.read_parquet(made / "preference.parquet"), pd.read_parquet(root / PUBLIC)
+    assert list(pairs.columns) == ["prompt", "chosen", "rejected", "gap"]
+    assert set(pairs["prompt"]) <= set(trained["prompt"])
+    asked = pd.read_parquet(made / "held_out_prompts.parquet")["prompt"]
+    assert len(asked) == 6
+    assert not set(asked) & set(trained["prompt"])
+    rates = json.loads((reported / "win_rates.json").read_text())
+    sharpness = json.loads((root / "03_primary" / "pairs" / "sharpness.json").read_text())["sharpness"]
+    ours, theirs = (pd.read_parquet(made / f"answers_{name}.parquet")["text"] for name in ("policy", "generator"))
+    exact = win_rate(RuleJudge(sharpness), asked.tolist(), ours.tolist(), theirs.tolist()).estimate
+    assert rates["conditions"]["policy"]["win_rate"] == pytest.approx(exact)
+    assert set(rates["against"]) == {"sft_only", "random_policy", "longest_policy", "generator"}
+    membership = json.loads((reported / "membership.json").read_text())
+    assert membership["ceiling"] == pytest.approx(ceiling(8.0, 1e-3), abs=1e-3)
+    page = (reported / "report.html").read_text()
+    assert "made-up annotators" in page
+    assert "The policy&#x27;s answers" in page or "The policy's answers" in page
+    assert "with an AUC of" in page
 
 
 def trl_reads(file: Path, scratch: Path) -> int:
@@ -78,6 +109,8 @@ def trl_reads(file: Path, scratch: Path) -> int:
         ({"corpus__source": "banking77", "corpus__path": "pairs.csv"}, "has no preference pairs"),
         ({"dpprefsyn__answers": 1}, "dpprefsyn.answers"),
         ({"dpprefsyn__form": "clustered"}, "dpprefsyn.form is clustered"),
+        ({"dpprefsyn__form": "public"}, "name a file of public pairs"),
+        ({"policies__judge": "rule"}, "only made-up annotators"),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(tmp_path: Path, cli, wrong: dict[str, object], said: str) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from audits.corpus import paired
 from fedtext.corpora.public import stdlib_records
 from fedtext.params.corpus import Corpus
 from tests.neighbours.world_sizes import small
@@ -76,12 +77,6 @@ def corpus(unit: str, clients: int = 28) -> pd.DataFrame:
     owners = [f"person {i:02d}" for i in range(clients) for _ in range(rng.integers(1, 6))]
     texts = [written(rng, unit) for _ in owners]
     return paired(pd.DataFrame({"client_id": owners, "text": texts, "label": None, "date": None}))
-
-
-def paired(records: pd.DataFrame) -> pd.DataFrame:
-    """With the pairs that jobs of preferences read: made of each record's own text alone."""
-    halves = [(text, text[: len(text) // 2], text[len(text) // 2 :]) for text in records["text"]]
-    return records.assign(**dict(zip(("prompt", "chosen", "rejected"), zip(*halves, strict=True), strict=True)))
 
 
 def neighbours(records: pd.DataFrame, trained: list[str], unit: str) -> dict[str, pd.DataFrame]:

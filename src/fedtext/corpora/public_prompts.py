@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pandas as pd
@@ -32,6 +33,21 @@ def public_prompts(corpus: Corpus, count: int, seed: int) -> pd.DataFrame:
         raise InputError(f"corpus.public_path {corpus.public_path} holds no prompt: give a file of some")
     drawn = stream(seed, "public prompts").permutation(len(distinct))[:count]
     return pd.DataFrame({"prompt_id": range(len(drawn)), "prompt": [distinct[row] for row in drawn]})
+
+
+def held_out(prompts: pd.DataFrame, trained: Collection[str], count: int) -> pd.DataFrame:
+    """The first `count` of the prompts that are not among `trained`, numbered anew.
+
+    Raises:
+        ValueError: all of them are.
+    """
+    left = prompts[~prompts["prompt"].isin(trained)].head(count).reset_index(drop=True)
+    if left.empty:
+        raise InputError(
+            f"all {len(prompts)} public prompts are trained on, so none is left to answer: lower dpprefsyn.prompts, or "
+            "set policies.win_rate to false"
+        )
+    return left.assign(prompt_id=range(len(left)))
 
 
 def explanation_of(name: str) -> str:

@@ -100,7 +100,7 @@ PREFERENCES = Condition(
 )
 POLICY = Condition(
     "policy",
-    "the policy trained on private pairs",
+    "the trained policy",
     "trained policy",
     Role.JUDGED,
     Epsilon.RUN,
@@ -112,13 +112,46 @@ LONGER = Condition(
 SHORTER = Condition(
     "shorter", "the shorter answer", "shorter answer", Role.CONTROL, Epsilon.ZERO, phrase="taking the shorter answer"
 )
+UNTUNED = Condition(
+    "generator",
+    "the generator as it was",
+    "generator as it was",
+    Role.CONTROL,
+    Epsilon.ZERO,
+    phrase="the generator as it was",
+)
+SFT_ONLY = Condition(
+    "sft_only",
+    "tuned on the chosen answers alone (same ε)",
+    "chosen answers alone",
+    Role.CONTROL,
+    Epsilon.RUN,
+    phrase="tuning on the chosen answers alone",
+)
+RANDOM_POLICY = Condition(
+    "random_policy",
+    "trained on pairs of a random direction",
+    "random direction",
+    Role.CONTROL,
+    Epsilon.ZERO,
+    phrase="training on pairs of a random direction",
+)
+LONGEST_POLICY = Condition(
+    "longest_policy",
+    "trained to prefer the longest answer",
+    "longest answers",
+    Role.CONTROL,
+    Epsilon.ZERO,
+    phrase="training to prefer the longest answer",
+)
 PRIVATE = Condition("private", "the private text itself (ε = ∞)", "ε = ∞", Role.CEILING, Epsilon.INFINITE)
 
 CONDITIONS = {
     one.name: one
     for one in (
         *(EPS0, PUBLIC_CONTROL, UNTUNED_CONTROL, MATCHED_CONTROL, SYNTHETIC, TRAINED_MODEL),
-        *(LONGER, SHORTER, PREFERENCES, POLICY, PRIVATE),
+        *(LONGER, SHORTER, UNTUNED, SFT_ONLY, RANDOM_POLICY, LONGEST_POLICY),
+        *(PREFERENCES, POLICY, PRIVATE),
     )
 }
 CONTROLS = tuple(one for one in CONDITIONS.values() if one.role is Role.CONTROL)

@@ -11,7 +11,9 @@ from fedtext.params.generation import Sampler
 from fedtext.params.training import CausalTraining, PreferenceTraining
 from fedtext.system.errors import InputError
 
-Form = Literal["single", "clustered", "published", "random"]
+Form = Literal["single", "clustered", "published", "random", "longest", "shortest", "public"]
+BY_LENGTH = ("longest", "shortest")
+UNLEARNED = ("random", *BY_LENGTH, "public")
 
 
 class HeadTraining(Parameters):
@@ -63,7 +65,9 @@ class Dpprefsyn(Parameters):
     """Private preference pairs become a released linear scorer, and that public answers to public prompts in pairs.
 
     `form`: `single` has one head; `clustered` is the paper's made sound, `heads` of them; `published` is the paper's
-    as printed, which reads exact sizes and protects nobody; `random` reads nothing private, as a control.
+    as printed, which reads exact sizes and protects nobody. Controls read nothing private: `random` is a direction that
+    says nothing, `longest` and `shortest` choose by characters, `public` learns from the file `public_pairs` (a table
+    with prompt, chosen and rejected) without noise.
     `heads_by`: pairs are told apart by the noised clusters of their differences, or by public clusters of what they
     are about (`prompt`). `scorer`: a head is the noised sum of differences, or is trained on them. `score`: an answer's
     mean probability to win over the others, under the mixture of heads, or the score of one head drawn for each prompt.
@@ -79,6 +83,7 @@ class Dpprefsyn(Parameters):
     """
 
     form: Form
+    public_pairs: str | None
     heads: int = Field(ge=1)
     heads_by: Literal["none", "difference", "prompt"]
     scorer: Literal["mean_difference", "bradley_terry"]
@@ -110,6 +115,20 @@ class Dpprefsyn(Parameters):
         if self.form == "published" and self.heads_by != "difference":
             raise InputError(
                 "dpprefsyn.form is published, whose heads are those of differences: set heads_by difference"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _controls_have_what_they_need(self) -> Self:
+        if (self.form == "public") != (self.public_pairs is not None):
+            raise InputError(
+                f"dpprefsyn.form is {self.form} and dpprefsyn.public_pairs {self.public_pairs}: name a file of public "
+                "pairs where the form is public, and nowhere else"
+            )
+        if self.form in BY_LENGTH and self.alignment == "rloo":
+            raise InputError(
+                f"dpprefsyn.form is {self.form} and alignment rloo: a length is no reward; set alignment to dpo or "
+                "sft_dpo"
             )
         return self
 

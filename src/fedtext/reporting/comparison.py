@@ -15,10 +15,12 @@ from fedtext.evaluation.intervals import Interval, mean_interval, paired_differe
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, in_document, measure
 from fedtext.evaluation.measures.measure import Direction, Measure, OnHeldOut
+from fedtext.evaluation.measures.win_rate import DOCUMENT as WIN_RATES
 from fedtext.federation.communication import Cost
 from fedtext.params.compare import Claim, Claims
-from fedtext.params.conditions import CONDITIONS, EPS0, PRIVATE
+from fedtext.params.conditions import BESIDE, CONDITIONS, EPS0, PRIVATE
 from fedtext.reporting.wording import spent
+from fedtext.system.errors import InputError
 
 BySeed = dict[int, float]
 REPRODUCED, REFUTED, UNDECIDED = "reproduced", "not reproduced", "undecided at this size"
@@ -38,7 +40,28 @@ class Run(NamedTuple):
 
     def value(self, measure: Measure, condition: str | None = None) -> float | None:
         """A measure of a condition, by default of what the run itself made; None where it was not taken."""
-        return measure.within(self.card, condition or self.card["accuracy"]["judged"])
+        document = self.card.get(measure.HOME[0]) or {}
+        return measure.within(self.card, condition or document.get("judged") or self.judged)
+
+    @property
+    def led(self) -> Mapping[str, Any]:
+        """The document that the run leads with: held-out accuracies, or, where none was taken, win rates.
+
+        Raises:
+            ValueError: it has neither.
+        """
+        document: Mapping[str, Any] | None = self.card["accuracy"] or self.card.get(WIN_RATES)
+        if document is None:
+            raise InputError(
+                f"{self.entry} with seed {self.seed} has no figure to compare: declare the corpus public, or name a "
+                "judge (policies.judge=model)"
+            )
+        return document
+
+    @property
+    def judged(self) -> str:
+        """What the run made, as a condition."""
+        return str(self.led["judged"])
 
     def change(self, measure: Measure, start: str, end: str | None = None) -> float | None:
         """From one condition to another, in the direction that is better; None where one was not scored."""
@@ -60,7 +83,7 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
     if len(sizes) > 1:
         runs = [run._replace(card={**run.card, "distribution": None}) for run in runs]
     entries = {name: [run for run in runs if run.entry == name] for name in dict.fromkeys(run.entry for run in runs)}
-    lead, *_ = in_document(runs[0].card["accuracy"])
+    lead, *_ = in_document(runs[0].led)
     measures = list(dict.fromkeys((lead, *_asked(claims.measures, runs))))
     return {
         "corpus": runs[0].card["corpus"],
@@ -106,7 +129,7 @@ def _asked(names: Sequence[str], runs: Sequence[Run]) -> list[Measure]:
     """The named measures; without names all that a run took of what it made."""
     if names:
         return [measure(name) for name in names]
-    ranks = [each for run in runs for each in in_document(run.card["accuracy"])]
+    ranks = [each for run in runs for each in in_document(run.led)]
     known = dict.fromkeys((*ranks, *MEASURES))
     return [each for each in known if any(run.value(each) is not None for run in runs)]
 
@@ -180,7 +203,7 @@ def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> d
         "algorithm": runs[0].algorithm,
         "name": runs[0].card["algorithm"],
         "params": runs[0].params,
-        "made": runs[0].card["accuracy"]["judged"],
+        "made": runs[0].judged,
         "epsilon": _largest(runs),
         "delta": runs[0].card["protection"]["delta"],
         "units": runs[0].card["protection"]["units"],
@@ -195,12 +218,12 @@ def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> d
 def _conditions(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> dict[str, dict[str, Any]]:
     """Epsilon and measures of what every run is compared with; the first run of a seed that has it is asked."""
     found = {}
-    for name, condition in CONDITIONS.items():
-        own = [run for run in runs if run.card["accuracy"]["judged"] != name and run.value(lead, name) is not None]
+    for name in BESIDE:
+        own = [run for run in runs if any(run.value(each, name) is not None for each in (lead, *measures))]
         if own:
             first = list({run.seed: run for run in reversed(own)}.values())
             values = {each.name: _interval([run.value(each, name) for run in first]) for each in measures}
-            found[name] = {"epsilon": condition.spent(_largest(first)), "measures": values}
+            found[name] = {"epsilon": CONDITIONS[name].spent(_largest(first)), "measures": values}
     return found
 
 

@@ -17,6 +17,7 @@ from fedtext.reporting.figure_style import SYNTHETIC, styled
 from fedtext.reporting.glossary import glossary
 from fedtext.reporting.html import FIGURES
 from fedtext.reporting.page import bullets, figure_html, page
+from fedtext.reporting.policies import membership_sentence, win_rate_sentence, win_rate_table
 from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.scorecard import Protection, strict
 from fedtext.reporting.tables import cost_table_html, protection_table, table
@@ -32,13 +33,11 @@ NOT_MEASURED = "No figure of held-out private pairs was taken: test clients have
 
 OF_PAIRS = (
     "The pairs' prompts are public and their answers a generator's: only which of them is better was learned from "
-    "private pairs.",
-    "How a model aligned on the pairs does is not said here.",
+    "private pairs."
 )
-OF_POLICY = (
-    "The policy was trained on private prompts and answers themselves: at the run's ε, and for no other model.",
-    "How its answers read is not said here.",
-)
+OF_POLICY = "The policy was trained on private prompts and answers themselves: at the run's ε, and for no other model."
+UNANSWERED = "What a policy's answers are worth is not said here."
+JUDGED = "A win rate is worth what its judge is worth, and is over prompts: it does not cover the draw of the training."
 
 
 def preference_scorecard(
@@ -49,8 +48,12 @@ def preference_scorecard(
     pairs: int | None,
     terms: Terms,
     accuracy: Mapping[str, Any] | None,
+    win_rates: Mapping[str, Any] | None = None,
+    membership: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The scorecard, with the keys of every other; `accuracy` is None where no held-out pair was looked at.
+
+    `win_rates` (`evaluation.policies.compared_answers`) and `membership` are None where nobody judged a policy.
 
     `pairs` is how many there are; None: a policy was trained on the private ones.
     """
@@ -60,6 +63,8 @@ def preference_scorecard(
             protection_sentence(guarded),
             epsilon_sentence(guarded),
             NOT_MEASURED if accuracy is None else accuracy_sentence(accuracy),
+            *([] if win_rates is None else [win_rate_sentence(win_rates)]),
+            *([] if membership is None else [membership_sentence(membership)]),
         ],
         "notes": terms.notes() if accuracy is not None else terms.notes()[1:],
         "algorithm": cost.algorithm,
@@ -71,8 +76,10 @@ def preference_scorecard(
         "distribution": None,
         "texts": None,
         "classification": None,
+        "win_rates": win_rates,
+        "membership": membership,
         "cost": cost_rows([cost]),
-        "limits": list(OF_POLICY if pairs is None else OF_PAIRS),
+        "limits": [OF_POLICY if pairs is None else OF_PAIRS, UNANSWERED if win_rates is None else JUDGED],
     }
     return strict(card)  # type: ignore[no-any-return]
 
@@ -111,6 +118,7 @@ def render_preferences(
     privacy = drawn.get("privacy", "") + protection_table(card["protection"], card["terms"]["tested"])
     sections = {
         "accuracy": ("What was learned", accuracy),
+        "answers": ("The policy's answers", "" if card["win_rates"] is None else win_rate_table(card["win_rates"])),
         "samples": ("Preference pairs", "" if pairs is None else drawn.get("gaps", "") + _shown(pairs)),
         "privacy": ("Privacy", privacy),
         "cost": ("Cost", cost_table_html(card["cost"])),

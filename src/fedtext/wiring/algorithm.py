@@ -25,15 +25,15 @@ class Makes(StrEnum):
 
 @dataclass(frozen=True)
 class Control:
-    """Texts that only this algorithm can supply, to be compared with what it makes.
+    """Texts, or a policy, that only this algorithm can supply, to be compared with what it makes.
 
     Attributes:
         condition: Name among the evaluation's conditions.
-        texts: The data set.
+        made: The data set: a table of texts, or an adapter of the generator.
     """
 
     condition: str
-    texts: str
+    made: str
 
 
 def no_controls() -> tuple[Control, ...]:
@@ -56,6 +56,7 @@ class Algorithm:
         stands_on: Name of the algorithm whose released values it reads. It then releases nothing itself: what clients
             exchange and what they pay is that one's.
         controls: Makes the controls that it supplies under the active parameters.
+        policies: Makes the policies that it leaves under the active parameters, its own first; the others are controls.
         assumption: A sentence that its privacy report adds, or nothing.
         figures: Figures that it draws itself, by their names in the report.
     """
@@ -69,6 +70,7 @@ class Algorithm:
     client_tokens: bool = False
     stands_on: str | None = None
     controls: Callable[[], tuple[Control, ...]] = no_controls
+    policies: Callable[[], tuple[Control, ...]] = no_controls
     assumption: str = ""
     figures: tuple[str, ...] = ()
 

@@ -49,6 +49,10 @@ class Outputs:
         self.entities = f"{algorithm}_entities"
         self.texts_alone = f"{algorithm}_texts_alone"
         self.distances = f"{algorithm}_distances"
+        self.held_out_prompts = f"{algorithm}_held_out_prompts"
+        self.win_rates = f"{algorithm}_win_rates"
+        self.margins = f"private_{algorithm}_margins"
+        self.membership = f"{algorithm}_membership"
         self.evaluation_privacy_report = f"{algorithm}_evaluation_privacy_report"
 
         self.scorecard = f"{algorithm}_scorecard"
@@ -65,6 +69,10 @@ class Outputs:
     def tagged(self, condition: str) -> str:
         """How many entities a model finds in each held-out text that learned from the algorithm's own texts."""
         return f"private_{self.algorithm}_tagged_{condition}"
+
+    def answers(self, condition: str) -> str:
+        """What a policy answers to the held-out prompts, under a condition's name."""
+        return f"{self.algorithm}.answers.{condition}"
 
     def figure(self, name: str) -> str:
         """One of the report's figures."""

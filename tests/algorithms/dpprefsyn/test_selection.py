@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
-from fedtext.algorithms.dpprefsyn.scorer import Scorer
+from fedtext.algorithms.dpprefsyn.scorer import LengthRule, Scorer, scorer_of
 from fedtext.algorithms.dpprefsyn.selection import answer_scores, chosen_pairs, large_gaps
 from fedtext.params.dpprefsyn import Gap
 from fedtext.system.errors import InputError
@@ -30,6 +30,25 @@ def test_the_best_and_the_worst_answer_make_a_pair() -> None:
     assert found["chosen"].tolist() == [f"answer {x} {a}" for x, a in enumerate(along.argmax(axis=1))]
     assert found["rejected"].tolist() == [f"answer {x} {a}" for x, a in enumerate(along.argmin(axis=1))]
     assert (found["gap"] > 0).all()
+
+
+@pytest.mark.parametrize(("sign", "best", "worst"), [(1.0, 2, 0), (-1.0, 0, 2)])
+def test_a_control_chooses_by_length_whatever_the_embeddings(sign: float, best: int, worst: int) -> None:
+    candidates, (asked, written) = public(prompts=4, answers=3), texts(4, 3)
+    lengths = written.assign(text=[f"{text}{'!' * (row % 3)}" for row, text in enumerate(written["text"])])
+    params = dpprefsyn(answers=3, gap={"rule": "quantile", "value": 0.0})
+    found = chosen_pairs(lengths, asked, candidates, LengthRule(sign), params)
+    grown = lengths["text"].to_numpy().reshape(4, 3)
+    assert found["chosen"].tolist() == grown[:, best].tolist()
+    assert found["rejected"].tolist() == grown[:, worst].tolist()
+    assert set(found["gap"]) == {2.0}
+
+
+def test_what_was_saved_is_read_as_what_it_was() -> None:
+    assert scorer_of(LengthRule(-1.0).arrays()) == LengthRule(-1.0)
+    again = scorer_of(ONE.arrays())
+    assert isinstance(again, Scorer)
+    assert np.array_equal(again.heads, ONE.heads)
 
 
 def test_win_probabilities_of_two_answers_are_one_together_and_drawn_heads_score_linearly() -> None:

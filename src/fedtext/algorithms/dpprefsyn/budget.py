@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Query
-from fedtext.params.dpprefsyn import Dpprefsyn
+from fedtext.params.dpprefsyn import UNLEARNED, Dpprefsyn
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.pca import triangle_size
@@ -87,7 +87,7 @@ def planned_kinds(params: Dpprefsyn, population: int, embedding_dim: int) -> dic
     Raises:
         ValueError: more directions are asked for than an embedding has.
     """
-    if params.form == "random":
+    if params.form in UNLEARNED:
         return {}
     part = embedding_dim if params.projection == "none" else params.dimensions
     if part > embedding_dim:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 from fedtext.training.bradley_terry import sigmoid
 
+LENGTH = "length"
 Rows = Float[np.ndarray, "row dim"]
 
 
@@ -92,3 +93,23 @@ class Scorer:
         if self.topics is None:
             raise InputError("the scorer's heads are not those of topics: draw heads from the mixture")
         return nearest(middles.astype(np.float32), self.topics.astype(np.float32))[0]
+
+
+@dataclass(frozen=True)
+class LengthRule:
+    """Prefers the longer answer (`sign` 1) or the shorter one (-1), in characters: a control that reads no pair."""
+
+    sign: float
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """As it is saved, in place of a scorer."""
+        return {LENGTH: np.array([self.sign])}
+
+    def scores(self, answers: Sequence[str]) -> Float[np.ndarray, " answer"]:
+        """Characters, with the sign."""
+        return self.sign * np.array([len(answer.strip()) for answer in answers], dtype=np.float64)
+
+
+def scorer_of(arrays: Mapping[str, np.ndarray]) -> Scorer | LengthRule:
+    """What was saved: a scorer of embeddings, or a rule of lengths."""
+    return LengthRule(float(arrays[LENGTH][0])) if LENGTH in arrays else Scorer.of(arrays)

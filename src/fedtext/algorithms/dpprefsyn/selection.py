@@ -12,7 +12,7 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
-from fedtext.algorithms.dpprefsyn.scorer import Scorer
+from fedtext.algorithms.dpprefsyn.scorer import LengthRule, Scorer
 from fedtext.params.dpprefsyn import Dpprefsyn, Gap
 from fedtext.system.errors import InputError
 from fedtext.voting.choice import choose_pairs
@@ -37,7 +37,7 @@ def answer_scores(public: Candidates, scorer: Scorer, params: Dpprefsyn) -> Floa
 
 
 def chosen_pairs(
-    candidates: pd.DataFrame, prompts: pd.DataFrame, public: Candidates, scorer: Scorer, params: Dpprefsyn
+    candidates: pd.DataFrame, prompts: pd.DataFrame, public: Candidates, scorer: Scorer | LengthRule, params: Dpprefsyn
 ) -> pd.DataFrame:
     """Best and worst answer to each prompt, of those prompts whose gap is large enough.
 
@@ -45,7 +45,7 @@ def chosen_pairs(
         candidates: `text` of the answers, those to one prompt in successive rows.
         prompts: `prompt` of each.
         public: The candidates' embeddings.
-        scorer: The released one.
+        scorer: The released one, or a control's.
         params: How answers are scored, and which gaps are large.
 
     Returns:
@@ -54,7 +54,11 @@ def chosen_pairs(
     Raises:
         ValueError: no prompt has two different answers, or no gap is large enough.
     """
-    scores, texts = answer_scores(public, scorer, params).reshape(-1), candidates["text"].to_numpy()
+    texts = candidates["text"].to_numpy()
+    if isinstance(scorer, LengthRule):
+        scores = scorer.scores(texts.tolist())
+    else:
+        scores = answer_scores(public, scorer, params).reshape(-1)
     best, worst = choose_pairs(scores, params.answers, params.answers, public.written.reshape(-1))
     gaps = scores[best] - scores[worst]
     different = np.array([one.strip() != other.strip() for one, other in zip(texts[best], texts[worst], strict=True)])

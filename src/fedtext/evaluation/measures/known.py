@@ -16,6 +16,7 @@ from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.pairwise_accuracy import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
 from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
+from fedtext.evaluation.measures.win_rate import WIN_RATE
 from fedtext.system.errors import InputError
 
 MEASURES: tuple[Measure, ...] = (
@@ -30,6 +31,7 @@ MEASURES: tuple[Measure, ...] = (
     *CLASSIFICATION,
     PAIRWISE_ACCURACY,
     PAIRWISE_DRAWN,
+    WIN_RATE,
 )
 Kind = TypeVar("Kind", bound=Measure)
 _BY_NAME = {one.name: one for one in MEASURES}

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.algorithms.dp_ft import NAME
+from fedtext.params.conditions import POLICY, SFT_ONLY
 from fedtext.pipelines.dp_ft import nodes
+from fedtext.pipelines.evaluation.form import active_policies
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import ENROLMENT, POPULATION, TRAIN
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, Control, Makes
 from fedtext.wiring.config import active_group
 from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.unrolling import Namespace
@@ -28,6 +30,13 @@ def create_pipeline() -> Pipeline:
     form = active_group(NAME)["form"]
     trainings = {"sft": [*_tuning(MADE.policy), last_ledger(NAME, SFT_LEDGER)], "unprotected": _both("unprotected")}
     return Pipeline([*_opening(), *trainings.get(form, _both("privately"))])
+
+
+def policies() -> tuple[Control, ...]:
+    """The policy, and what its first training alone makes, where a second one follows and that control is asked for."""
+    own = Control(POLICY.name, MADE.policy)
+    tuned = active_group(NAME)["form"] != "sft" and SFT_ONLY.name in active_policies().controls
+    return (own, Control(SFT_ONLY.name, SFT_ADAPTER)) if tuned else (own,)
 
 
 def _opening() -> list[Node]:
@@ -93,5 +102,6 @@ ALGORITHM = Algorithm(
     paper="baseline of DPPrefSyn's paper",
     makes=Makes.POLICY,
     pipeline=create_pipeline,
+    policies=policies,
     assumption="Which half a unit is in follows from its own code. A half is declared larger than an even split.",
 )

@@ -1,6 +1,9 @@
 """From preference pairs to a policy: fine-tuning on the chosen answers, preference optimisation, or a reward."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kedro.pipeline import Node
 
@@ -10,22 +13,53 @@ from fedtext.wiring.unrolling import Namespace
 
 DPPREFSYN, PARAMETERS = Namespace("dpprefsyn"), "params:dpprefsyn"
 MADE = Outputs(DPPREFSYN.name)
-TUNED = DPPREFSYN("sft.adapter")
 
 
-def alignment(kind: str) -> list[Node]:
+class Trained(NamedTuple):
+    """The data sets of one policy.
+
+    Attributes:
+        pairs: What it is trained on.
+        policy: The adapter.
+        log: How its training went.
+        stage: Names what lies between.
+    """
+
+    pairs: str
+    policy: str
+    log: str
+    stage: str
+
+    @classmethod
+    def stage_of(cls, stage: str, pairs: str | None = None) -> Trained:
+        """A control's: on pairs of its own, unless others are named."""
+        adapter, log = DPPREFSYN(f"{stage}.adapter"), DPPREFSYN(f"{stage}.training_log")
+        return cls(pairs or DPPREFSYN(f"{stage}.pairs"), adapter, log, stage)
+
+
+OWN = Trained(MADE.pairs, MADE.policy, MADE.training_log, "sft")
+
+
+def alignment(kind: str, of: Trained = OWN, place: Namespace = DPPREFSYN) -> list[Node]:
     """The nodes that `dpprefsyn.alignment` asks for; none of them reads private data."""
-    made, given = [MADE.policy, MADE.training_log], ["generator", MADE.pairs, PARAMETERS]
+    made, given = [of.policy, of.log], ["generator", of.pairs, PARAMETERS]
+    between = of.stage if of is OWN else f"{of.stage}_sft"
+    tuned, tuning_log = DPPREFSYN(f"{between}.adapter"), DPPREFSYN(f"{between}.training_log")
+
+    def node(function: Callable[..., object], inputs: list[str], outputs: list[str]) -> Node:
+        name = function.__name__ if of is OWN else f"{function.__name__}_{of.stage}"
+        return place.node(function, inputs, outputs, name=name)
+
     kinds: dict[str, Callable[[], list[Node]]] = {
         "none": list,
-        "sft": lambda: [_node(nodes.tune_on_chosen, given, made)],
-        "dpo": lambda: [_node(nodes.prefer, given, made)],
+        "sft": lambda: [node(nodes.tune_on_chosen, given, made)],
+        "dpo": lambda: [node(nodes.prefer, given, made)],
         "sft_dpo": lambda: [
-            _node(nodes.tune_on_chosen, given, [TUNED, DPPREFSYN("sft.training_log")]),
-            _node(nodes.prefer_after_tuning, [*given, TUNED], made),
+            node(nodes.tune_on_chosen, given, [tuned, tuning_log]),
+            node(nodes.prefer_after_tuning, [*given, tuned], made),
         ],
         "rloo": lambda: [
-            _node(
+            node(
                 nodes.reinforce,
                 ["generator", "public_prompts", "encoder", MADE.scorers, "params:corpus.source", PARAMETERS],
                 made,
@@ -33,7 +67,3 @@ def alignment(kind: str) -> list[Node]:
         ],
     }
     return kinds[kind]() if kind in kinds else []  # Kedro says what is wrong with the parameter
-
-
-def _node(function: Callable[..., object], given: list[str], made: list[str]) -> Node:
-    return DPPREFSYN.node(function, given, made, name=function.__name__)

@@ -6,9 +6,11 @@ import pandas as pd
 from fedtext.algorithms.dpprefsyn import budget, cost
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
 from fedtext.algorithms.dpprefsyn.releases import learned_scorer
-from fedtext.algorithms.dpprefsyn.scorer import Scorer
+from fedtext.algorithms.dpprefsyn.scorer import LengthRule, Scorer, scorer_of
 from fedtext.algorithms.dpprefsyn.selection import chosen_pairs
 from fedtext.corpora import public_prompts as corpora
+from fedtext.corpora.preferences import read_pairs
+from fedtext.embedding.differences import differences_of
 from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
@@ -84,6 +86,19 @@ def draw_random_scorer(candidate_embeddings: np.ndarray, dpprefsyn: Dpprefsyn) -
     return Scorer.random(candidate_embeddings.shape[2], dpprefsyn.seed).arrays()
 
 
+def prefer_by_length(dpprefsyn: Dpprefsyn) -> Arrays:
+    """`form: longest` or `shortest`: a rule in place of a scorer."""
+    return LengthRule(1.0 if dpprefsyn.form == "longest" else -1.0).arrays()
+
+
+def learn_public_scorer(encoder: Encoder, dpprefsyn: Dpprefsyn) -> Arrays:
+    """`form: public`: one head, the mean difference of the public pairs `dpprefsyn.public_pairs`, without noise."""
+    pairs = read_pairs("table", str(dpprefsyn.public_pairs))
+    answers, prompts = pairs[["chosen", "rejected"]].to_numpy().tolist(), pairs["prompt"].tolist()
+    embedded = embedded_answers(encoder, dialogue_of("table"), prompts, answers, label="public pairs")
+    return Scorer(differences_of(embedded)[0].mean(axis=0, keepdims=True), np.ones(1)).arrays()
+
+
 def choose_preferences(
     public_prompts: pd.DataFrame,
     candidates: pd.DataFrame,
@@ -92,7 +107,25 @@ def choose_preferences(
     dpprefsyn: Dpprefsyn,
 ) -> pd.DataFrame:
     """The synthetic preference data: `prompt`, `chosen`, `rejected`, `gap` (lines 15 to 17)."""
-    return chosen_pairs(candidates, public_prompts, Candidates(candidate_embeddings), Scorer.of(scorers), dpprefsyn)
+    public, scorer = Candidates(candidate_embeddings), scorer_of(scorers)
+    return chosen_pairs(candidates, public_prompts, public, scorer, dpprefsyn)
+
+
+def choose_at_random(
+    public_prompts: pd.DataFrame, candidates: pd.DataFrame, candidate_embeddings: np.ndarray, dpprefsyn: Dpprefsyn
+) -> pd.DataFrame:
+    """A control's pairs: by a direction that says nothing, another one than `form: random` has."""
+    public = Candidates(candidate_embeddings)
+    scorer = Scorer.random(candidate_embeddings.shape[2], derived_seed(dpprefsyn.seed, "control"))
+    return chosen_pairs(candidates, public_prompts, public, scorer, dpprefsyn)
+
+
+def choose_longest(
+    public_prompts: pd.DataFrame, candidates: pd.DataFrame, candidate_embeddings: np.ndarray, dpprefsyn: Dpprefsyn
+) -> pd.DataFrame:
+    """A control's pairs: the longest answer against the shortest one."""
+    public = Candidates(candidate_embeddings)
+    return chosen_pairs(candidates, public_prompts, public, LengthRule(1.0), dpprefsyn)
 
 
 def count_exchanged(

@@ -1,9 +1,12 @@
 """dpprefsyn: public answers to public prompts, paired by a scorer that private pairs say; then a policy is aligned."""
 
+from collections.abc import Callable
+
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.dpprefsyn import nodes
 from fedtext.pipelines.dpprefsyn.alignment import alignment
+from fedtext.pipelines.dpprefsyn.controls import control_policies, policies
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import EMBEDDINGS, ENROLMENT, POPULATION
 from fedtext.privacy.tags import Tag
@@ -18,13 +21,19 @@ PARAMETERS, PRIVACY, CORPUS, SOURCE = "params:dpprefsyn", "params:privacy", "par
 PROMPTS, CANDIDATES, EMBEDDED, OPENED = (
     "public_prompts", DPPREFSYN("candidates"), DPPREFSYN("candidate_embeddings"), DPPREFSYN("ledger_open"),
 )  # fmt: skip
+UNLEARNED: dict[str, tuple[Callable[..., object], list[str]]] = {
+    "random": (nodes.draw_random_scorer, [EMBEDDED]),
+    "longest": (nodes.prefer_by_length, []),
+    "shortest": (nodes.prefer_by_length, []),
+    "public": (nodes.learn_public_scorer, ["encoder"]),
+}
 
 
 def create_pipeline() -> Pipeline:
     """Private data are read by the one node that learns the scorer; all that follows is post-processing."""
     chosen = active_group("dpprefsyn")
-    learning = _random() if chosen["form"] == "random" else _learning()
-    return Pipeline([*_public(), *learning, *_choosing(), *alignment(chosen["alignment"])])
+    learning = _unlearned(chosen["form"]) if chosen["form"] in UNLEARNED else _learning()
+    return Pipeline([*_public(), *learning, *_choosing(), *alignment(chosen["alignment"]), *control_policies()])
 
 
 def _public() -> list[Node]:
@@ -70,11 +79,11 @@ def _learning() -> list[Node]:
     ]
 
 
-def _random() -> list[Node]:
-    drawing = DPPREFSYN.node(
-        nodes.draw_random_scorer, [EMBEDDED, PARAMETERS], MADE.scorers, name="draw_random_scorer"
-    )  # fmt: skip
-    return [drawing, last_ledger(DPPREFSYN.name, OPENED)]
+def _unlearned(form: str) -> list[Node]:
+    """A control's scorer, which no private pair has said anything about."""
+    function, given = UNLEARNED[form]
+    stated = DPPREFSYN.node(function, [*given, PARAMETERS], MADE.scorers, name=function.__name__)
+    return [stated, last_ledger(DPPREFSYN.name, OPENED)]
 
 
 def _choosing() -> list[Node]:
@@ -94,4 +103,5 @@ ALGORITHM = Algorithm(
     paper="Private Data Synthesis for Preference Alignment of LLMs, under review",
     makes=Makes.PREFERENCES,
     pipeline=create_pipeline,
+    policies=policies,
 )

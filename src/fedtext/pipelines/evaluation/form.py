@@ -8,6 +8,7 @@ from fedtext.evaluation.measures.known import of_sets
 from fedtext.params.classification import Classification
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
+from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_group
@@ -26,6 +27,34 @@ class Form(NamedTuple):
     private_control: bool
     classified: bool = False
     tagged: bool = False
+
+
+class PolicyForm(NamedTuple):
+    """How policies are judged: by whom (None: by nobody), beside which other ones, and by what they give away."""
+
+    judge: JudgeKind | None
+    controls: tuple[str, ...]
+    membership: bool
+
+
+def active_policies() -> PolicyForm:
+    """The form that the active parameters ask for; none where Kedro will find them faulty.
+
+    Raises:
+        RunRefusedError: a judge is asked for that cannot judge, or membership where protected pairs may not be read.
+    """
+    try:
+        corpus = Corpus.model_validate(active_group("corpus"))
+        evaluation = Evaluation.model_validate(active_group("evaluation"))
+        policies = Policies.model_validate(active_group("policies"))
+    except ValidationError:
+        return PolicyForm(None, (), membership=False)
+    try:
+        policies.membership.refuse_impossible(corpus, evaluation)
+        judge = policies.judged_by(corpus, priced=evaluation.is_priced(corpus))
+    except ValueError as error:
+        raise RunRefusedError(str(error)) from None
+    return PolicyForm(judge, policies.controls if judge else (), policies.membership.measured)
 
 
 def active_form() -> Form:

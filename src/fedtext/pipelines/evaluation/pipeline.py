@@ -14,6 +14,7 @@ from kedro.pipeline import Node, Pipeline
 from fedtext.pipelines.evaluation import classified, priced, tagged
 from fedtext.pipelines.evaluation.form import TEXTS, active_form, refuse_unknown_measures
 from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out, preferences
+from fedtext.pipelines.evaluation.policies import of_policies
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.unrolling import Namespace
@@ -67,7 +68,7 @@ def judgement(algorithm: Algorithm) -> Pipeline:
 
 def _of_texts(algorithm: Algorithm) -> Pipeline:
     made, place = algorithm.outputs, _place(algorithm)
-    judged = {"synthetic": made.synthetic} | {control.condition: control.texts for control in algorithm.controls()}
+    judged = {"synthetic": made.synthetic} | {control.condition: control.made for control in algorithm.controls()}
     counts = {name: made.counts(name) for name in judged}
     scored = [
         _scored(place, "texts", conditions.score_texts, list(judged.values()), list(counts.values())),
@@ -108,9 +109,10 @@ def _of_model(algorithm: Algorithm) -> Pipeline:
 
 
 def _of_preferences(algorithm: Algorithm) -> Pipeline:
-    """Of pairs, by how the scorer orders test clients' own; where figures have a price, none is taken."""
+    """Of pairs, by how the scorer orders test clients' own, unless figures have a price; and of a policy's answers."""
+    answered = of_policies(algorithm)
     if active_form().priced:
-        return Pipeline([])
+        return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
         preferences.order_held_out_pairs,
@@ -119,13 +121,14 @@ def _of_preferences(algorithm: Algorithm) -> Pipeline:
         name="order_held_out_pairs",
         tags=Tag.HELD_OUT,
     )
-    return Pipeline([ordering])
+    return Pipeline([ordering, *answered])
 
 
 def _of_policy(algorithm: Algorithm) -> Pipeline:
-    """Of a policy, by how it orders test clients' own pairs; where figures have a price, none is taken."""
+    """Of a policy, by how it orders test clients' own pairs, unless figures have a price; and of its answers."""
+    answered = of_policies(algorithm)
     if active_form().priced:
-        return Pipeline([])
+        return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
         preferences.order_by_policy,
@@ -134,7 +137,7 @@ def _of_policy(algorithm: Algorithm) -> Pipeline:
         name="order_by_policy",
         tags=Tag.HELD_OUT,
     )
-    return Pipeline([ordering])
+    return Pipeline([ordering, *answered])
 
 
 def _place(algorithm: Algorithm) -> Namespace:

@@ -1,5 +1,7 @@
 """The pairs' nodes: read, split by client, embedded by their owners."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -40,19 +42,22 @@ def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -
     return as_records(pairs)
 
 
-def ask_annotators(generator: Generator, corpus: Corpus, privacy: Privacy, annotation: Annotation) -> pd.DataFrame:
-    """Made-up annotators' pairs: the generator's answers to questions about the standard library.
+def set_sharpness(generator: Generator, corpus: Corpus, annotation: Annotation) -> dict[str, Any]:
+    """How decided the made-up annotators are (`sharpness`): by answers to questions about installed packages."""
+    known = public_prompts(corpus, annotation.public_questions, annotation.seed)["prompt"].tolist()
+    firsts, seconds = zip(*two_answers(generator, known, annotation), strict=True)
+    return {"sharpness": sharpness_for(known, firsts, seconds, annotation.accuracy)}
 
-    How decided they are is set by answers to questions about installed packages.
-    """
+
+def ask_annotators(
+    generator: Generator, decided: dict[str, Any], corpus: Corpus, privacy: Privacy, annotation: Annotation
+) -> pd.DataFrame:
+    """Made-up annotators' pairs: the generator's answers to questions about the standard library."""
     people = annotators(annotation.annotators, annotation.seed)
     names = stdlib_records(corpus)["client_id"].tolist()
     asked = questions(names, people[-1].questions.stop, annotation.seed)
-    known = public_prompts(corpus, annotation.public_questions, annotation.seed)["prompt"].tolist()
-    both = two_answers(generator, [*asked, *known], annotation)
-    firsts, seconds = ([pair[place] for pair in both[len(asked) :]] for place in (0, 1))
-    sharpness = sharpness_for(known, firsts, seconds, annotation.accuracy)
-    pairs = preferences(people, asked, both[: len(asked)], sharpness=sharpness, seed=annotation.seed)
+    both = two_answers(generator, asked, annotation)
+    pairs = preferences(people, asked, both, sharpness=decided["sharpness"], seed=annotation.seed)
     return as_records(taken_clients(preferred(pairs), corpus, privacy))
 
 

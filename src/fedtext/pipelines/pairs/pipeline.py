@@ -14,7 +14,7 @@ CORPUS, PRIVACY, PARTITION = "params:corpus", "params:privacy", "params:partitio
 RECORDS, TRAIN, VALIDATION, TEST, EMBEDDINGS, ENROLMENT = (
     PAIRS(f"private_{name}") for name in ("records", "train", "validation", "test", "embeddings", "enrolment")
 )
-POPULATION = PAIRS("population")
+POPULATION, SHARPNESS = PAIRS("population"), PAIRS("sharpness")
 
 
 def create_pipeline(*, counted: bool = False) -> Pipeline:
@@ -25,7 +25,7 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
     return Pipeline(
         [
             noise_key(),
-            _asked() if active_group("corpus")["source"] == "docstrings" else _read(),
+            *(_asked() if active_group("corpus")["source"] == "docstrings" else [_read()]),
             PAIRS.node(
                 nodes.split_pairs, [RECORDS, PARTITION], [TRAIN, VALIDATION, TEST], name="split_pairs", tags=Tag.SPLIT
             ),
@@ -48,14 +48,23 @@ def _read() -> Node:
     return PAIRS.node(nodes.read_private_pairs, given, RECORDS, name="read_private_pairs", tags=Tag.CHECK)
 
 
-def _asked() -> Node:
-    return PAIRS.node(
-        nodes.ask_annotators,
-        ["generator", CORPUS, PRIVACY, "params:annotation"],
-        RECORDS,
-        name="ask_annotators",
-        tags=Tag.READS_PACKAGES,
-    )
+def _asked() -> list[Node]:
+    return [
+        PAIRS.node(
+            nodes.set_sharpness,
+            ["generator", CORPUS, "params:annotation"],
+            SHARPNESS,
+            name="set_sharpness",
+            tags=Tag.READS_PACKAGES,
+        ),
+        PAIRS.node(
+            nodes.ask_annotators,
+            ["generator", SHARPNESS, CORPUS, PRIVACY, "params:annotation"],
+            RECORDS,
+            name="ask_annotators",
+            tags=Tag.READS_PACKAGES,
+        ),
+    ]
 
 
 def _declared() -> Node:

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.evaluation.form import active_form
+from fedtext.pipelines.evaluation.form import active_form, active_policies
 from fedtext.pipelines.report import nodes, preferences
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
@@ -89,6 +89,10 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
     made, place = algorithm.outputs, _place(algorithm)
     settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
     measured = {} if active_form().priced else {"accuracy": made.accuracy}
+    if algorithm.policies():
+        judged = active_policies()
+        measured |= {"win_rates": made.win_rates} if judged.judge else {}
+        measured |= {"membership": made.membership} if judged.membership else {}
     shown = {} if active_form().priced else {"accuracy": made.figure("accuracy")}
     pairs = {"pairs": made.pairs} if algorithm.makes is Makes.PREFERENCES else {}
     gaps = place.node(preferences.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)

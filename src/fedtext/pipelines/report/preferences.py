@@ -23,8 +23,10 @@ def build_preference_scorecard(
     privacy: Privacy,
     accuracy: dict[str, Any] | None = None,
     pairs: pd.DataFrame | None = None,
+    win_rates: dict[str, Any] | None = None,
+    membership: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """`scorecard.json` of preference pairs: protection, held-out pairs ordered rightly if they were, and cost.
+    """`scorecard.json` of preference pairs: protection, held-out pairs ordered rightly, answers judged, and cost.
 
     Without pairs it is that of a policy that was trained on private ones.
     """
@@ -35,6 +37,8 @@ def build_preference_scorecard(
         pairs=None if pairs is None else len(pairs),
         terms=Terms.of(corpus, evaluation, privacy).model_copy(update={"private_control": False}),
         accuracy=accuracy,
+        win_rates=win_rates,
+        membership=membership,
     )
 
 

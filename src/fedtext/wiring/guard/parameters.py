@@ -33,10 +33,12 @@ DECLARED = (
     "largefedbench.takedown",
     "release.out_dir",
     "release.previous",
+    "dpprefsyn.public_pairs",
     "models.generator",
     "models.on_device",
     "models.encoder",
     "models.masked",
+    "models.judge",
     "models.chunk_tokenizer",
     "old",  # largefedbench_diff
     "new",

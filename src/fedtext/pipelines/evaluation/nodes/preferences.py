@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms.dpprefsyn.scorer import Scorer
+from fedtext.algorithms.dpprefsyn.scorer import LengthRule, Scorer, scorer_of
 from fedtext.embedding.differences import differences_of
 from fedtext.evaluation.measures.pairwise_accuracy import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
 from fedtext.evaluation.membership import log_ratio_margins
@@ -31,16 +31,34 @@ def order_held_out_pairs(
     By the mixture of heads, or by the head of a pair's topic, which does not know the label; and by a drawn head. Never
     by the head of a pair's own cluster of differences, which the label decides.
     """
-    scorer, answers = Scorer.of(scorers), private_test[["chosen", "rejected"]].to_numpy().tolist()
-    prompts = private_test["prompt"].tolist()
-    embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="held-out pairs")
-    differences, middles = differences_of(embedded)
-    heads = None if scorer.topics is None else scorer.topic_heads(middles)
-    mixed = rightly_ordered(scorer.score(differences, heads) - 0.5)
-    drawn = rightly_ordered(scorer.rewards(differences)) @ scorer.mixture
+    scorer = scorer_of(scorers)
+    mixed, drawn = (
+        _ordered_by_length(private_test, scorer)
+        if isinstance(scorer, LengthRule)
+        else _ordered(private_test, encoder, source, scorer)
+    )
     counted = {PREFERENCES.name: _counted(mixed, drawn, len(pairs))} | _by_length(private_test)
     clients, _ = pd.factorize(private_test["client_id"], sort=True)
     return compare_scored(counted, [PAIRWISE_ACCURACY, PAIRWISE_DRAWN], clients)
+
+
+def _ordered(
+    private_test: pd.DataFrame, encoder: Encoder, source: str, scorer: Scorer
+) -> tuple[np.ndarray, np.ndarray]:
+    """By the mixture, or by the head of a pair's topic; and by a drawn head."""
+    prompts, answers = private_test["prompt"].tolist(), private_test[["chosen", "rejected"]].to_numpy().tolist()
+    embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="held-out pairs")
+    differences, middles = differences_of(embedded)
+    heads = None if scorer.topics is None else scorer.topic_heads(middles)
+    drawn = rightly_ordered(scorer.rewards(differences)) @ scorer.mixture
+    return rightly_ordered(scorer.score(differences, heads) - 0.5), drawn
+
+
+def _ordered_by_length(private_test: pd.DataFrame, rule: LengthRule) -> tuple[np.ndarray, np.ndarray]:
+    """The same twice: there is nothing to draw."""
+    chosen, rejected = (rule.scores(private_test[side].tolist()) for side in ("chosen", "rejected"))
+    right = rightly_ordered(chosen - rejected)
+    return right, right
 
 
 def order_by_policy(

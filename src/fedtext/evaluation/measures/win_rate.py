@@ -1,0 +1,33 @@
+"""Share of held-out prompts whose answer beats that of the generator as it was (evaluation.win_rate)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedtext.evaluation.measures.measure import SHARE, Counts, Direction, PerText, Scored
+
+DOCUMENT = "win_rates"
+WON, PROMPTS = "won", "prompts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WinRate(PerText):
+    """Wins over prompts, of answers that nobody else is shown."""
+
+    HOME = (DOCUMENT, "conditions")
+
+
+def _won(scored: Scored) -> Counts:
+    return Counts(scored[WON], scored[PROMPTS])
+
+
+WIN_RATE = WinRate(
+    name="win_rate",
+    title="wins against the generator as it was",
+    noun="win rate",
+    direction=Direction.HIGHER,
+    unit=SHARE,
+    decimals=1,
+    counts=_won,
+    counted=PROMPTS,
+)

@@ -1,0 +1,60 @@
+"""Who judges a policy: the annotators' rule where they are made up, a reward model where pairs are free, else a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.policies import Membership, Policies
+from fedtext.system.errors import InputError
+from tests.parameters import conf_base
+
+MADE_UP = conf_base(Corpus, source="docstrings")
+FILE = conf_base(Corpus, source="hh", path="pairs.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("corpus", "priced", "asked", "judge"),
+    [
+        (MADE_UP, False, {}, "rule"),
+        (MADE_UP, True, {}, "rule"),
+        (FILE, False, {}, "reward"),
+        (FILE, True, {}, None),
+        (FILE, True, {"judge": "model"}, "model"),
+        (MADE_UP, False, {"judge": "reward"}, "reward"),
+        (MADE_UP, False, {"win_rate": False, "judge": "model"}, None),
+    ],
+)
+def test_who_judges(corpus: Corpus, priced: bool, asked: dict[str, Any], judge: str | None) -> None:
+    assert conf_base(Policies, asked).judged_by(corpus, priced=priced) == judge
+
+
+@pytest.mark.parametrize(
+    ("corpus", "priced", "asked", "said"),
+    [
+        (FILE, False, {"judge": "rule"}, "only made-up annotators"),
+        (FILE, True, {"judge": "reward"}, "those have a price here"),
+        (FILE, True, {"win_rate": True}, "nobody can judge"),
+    ],
+)
+def test_who_cannot_judge(corpus: Corpus, priced: bool, asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        conf_base(Policies, asked).judged_by(corpus, priced=priced)
+
+
+def test_a_control_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValidationError, match="did you mean 'random_policy'"):
+        conf_base(Policies, controls="sft_only random_polcy")
+
+
+def test_protected_pairs_are_read_where_a_control_may_read_them_and_nowhere_else() -> None:
+    measured = conf_base(Membership, measured=True)
+    measured.refuse_impossible(MADE_UP, conf_base(Evaluation))
+    measured.refuse_impossible(FILE, conf_base(Evaluation, private_control=True))
+    conf_base(Membership).refuse_impossible(FILE, conf_base(Evaluation))
+    with pytest.raises(InputError, match="reads the protected pairs"):
+        measured.refuse_impossible(FILE, conf_base(Evaluation))

@@ -1,0 +1,63 @@
+"""Nodes that judge policies: prompts that nobody trained on, verdicts of a model, and margins that tell members."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedtext.corpora.public_prompts import held_out
+from fedtext.params.corpus import Corpus
+from fedtext.params.policies import Policies
+from fedtext.pipelines.evaluation.nodes import policies as nodes
+from fedtext.system.errors import InputError
+from tests.parameters import conf_base
+
+ASKED = pd.DataFrame({"prompt_id": range(6), "prompt": [f"prompt {n}" for n in range(6)]})
+
+
+class Decided:
+    """A model that calls the shorter response the better one."""
+
+    identity = "a made-up model"
+
+    def write(self, prompts: Sequence[str], **_: Any) -> list[list[str]]:
+        shorter = [request.index("Response B:") - request.index("Response A:") for request in prompts]
+        ends = [request.index("First compare") - request.index("Response B:") for request in prompts]
+        return [[f"Shorter is better.\n{'A' if a < b else 'B'}"] for a, b in zip(shorter, ends, strict=True)]
+
+
+def test_prompts_that_are_trained_on_are_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "prompts.csv").write_text("text\n" + "\n".join(ASKED["prompt"]) + "\n", encoding="utf-8")
+    corpus = conf_base(Corpus, source="hh", path="pairs.jsonl", public_path=str(tmp_path / "prompts.csv"))
+    trained = ASKED.iloc[[1, 3, 5]]
+    found = nodes.hold_out_prompts(corpus, conf_base(Policies, prompts=2), trained)
+    assert set(found["prompt"]) <= {"prompt 0", "prompt 2", "prompt 4"}
+    assert found["prompt_id"].tolist() == [0, 1]
+    assert len(nodes.hold_out_prompts(corpus, conf_base(Policies, prompts=6))) == 6
+    with pytest.raises(InputError, match=r"lower dpprefsyn\.prompts"):
+        held_out(ASKED, ASKED["prompt"].tolist(), 2)
+
+
+def test_a_model_judges_by_what_it_says() -> None:
+    prompts = ASKED.head(2)
+    said = {"policy": ["short", "brief"], "generator": ["a long answer", "a longer answer"]}
+    answers = {name: pd.DataFrame({"text": texts}) for name, texts in said.items()}
+    found = nodes.judge_by_model(Decided(), conf_base(Policies), prompts, **answers)  # type: ignore[arg-type]
+    assert found["conditions"]["policy"]["win_rate"] == 1.0
+    assert found["judge"] == "a made-up model, 0% of its answers without a verdict"
+
+
+@pytest.mark.parametrize(("shift", "above"), [(0.0, False), (3.0, True)])
+def test_membership_beyond_the_budget_is_called_a_leak(shift: float, above: bool) -> None:
+    rng = np.random.default_rng(0)
+    margins = {"members": rng.normal(shift, 1.0, 300), "others": rng.normal(0.0, 1.0, 200)}
+    found = nodes.infer_membership(margins, {"epsilon": 1.0, "delta": 1e-5})
+    assert found["above"] is above
+    assert found["ceiling"] == pytest.approx(1 - 1 / (1 + np.e), abs=1e-4)
+    assert (found["members"], found["others"]) == (300, 200)
+    assert nodes.infer_membership(margins, {"epsilon": "infinity", "delta": 1e-5})["ceiling"] is None

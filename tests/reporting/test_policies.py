@@ -1,0 +1,35 @@
+"""What a report says of win rates and membership: the controls beside the policy, the judge, and a leak."""
+
+from __future__ import annotations
+
+from fedtext.evaluation.policies import compared_answers
+from fedtext.evaluation.win_rate import RuleJudge
+from fedtext.reporting.policies import membership_sentence, win_rate_sentence, win_rate_table
+from tests.evaluation.test_policies import ANSWERS, PROMPTS, SHARPNESS
+
+MEMBERSHIP = {
+    "auc": 0.5123, "low": 0.47, "high": 0.55, "ceiling": 0.7311, "above": False, "members": 1200, "others": 300,
+}  # fmt: skip
+
+
+def test_the_sentence_names_judge_prompts_and_controls() -> None:
+    found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, ANSWERS)
+    said = win_rate_sentence(found)
+    rates = {name: f"{100 * one['win_rate']:.1f}%" for name, one in found["conditions"].items()}
+    assert f"on {rates['policy']} of 3 held-out public prompts" in said
+    assert "says the made-up annotators' rule" in said
+    assert said.endswith(f"training to prefer the longest answer {rates['longest_policy']}.")
+
+
+def test_the_table_has_a_row_for_every_policy_and_the_generator_as_it_was() -> None:
+    page = win_rate_table(compared_answers(RuleJudge(SHARPNESS), PROMPTS, ANSWERS))
+    assert page.count("<tr") == 1 + len(ANSWERS)
+    assert "trained to prefer the longest answer" in page
+    assert "50.0%" in page
+
+
+def test_an_attack_above_its_ceiling_is_called_a_leak() -> None:
+    assert "AUC of 0.512 (95% interval 0.470 to 0.550)" in membership_sentence(MEMBERSHIP)
+    assert "leaks" not in membership_sentence(MEMBERSHIP)
+    assert "something leaks" in membership_sentence({**MEMBERSHIP, "above": True})
+    assert "no finite ε" in membership_sentence({**MEMBERSHIP, "ceiling": None})
