@@ -15,6 +15,7 @@ import numpy as np
 
 from fedtext.federation import noised_steps
 
+DOOR: Any = noised_steps  # whose own names are exchanged
 Answer = tuple[np.ndarray, float]  # a noised sum, and the deviation of its noise as it was charged
 
 
@@ -22,7 +23,7 @@ Answer = tuple[np.ndarray, float]  # a noised sum, and the deviation of its nois
 def answered() -> Iterator[list[Answer]]:
     """What trainings are answered within, in the order in which they ask."""
     seen: list[Answer] = []
-    leaving, noise, charged = noised_steps.leaving, noised_steps.discrete_gaussian, [0.0]
+    leaving, noise, charged = DOOR.leaving, DOOR.discrete_gaussian, [0.0]
 
     def drawn(*given: Any, stddev_on_grid: float, **named: Any) -> np.ndarray:
         charged[0] = stddev_on_grid
@@ -32,7 +33,7 @@ def answered() -> Iterator[list[Answer]]:
         seen.append((leaving(total, step), charged[0] * step))
         return seen[-1][0]
 
-    with patch.object(noised_steps, "discrete_gaussian", drawn), patch.object(noised_steps, "leaving", noted):
+    with patch.object(DOOR, "discrete_gaussian", drawn), patch.object(DOOR, "leaving", noted):
         yield seen
 
 
@@ -40,11 +41,11 @@ def answered() -> Iterator[list[Answer]]:
 def led(answers: Sequence[Answer]) -> Iterator[list[np.ndarray]]:
     """Trainings within are given these answers, in order; what each of their steps came to by itself."""
     own: list[np.ndarray] = []
-    leaving, given = noised_steps.leaving, iter(answers)
+    leaving, given = DOOR.leaving, iter(answers)
 
     def replaced(total: np.ndarray, step: float) -> np.ndarray:
         own.append(leaving(total, step))
         return next(given)[0]
 
-    with patch.object(noised_steps, "leaving", replaced):
+    with patch.object(DOOR, "leaving", replaced):
         yield own

@@ -215,7 +215,7 @@ def before_noise(query: Query, blocks_of: BlocksOf, samples: PrivateSamples, led
     part, plan, stream = planned(query, ledger)
     asked = np.intersect1d(asked_units(samples, part, KEY, query), samples.unit)
     messages = client_messages(blocks_of(samples), plan, asked, KEY, stream)
-    return np.sum([message for _, message in messages], axis=0)
+    return np.asarray(np.sum([message for _, message in messages], axis=0))
 
 
 def with_noise(query: Query, total: np.ndarray, ledger: Ledger) -> np.ndarray:
