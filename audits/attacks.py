@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import NamedTuple
 
 import pandas as pd
 
 from audits import faults
 from audits.corpus import paired, private_records, replaced, training_client, without, zeroed
-from audits.jobs import job
+from audits.jobs import LOCAL_STEPS, job
 from audits.remembered import remembered
 from audits.statistics import Bounds, epsilon_bounds, sight
 from audits.worlds import TwoWorlds
@@ -32,6 +33,10 @@ FAULTS: dict[str, faults.Fault] = {
     "embedded by batch statistics": faults.embedded_by_batch_statistics,
     "trained in company": faults.trained_in_company,
     "last release uncharged": faults.last_release_uncharged,
+    "noise over the root of silos": faults.shared_among_silos,
+    "one noise for all silos": partial(faults.one_noise, lambda _, step: f"step {step}"),
+    "one noise for all rounds": partial(faults.one_noise, lambda silo, step: f"{silo} {step % LOCAL_STEPS}"),
+    "one noise for a round's steps": partial(faults.one_noise, lambda silo, step: f"{silo} {step // LOCAL_STEPS}"),
 }
 
 

@@ -18,12 +18,13 @@ from fedtext.pipelines.clients.nodes import samples as clients
 from fedtext.pipelines.clients.nodes import tokens as client_tokens
 from fedtext.pipelines.handover import nodes as handover
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import discrete_gaussian
+from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 from fedtext.privacy.report import final_report
 from fedtext.seeding import stream
 from fedtext.training import local_steps
 
 Fault = Callable[[], AbstractContextManager[None]]
+FINE = 2.0**20  # deviation of noise that is scaled
 
 
 @contextmanager
@@ -38,13 +39,33 @@ def unclipped() -> Iterator[None]:
 
 
 @contextmanager
-def too_little_noise(share: float = 0.85) -> Iterator[None]:
+def too_little_noise(
+    share: float = 0.85, doors: Sequence[Any] = (secure_sum, correlated_sum, noised_steps)
+) -> Iterator[None]:
     """Noise of `share` of the deviation that is charged."""
 
     def drawn(*given: Any, stddev_on_grid: float, **named: Any) -> np.ndarray:
         return discrete_gaussian(*given, stddev_on_grid=share * stddev_on_grid, **named)
 
-    with _patched("discrete_gaussian", drawn, secure_sum, correlated_sum, noised_steps):
+    with _patched("discrete_gaussian", drawn, *doors):
+        yield
+
+
+def shared_among_silos(silos: int = 2) -> AbstractContextManager[None]:
+    """Silos add shares of one noise to their steps, which are seen one by one and not in a sum."""
+    return too_little_noise(silos**-0.5, [noised_steps])
+
+
+@contextmanager
+def one_noise(named: Callable[[str, int], str]) -> Iterator[None]:
+    """Noise of steps by a name of the release and its step (from 0), and of nothing else."""
+
+    def drawn(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]) -> np.ndarray:
+        name = named(stream[0], int(stream[2].removeprefix("step ")) - 1)
+        common = discrete_gaussian(key, stddev_on_grid=FINE, size=size, stream=(name,))
+        return np.rint(common * (stddev_on_grid / FINE)).astype(np.int64)
+
+    with patch.object(noised_steps, "discrete_gaussian", drawn):
         yield
 
 

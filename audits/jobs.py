@@ -12,10 +12,14 @@ from audits.worlds import Job
 from fedtext.models.encoder import load_encoder
 
 DELTA = 1e-5
+# A silo's declared units. All of them are in each of its batches, for an auditor would be told by the draw who is.
+HELD = 16
+LOCAL_STEPS = 2
 COMMON: dict[str, Any] = {
     "privacy": {"epsilon": 1.0, "delta": DELTA, "population": CLIENTS, "noise_seed": 0},
     "partition": SHARES,
     "chunking": {"length": 32, "min_tokens": 4},
+    "silos": {"groups": 3, "strong": 0.67, "units": {f"silo-{number}": HELD for number in range(3)}},
 }
 TRAINING = {"clip_norm": 0.05, "local": {"epochs": 1, "batch_size": 1, "learning_rate": 1.0}}
 VOTES = {"rounds": 2, "population": 12, "sampler": {"max_new_tokens": 16}}
@@ -32,6 +36,11 @@ OWN: dict[str, dict[str, Any]] = {
     # a few tokens behind a long prompt differ little, so that R is below every private difference: all are as loud
     "dpprefsyn": {"answers": 3, "alignment": "none", "radius_quantile": 0.02,
                   "sampler": {"max_new_tokens": 4, "legible_only": False, "prompt": "list"}},
+    "flexible": {
+        "labels": "sea land", "texts": 24, "sampler": {"max_new_tokens": 16, "legible_only": False},
+        "training": {"rounds": 2, "local_steps": LOCAL_STEPS, "batch_size": HELD, "clip_norm": 0.01,
+                     "optimizer": {"learning_rate": 0.05}},
+    },
     "dp_fedavg": {"rounds": 2, **TRAINING},
     "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
 }  # fmt: skip

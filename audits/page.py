@@ -34,6 +34,8 @@ the declared delta of 1e-5. All bounds together are wrong with probability 0.001
   worlds.
 - **everywhere** takes it to be alike in all coordinates as well. 15% too little noise cannot hide
   from it.
+- **together** looks at the steps of a training alone, each of which the auditor sees. It measures
+  how their noise varies together: noise that two steps share cancels in their difference.
 
 A bound near the claim says that all the noise that was paid for is needed. A bound above it says
 that the claim is false. The attack cannot show
@@ -126,7 +128,7 @@ def tables(sound: Sequence[Finding], faulty: Sequence[Finding]) -> str:
 
 
 def _table(found: Sequence[Finding], names: tuple[str, ...], described: Callable[[Finding], tuple[str, ...]]) -> str:
-    head = [*names, "runs", "claim", "threshold", "along", "everywhere", "claim survives"]
+    head = [*names, "runs", "claim", "threshold", "along", "everywhere", "together", "claim survives"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for one in found:
         bounds = [f"{bound:.3f}" for bound in one.bounds]

@@ -5,25 +5,33 @@ from __future__ import annotations
 from audits.attacks import NEIGHBOURS, Attack
 
 TRAINED, VOTED = ("dp_fedavg", "dp_ftrl"), ("pe", "pe_sft")
-ALGORITHMS = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED)
+PAID_AT_ONCE = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED)  # by everybody
+ALGORITHMS = (*PAID_AT_ONCE, "flexible")
 # Runs of either world: many where the bound that assumes nothing has something to see, and for the page's first rows.
 QUICK = ("pe", "pe_sft", "wasp", "dpprefsyn")
-MANY = {"popri": 600, "popri by ballots": 80, **dict.fromkeys(QUICK, 100), "dp_fedavg": 100, "dp_ftrl": 60}
-SOME = {"popri": 60, "popri by ballots": 60, **dict.fromkeys(QUICK, 30), "dp_fedavg": 10, "dp_ftrl": 10}
+MANY = {"popri": 600, "popri by ballots": 80, **dict.fromkeys(QUICK, 100), "flexible": 20, "dp_fedavg": 100,
+        "dp_ftrl": 60}  # fmt: skip
+SOME = {"popri": 60, "popri by ballots": 60, **dict.fromkeys(QUICK, 30), "flexible": 10, "dp_fedavg": 10,
+        "dp_ftrl": 10}  # fmt: skip
 LOUD = ("unclipped", "seeded by rank")
 
 # Fault, whose removal shows it, and where it can do harm. A client's code seeds its training and nothing else that
 # could be seen; POPri's one release takes the mean of what an encoder bounds, and has nothing to clip; WASP's
 # candidates are written texts, of which no two are apart by the last bits alone. No noise is on the
-# size by which DPPrefSyn's published form drops a cluster: tests/audits/test_dpprefsyn.py has a bound for it.
+# size by which DPPrefSyn's published form drops a cluster: tests/audits/test_dpprefsyn.py has a bound for it. Flexible
+# participation's claim is that of the silo that paid most, behind which a charge that others lost would not be seen.
 HARM = {
-    "unclipped": ("middle removed", ("popri by ballots", *VOTED, "wasp", "dpprefsyn", *TRAINED)),
+    "unclipped": ("middle removed", ("popri by ballots", *VOTED, "wasp", "dpprefsyn", *TRAINED, "flexible")),
     "15% too little noise": ("first removed", ALGORITHMS),
     "seeded by rank": ("first removed", TRAINED),
     "embedded in company": ("first removed", VOTED),
     "embedded by batch statistics": ("first removed", ("popri", *VOTED)),
     "trained in company": ("middle removed", TRAINED),
-    "last release uncharged": ("first removed", ALGORITHMS),
+    "last release uncharged": ("first removed", PAID_AT_ONCE),
+    "noise over the root of silos": ("first removed", ("flexible",)),
+    "one noise for all silos": ("first removed", ("flexible",)),
+    "one noise for all rounds": ("first removed", ("flexible",)),
+    "one noise for a round's steps": ("first removed", ("flexible",)),
 }
 
 

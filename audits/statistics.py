@@ -1,6 +1,6 @@
 """Lower bounds on epsilon from what an attack saw, each wrong with a stated probability.
 
-Three of them, of which the best counts.
+Four of them, of which the best counts.
 
 - `threshold` assumes nothing: a threshold on the log likelihood ratio, chosen on one half of the runs, and
   Clopper-Pearson intervals for its errors on the other half. It cannot pass about the logarithm of the runs.
@@ -8,6 +8,8 @@ Three of them, of which the best counts.
   worlds; the distance between the worlds over it is the shift of a Gaussian mechanism, whose epsilon is exact.
 - `everywhere` assumes in addition that noise is alike in all coordinates, so that some runs tell its deviation to a
   percent. 15% too little noise shows whatever epsilon is.
+- `together` looks at the steps of a training alone, of which there are many of one size. It measures how their noise
+  varies together, and weighs them by that: noise that two steps share cancels in their difference.
 """
 
 from __future__ import annotations
@@ -23,23 +25,27 @@ from audits.worlds import Leak
 from fedtext.privacy.gaussian import gaussian_epsilon
 
 ALPHA = 1e-3
+NO_STEPS = (np.empty((0, 0)), np.empty((0, 0)))
+ALIKE = 1e-9  # of the largest variance: below it noise cancels, and no more is asked how exactly
 
 
 class Sight(NamedTuple):
     """What the auditor makes of one run.
 
     Attributes:
-        score: How much nearer the transcript is to what is expected of world 1 than of world 0 (a log likelihood ratio
-            but for the noise's variance, which is the same for all releases of a run).
+        score: How much nearer the transcript is to what is expected of world 1 than of world 0, all in deviations of
+            the noise that was charged: the log likelihood ratio.
         distance: Between what is expected of the two worlds, all releases together.
         along: Noise of each release, along the line between the two worlds.
         everywhere: Noise in each coordinate that has any.
+        steps: Noise of a training's steps (step, coordinate), and the difference of the two worlds in each.
     """
 
     score: float
     distance: float
     along: np.ndarray
     everywhere: np.ndarray
+    steps: tuple[np.ndarray, np.ndarray]
 
 
 class Bounds(NamedTuple):
@@ -48,6 +54,7 @@ class Bounds(NamedTuple):
     threshold: float
     along: float
     everywhere: float
+    together: float = 0.0
 
     @property
     def best(self) -> float:
@@ -57,16 +64,19 @@ class Bounds(NamedTuple):
 
 def sight(leaks: Sequence[Leak], real: int) -> Sight:
     """What the auditor makes of a run of world `real`."""
-    score, squared, along, everywhere = 0.0, 0.0, [], [np.empty(0)]
-    for released, expected in leaks:
-        noise, difference = released - expected[real], expected[1] - expected[0]
+    score, squared, along, everywhere, steps = 0.0, 0.0, [], [np.empty(0)], []
+    for released, expected, stddev, is_step in leaks:
+        noise, difference = (released - expected[real]) / stddev, (expected[1] - expected[0]) / stddev
         everywhere.append(noise[noise != 0])
+        if is_step:
+            steps.append((noise, difference))
         length = float(np.linalg.norm(difference))
         if length:
-            score += float((released - (expected[0] + expected[1]) / 2) @ difference)
+            score += float((noise + (expected[real] - (expected[0] + expected[1]) / 2) / stddev) @ difference)
             squared += length**2
             along.append(float(noise @ difference) / length)
-    return Sight(score, math.sqrt(squared), np.array(along), np.concatenate(everywhere))
+    noises, differences = (np.array(part) for part in zip(*steps, strict=True)) if steps else NO_STEPS
+    return Sight(score, math.sqrt(squared), np.array(along), np.concatenate(everywhere), (noises, differences))
 
 
 def epsilon_bounds(worlds: tuple[Sequence[Sight], Sequence[Sight]], *, delta: float, alpha: float = ALPHA) -> Bounds:
@@ -74,9 +84,10 @@ def epsilon_bounds(worlds: tuple[Sequence[Sight], Sequence[Sight]], *, delta: fl
     scores, runs = [np.array([one.score for one in world]) for world in worlds], [*worlds[0], *worlds[1]]
     nearest = min(one.distance for one in runs)  # where it depends on what was released before
     return Bounds(
-        threshold_bound((scores[0], scores[1]), delta=delta, alpha=alpha / 3),
-        gaussian_bound(nearest, (one.along for one in runs), delta=delta, alpha=alpha / 3),
-        gaussian_bound(nearest, (one.everywhere for one in runs), delta=delta, alpha=alpha / 3),
+        threshold_bound((scores[0], scores[1]), delta=delta, alpha=alpha / 4),
+        gaussian_bound(nearest, (one.along for one in runs), delta=delta, alpha=alpha / 4),
+        gaussian_bound(nearest, (one.everywhere for one in runs), delta=delta, alpha=alpha / 4),
+        together_bound([one.steps for one in runs], delta=delta, alpha=alpha / 4),
     )
 
 
@@ -127,3 +138,26 @@ def gaussian_bound(distance: float, noise: Iterable[np.ndarray], *, delta: float
         return 0.0
     deviation = math.sqrt(squares / float(stats.chi2.ppf(alpha, count)))
     return gaussian_epsilon(distance / deviation, delta) if deviation else math.inf
+
+
+def together_bound(runs: Sequence[tuple[np.ndarray, np.ndarray]], *, delta: float, alpha: float) -> float:
+    """Lower bound on epsilon from the steps of trainings, wrong with probability at most `alpha` if noise is Gaussian.
+
+    Noise is taken to be alike in all coordinates and runs, and to vary between steps as it may: of n columns of noise S
+    is the mean square, and the true one is at most S / (1 - sqrt(steps / n) - sqrt(2 log(1 / alpha) / n))^2 (Davidson
+    and Szarek, Theorem II.13). Worlds lie apart by their distance in units of it.
+
+    Args:
+        runs: Noise (step, coordinate) of each, and the difference of the worlds.
+        delta: As declared.
+        alpha: The probability.
+    """
+    noise = np.concatenate([one for one, _ in runs], axis=1)
+    steps, columns = noise.shape
+    sure = 1 - (math.sqrt(steps) + math.sqrt(2 * math.log(1 / alpha))) / math.sqrt(max(columns, 1))
+    if not steps or sure <= 0:
+        return 0.0
+    variance, axes = np.linalg.eigh(noise @ noise.T / columns)
+    least = np.maximum(variance, ALIKE * variance.max())[:, None]
+    nearest = min(math.sqrt(((axes.T @ difference) ** 2 / least).sum()) for _, difference in runs)
+    return gaussian_epsilon(sure * nearest, delta) if nearest else 0.0

@@ -5,6 +5,9 @@ asks which corpus the released values were made of. So each node that reads priv
 that does not runs once, on what was released in the world that is real. A release node runs three times: in the real
 world as it is, whose output leaves, and in both worlds without noise, which is what the auditor expects of either.
 
+A training of many steps leaves more than its result: the auditor sees each noised sum. Both worlds are then led by
+what the steps of the real one gave out (`audits/steps.py`).
+
 Nodes that the run's noise key does not reach are run once a pair of corpora, all others once a noise key.
 """
 
@@ -25,7 +28,9 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.validation.parameter_validator import ParameterValidator
 
+from audits.steps import answered, led
 from fedtext.federation import correlated_sum, noised_steps, secure_sum
+from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
 from fedtext.training.lora import TrainedAdapter
@@ -38,10 +43,19 @@ Store = dict[str, Any]
 
 
 class Leak(NamedTuple):
-    """One released artefact, flat, and what it would have been in world 0 and in world 1 without noise."""
+    """One released artefact, flat, and what it would have been in world 0 and in world 1 without noise.
+
+    Attributes:
+        released: What everybody sees.
+        expected: What either world makes of what was released before.
+        stddev: Of the noise on it, as it was charged.
+        is_step: Whether it is one of several steps of a training, which are of one size and may be held side by side.
+    """
 
     released: np.ndarray
     expected: tuple[np.ndarray, np.ndarray]
+    stddev: float = 1.0
+    is_step: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,25 +140,37 @@ def _step(node: Node, public: Store, private: tuple[Store, Store]) -> None:
 
 
 def _release(node: Node, public: Store, private: tuple[Store, Store], real: int) -> Iterator[Leak]:
-    """What a release node writes in the real world, which is all that anybody else will see."""
-    out = _outputs(node, public, private[real])
-    with without_noise():
-        plain = [_outputs(node, public, own) for own in private]
+    """What a release node writes in the real world, which is all that others will see; of a training each step."""
+    with answered() as steps:
+        out = _outputs(node, public, private[real])
+    plain, asked = [], []
+    for own in private:
+        with without_noise(), led(steps) as sums:
+            plain.append(_outputs(node, public, own))
+        asked.append(sums)
+    for (released, stddev), zero, one in zip(steps, *asked, strict=True):
+        yield Leak(released, (zero, one), stddev, is_step=True)
     for name, value in out.items():
         if _is_private(name):
             for own, made in zip(private, plain, strict=True):
                 own[name] = made[name]
             continue
         public[name] = value
-        if (noised := _noised(name, value)) is not None:
+        if (noised := _noised(name, value)) is not None and not steps:
             expected = [_flat(np.asarray(_noised(name, made[name]))) for made in plain]
-            yield Leak(_flat(noised), (expected[0], expected[1]))
+            yield Leak(_flat(noised), (expected[0], expected[1]), _charged(out))
 
 
 def _noised(name: str, value: Any) -> np.ndarray | None:
     """The array that leaves, or a released scorer's heads: all else in that is public; nothing of a ledger."""
     part = value["heads"] if name.endswith("_scorers") else value
     return part if isinstance(part, np.ndarray) else None
+
+
+def _charged(out: Store) -> float:
+    """The deviation of the noise that the ledger among a release's outputs was charged with last."""
+    releases = [value.releases for value in out.values() if isinstance(value, Ledger) and value.releases]
+    return float(releases[0][-1].noise_stddev) if releases else 1.0
 
 
 def _outputs(node: Node, public: Store, own: Store) -> Store:

@@ -8,12 +8,13 @@ nothing, so that what it gives out is its noise. The auditor sees every step of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from audits.faults import too_little_noise, unclipped
+from audits.faults import one_noise, shared_among_silos, unclipped
 from audits.statistics import threshold_bound
 from fedtext.algorithms.flexible.budget import dp_sgd_queries
 from fedtext.federation import noised_steps as module
@@ -26,7 +27,7 @@ from fedtext.federation.units import unit_codes
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
-from fedtext.privacy.noise import NoiseKey, discrete_gaussian, new_noise_key
+from fedtext.privacy.noise import new_noise_key
 from tests.parameters import conf_base
 
 CANARIES, RATE, ROUNDS, LOCAL_STEPS, MULTIPLIER, CLIP_NORM, DELTA = 500, 0.5, 3, 2, 2.5, 0.5, 1e-3
@@ -35,8 +36,18 @@ SURE = 1e-6
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Who was there, each coordinate's steps in clip norms of either silo, and the claimed epsilon."""
+class Seen(NamedTuple):
+    """Who was there, each coordinate's steps in clip norms of either silo, the claimed epsilon, and sizes of draws."""
+
+    present: np.ndarray
+    told: np.ndarray
+    quiet: np.ndarray
+    claim: float
+    sizes: list[int]
+
+
+def attack(seed: int = 0) -> Seen:
+    """What the auditor sees, and how many records each silo drew for each step, which nobody does."""
     present = np.random.default_rng(seed).integers(0, 2, CANARIES).astype(bool)
     changes = {"epsilon": 8.0, "delta": DELTA, "noise_seed": seed, "noise_multiplier": MULTIPLIER, "unit": "record"}
     privacy = conf_base(Privacy, changes)
@@ -48,7 +59,10 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     holder = np.repeat(unit_codes([TOLD, QUIET]), CANARIES)
     samples = PrivateSamples.of_one_class(np.zeros((2 * CANARIES, 1)), units, holder)
 
+    sizes: list[int] = []
+
     def sent(held: PrivateSamples) -> Iterator[Block]:
+        sizes.append(len(held.unit))
         rows = np.zeros((len(held.unit), CANARIES))
         own = held.unit < CANARIES
         rows[np.flatnonzero(own), held.unit[own]] = 10 * CLIP_NORM * present[held.unit[own]]
@@ -60,7 +74,7 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     opened = opened_ledger(queries, privacy, 2 * CANARIES, parties=parties)
     seen, ledger = steps_of_several(queries, asked, samples, opened, new_noise_key(seed))
     quiet, told = np.moveaxis(seen, 0, 2) / CLIP_NORM  # by name
-    return present, told, quiet, ledger.epsilon()
+    return Seen(present, told, quiet, ledger.epsilon(), sizes)
 
 
 def likelihood(told: np.ndarray, quiet: np.ndarray) -> np.ndarray:
@@ -86,27 +100,23 @@ def across_steps(told: np.ndarray, quiet: np.ndarray) -> np.ndarray:
 
 def bound(score: Score) -> tuple[float, float]:
     """The lower bound on epsilon by a score, and the claim."""
-    present, told, quiet, claim = attack()
+    present, told, quiet, claim, _ = attack()
     scores = score(told, quiet)
     return threshold_bound((scores[~present], scores[present]), delta=DELTA, alpha=SURE), claim
 
 
 def noise_is_as_charged() -> bool:
     """Whether what either silo gives out without a canary is as loud as was charged, or louder."""
-    present, told, quiet, _ = attack()
+    present, told, quiet, *_ = attack()
     noise = np.concatenate([told[~present].ravel(), quiet.ravel()]) / MULTIPLIER
     return bool(stats.chi2.cdf(noise @ noise, len(noise)) > SURE)
 
 
-def sharing(monkeypatch: pytest.MonkeyPatch, named: Callable[[str, int], str]) -> None:
-    """Noise by a name of the silo and the step (from 0), and of nothing else."""
-
-    def shared(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]) -> np.ndarray:
-        silo = TOLD if TOLD in stream[0] else QUIET
-        name = named(silo, int(stream[2].removeprefix("step ")) - 1)
-        return discrete_gaussian(key, stddev_on_grid=stddev_on_grid, size=size, stream=(name,))
-
-    monkeypatch.setattr(module, "discrete_gaussian", shared)
+def draws_are_poisson() -> bool:
+    """Whether the sizes of the silos' draws are as dispersed as those of independent coins."""
+    sizes = np.array([size for seed in range(3) for size in attack(seed).sizes])
+    dispersion = ((sizes - RATE * CANARIES) ** 2).sum() / (CANARIES * RATE * (1 - RATE))
+    return bool(1e-4 < stats.chi2.cdf(dispersion, len(sizes)) < 1 - 1e-4)
 
 
 @pytest.mark.parametrize("score", [likelihood, beside_the_other_silo, across_rounds, across_steps])
@@ -125,25 +135,37 @@ def test_without_the_clip_the_claim_falls() -> None:
     assert found > claim
 
 
+def test_batches_of_a_fixed_size_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would cost more than Poisson draws are charged (tests/audits/test_noised_steps.py)."""
+    assert draws_are_poisson()
+    drawn = np.random.default_rng(0)
+
+    def fixed(samples: PrivateSamples, *_: Any) -> np.ndarray:
+        return np.sort(drawn.choice(samples.enrolled, int(RATE * CANARIES), replace=False))
+
+    monkeypatch.setattr(module, "asked_units", fixed)
+    assert not draws_are_poisson()
+
+
 def test_noise_over_the_root_of_the_number_of_silos_is_seen() -> None:
     """As if silos added shares of one noise: their steps are seen one by one, not in a sum."""
-    with too_little_noise(1 / np.sqrt(2)):
+    with shared_among_silos():
         assert not noise_is_as_charged()
 
 
-def test_noise_that_silos_share_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
-    sharing(monkeypatch, lambda silo, step: f"step {step}")
-    found, claim = bound(beside_the_other_silo)
+def test_noise_that_silos_share_cancels() -> None:
+    with one_noise(lambda silo, step: f"step {step}"):
+        found, claim = bound(beside_the_other_silo)
     assert found > claim
 
 
-def test_noise_that_rounds_share_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
-    sharing(monkeypatch, lambda silo, step: f"{silo}, local step {step % LOCAL_STEPS}")
-    found, claim = bound(across_rounds)
+def test_noise_that_rounds_share_cancels() -> None:
+    with one_noise(lambda silo, step: f"{silo}, local step {step % LOCAL_STEPS}"):
+        found, claim = bound(across_rounds)
     assert found > claim
 
 
-def test_noise_that_the_steps_of_a_round_share_cancels(monkeypatch: pytest.MonkeyPatch) -> None:
-    sharing(monkeypatch, lambda silo, step: f"{silo}, round {step // LOCAL_STEPS}")
-    found, claim = bound(across_steps)
+def test_noise_that_the_steps_of_a_round_share_cancels() -> None:
+    with one_noise(lambda silo, step: f"{silo}, round {step // LOCAL_STEPS}"):
+        found, claim = bound(across_steps)
     assert found > claim

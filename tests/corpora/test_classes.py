@@ -96,8 +96,19 @@ def test_codes_have_a_part_for_every_column(tmp_path: Path) -> None:
         check_classes(corpus(tmp_path, rows, **told), ["food\t5"], "task.labels")
 
 
-def test_code_columns_are_a_table_s() -> None:
+def test_code_columns_are_a_table_s_or_of_docstrings() -> None:
     with pytest.raises(
         ValueError, match=r"corpus.code_columns is given, but corpus.source is yelp: add corpus.source=table"
     ):
         conf_base(Corpus, source="yelp", path="x", code_columns="stars category")
+    with pytest.raises(ValueError, match=r"names 'knid', which docstrings do not have: did you mean 'kind'"):
+        conf_base(Corpus, code_columns="knid")
+
+
+def test_docstrings_have_kinds_and_packages_for_codes() -> None:
+    check_classes(conf_base(Corpus, code_columns="kind"), ["class", "property"], "flexible.labels")
+    check_classes(conf_base(Corpus, code_columns="package kind"), ["json\tclass"], "flexible.labels")
+    with pytest.raises(ValueError, match=r"'clas', which is no class of the corpus: did you mean 'class'"):
+        check_classes(conf_base(Corpus, code_columns="kind"), ["clas"], "flexible.labels")
+    with pytest.raises(ValueError, match=r"'json', which is no class of the corpus: choose one of class, function"):
+        check_classes(conf_base(Corpus, code_columns="kind"), ["json"], "flexible.labels")

@@ -32,18 +32,36 @@ def test_names_are_dotted_and_outermost_comes_first(tmp_path):
         "utf-8",
     )
     assert list(parse_file(path, tmp_path)) == [
-        Docstring("pack.sub", "pack", "Module."),
-        Docstring("pack.sub.A", "pack", "Class."),
-        Docstring("pack.sub.A.run", "pack", "Method."),
-        Docstring("pack.sub.A.run.inner", "pack", "Inner."),
+        Docstring("pack.sub", "pack", "Module.", "module"),
+        Docstring("pack.sub.A", "pack", "Class.", "class"),
+        Docstring("pack.sub.A.run", "pack", "Method.", "method"),
+        Docstring("pack.sub.A.run.inner", "pack", "Inner.", "function"),
     ]
+
+
+def test_the_kind_is_told_by_place_and_decorator(tmp_path):
+    written = {
+        "def f(): {}": "function",
+        "@property\ndef f(): {}": "function",  # outside a class it is no attribute
+        "class A:\n def f(self): {}": "method",
+        "class A:\n @staticmethod\n def f(): {}": "method",
+        "class A:\n @property\n def f(self): {}": "property",
+        "class A:\n @functools.cached_property\n def f(self): {}": "property",
+        "class A:\n @registered(property)\n def f(self): {}": "method",
+        "class A:\n class B: {}": "class",
+        "def f():\n class B: {}": "class",
+    }
+    path = tmp_path / "m.py"
+    for source, kind in written.items():
+        path.write_text(source.format('"""Said."""'), "utf-8")
+        assert [doc.kind for doc in parse_file(path, tmp_path)] == [kind], source
 
 
 def test_a_package_is_named_without_its_init(tmp_path):
     path = tmp_path / "pack" / "__init__.py"
     path.parent.mkdir()
     path.write_text('"""Package."""', "utf-8")
-    assert next(parse_file(path, tmp_path)) == Docstring("pack", "pack", "Package.")
+    assert next(parse_file(path, tmp_path)) == Docstring("pack", "pack", "Package.", "module")
 
 
 @pytest.mark.parametrize(

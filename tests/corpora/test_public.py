@@ -13,15 +13,32 @@ from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.params.corpus import Corpus
 from tests.parameters import conf_base
 
+DUMPS = Docstring(name="json.dumps", package="json", text="Serialise.", kind="function")
+
 
 def test_an_object_is_a_client_and_its_package_the_label() -> None:
-    made = public.docstring_records([Docstring(name="json.dumps", text="Serialise.", package="json")])
+    made = public.docstring_records([DUMPS])
     assert list(made.columns) == list(RECORD_COLUMNS)
     assert made.loc[0, ["client_id", "text", "label", "date"]].tolist() == ["json.dumps", "Serialise.", "json", None]
 
 
+def test_a_docstring_s_control_code_is_of_the_columns_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Private and public docstrings alike; of a table's columns docstrings know nothing."""
+    monkeypatch.setattr(public, "private_docstrings", lambda *_, **__: [DUMPS])
+    monkeypatch.setattr(public, "public_docstrings", lambda *_, **__: [DUMPS])
+    table = conf_base(Corpus, source="table", path="mine.csv", code_columns="stars")
+    for told, label in (
+        (conf_base(Corpus, code_columns="kind"), "function"),
+        (conf_base(Corpus, code_columns="kind package"), "function\tjson"),
+        (conf_base(Corpus), "json"),
+        (table, "json"),
+    ):
+        assert public.stdlib_records(told)["label"].tolist() == [label]
+        assert public.public_records(told)["label"].tolist() == [label]
+
+
 def test_standard_library_objects_are_distinct_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    twice = [Docstring(name="os.walk", text=text, package="os") for text in ("first", "second")]
+    twice = [Docstring("os.walk", "os", text, "function") for text in ("first", "second")]
     monkeypatch.setattr(public, "private_docstrings", lambda *_, **__: twice)
     assert public.stdlib_records(conf_base(Corpus, source="docstrings"))["text"].tolist() == ["first"]
 

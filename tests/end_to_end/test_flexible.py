@@ -1,4 +1,4 @@
-"""A real run of flexible participation with the bundled models: three silos, one strong, four modules as codes."""
+"""Real runs of flexible participation with the bundled models: three silos, one strong, kinds of objects as codes."""
 
 from __future__ import annotations
 
@@ -6,46 +6,66 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from tests.end_to_end.conftest import kedro, params
 
-CODES = "json email logging asyncio"
+KINDS = "class function method module property"
+MADE = "flexible_privacy_report,flexible_synthetic"
 
 
-def job(root: Path, **more: object) -> list[str]:
-    """Flexible participation and what it needs, without the evaluation, which other tests run."""
-    chosen = {"data_root": root, "privacy__noise_seed": 7, "flexible__labels": CODES, **more}
-    made = "flexible_privacy_report,flexible_privacy_report_text,flexible_synthetic,flexible_cost"
-    return ["run", "--env", "tiny", "--pipelines", "flexible", "--to-outputs", made, "--params", params(**chosen)]
+def job(root: Path, made: str | None = None, **more: object) -> list[str]:
+    """Flexible participation on the docstrings, the whole job or what `made` needs, the kind of object as the code."""
+    told = {"privacy__noise_seed": 7, "corpus__code_columns": "kind", "flexible__labels": KINDS}
+    to = [] if made is None else ["--to-outputs", made]
+    return ["run", "--env", "tiny", "--pipelines", "flexible", *to, "--params", params(data_root=root, **told, **more)]
 
 
-def test_a_tiny_run_ends_in_a_quarter_of_the_texts_and_a_bill_for_each_silo(tmp_path: Path) -> None:
+def test_a_whole_tiny_run_ends_in_a_report_and_a_bill_for_each_silo(tmp_path: Path) -> None:
     root = tmp_path / "flexible"
-    done = kedro(*job(root))
+    done = kedro(*job(root, task__labels=KINDS))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     texts = pd.read_parquet(root / "07_model_output" / "flexible" / "synthetic.parquet")
     written = pd.read_parquet(root / "05_model_input" / "flexible" / "vote" / "candidates.parquet")
     assert 30 <= len(written) <= 40
     assert len(texts) == 10
     assert texts["text"].isin(written["text"]).all()
-    assert set(texts["label"]) <= set(CODES.split())
-    report = json.loads((root / "08_reporting" / "flexible" / "privacy_report.json").read_text())
-    assert [release["name"] for release in report["releases"]] == [
-        "flexible.dp_sgd",
-        "flexible.profile",
-        "flexible.votes",
-    ]
+    assert set(texts["label"]) <= set(KINDS.split())
+    reported = root / "08_reporting" / "flexible"
+    card = json.loads((reported / "scorecard.json").read_text())
+    report = json.loads((reported / "privacy_report.json").read_text())
+    assert [row["name"] for row in report["releases"]] == ["flexible.dp_sgd", "flexible.profile", "flexible.votes"]
     assert [(row["kind"], row["parties"], row["releases"]) for row in report["parties"]] == [
         ("strong silo", 1, ["flexible.dp_sgd", "flexible.profile"]),
         ("weak silo", 2, ["flexible.profile", "flexible.votes"]),
     ]
-    each = {name: silo for row in report["parties"] for name, silo in row["each"].items()}
+    each = {name: silo["epsilon"] for row in report["parties"] for name, silo in row["each"].items()}
     assert sorted(each) == ["silo-0", "silo-1", "silo-2"]
-    assert report["epsilon"] == max(silo["epsilon"] for silo in each.values()) <= 8.0 + 1e-9
+    assert report["epsilon"] == max(each.values()) <= 8.0 + 1e-9
+    assert f"ε = {report['epsilon']:.2f}" in card["headline"][1]  # of the worst silo
+    ledger = json.loads((root / "07_model_output" / "flexible" / "ledger.json").read_text())
+    assert {row["name"]: row.get("parties") for row in ledger["releases"]} == {
+        "flexible.dp_sgd": ["silo-0"], "flexible.profile": None, "flexible.votes": ["silo-1", "silo-2"],
+    }  # fmt: skip
+    rows = (reported / "privacy_report.md").read_text().splitlines()
+    assert [row.split(" | ")[0] for row in rows if "silo x" in row.split(" | ")[0]] == [
+        "| strong silo x 1", "| weak silo x 2",
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_all_weights_are_trained_where_there_is_no_adapter(tmp_path: Path) -> None:
+    root = tmp_path / "all_weights"
+    done = kedro(*job(root, MADE, flexible__lora="null", flexible__training__rounds=1))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    tuned = root / "06_models" / "flexible" / "tuned"
+    assert (tuned / "all_weights.safetensors").is_file()
+    assert not (tuned / "adapter_model.safetensors").exists()
+    assert len(pd.read_parquet(root / "07_model_output" / "flexible" / "synthetic.parquet")) == 10
 
 
 def test_a_batch_larger_than_a_silo_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    done = kedro(*job(tmp_path / "none", flexible__training__batch_size=500))
+    done = kedro(*job(tmp_path / "none", MADE, flexible__training__batch_size=500))
     assert done.returncode != 0
     assert "batch_size is 500, but party 'silo-0' (strong silo) holds" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from audits.corpus import small_models
+from fedtext.algorithms.flexible import budget
 from fedtext.corpora.records import SILO_COLUMN
 from fedtext.federation.blocks import Block
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.silos import silo_name
+from fedtext.federation.silos import parties_of, silo_name
+from fedtext.federation.units import unit_codes
+from fedtext.params.corpus import Chunking
 from fedtext.params.flexible import Flexible
+from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
 from fedtext.pipelines.flexible.nodes import setup
 from fedtext.pipelines.flexible.nodes import training as nodes
 from fedtext.privacy.ledger import BudgetExceeded
+from fedtext.privacy.noise import new_noise_key
 from tests.parameters import conf_base
 from tests.pipelines.conftest import Talker, configure, run_in_memory
 
@@ -153,8 +160,6 @@ def test_a_client_s_silo_is_its_column_s_else_a_group_else_itself() -> None:
 
 
 def test_silos_are_counted_on_a_public_corpus_and_declared_on_any_other() -> None:
-    from fedtext.params.privacy import Privacy
-
     silos = pd.DataFrame({"client_id": ["a", "b", "c"], "silo": ["north", "south", "east"]})
     train = pd.DataFrame({"client_id": ["a", "a", "b"], "text": list("xyz")})
     counted = {
@@ -167,3 +172,30 @@ def test_silos_are_counted_on_a_public_corpus_and_declared_on_any_other() -> Non
     assert setup.count_silos(silos, train, conf_base(Privacy), declared) == {"north": 20, "south": 30}
     with pytest.raises(ValueError, match=r"silos.units is empty, .* declare how many training units each silo holds"):
         setup.declare_silos(conf_base(Silos))
+
+
+@pytest.mark.parametrize("lora", [True, False], ids=["adapter", "all weights"])
+def test_strong_silos_train_an_adapter_or_all_weights(tmp_path: Path, lora: bool) -> None:
+    """With a real model, from texts to what the generator reads: what is trained moves, and nothing else."""
+    generator: Any = small_models(tmp_path / "models")["generator"]
+    training = {"rounds": 1, "local_steps": 2, "batch_size": 3, "units_at_once": 4}
+    chosen = conf_base(Flexible, labels=("tea", "rum"), training=training, **({} if lora else {"lora": None}))
+    clients = [f"client {k:02d}" for k in range(12)]
+    texts = [f"the ferry sailed with {k} crates" for k in range(12)]
+    train = pd.DataFrame({"client_id": clients, "text": texts, "label": ["tea", "rum"] * 6})
+    silos = pd.DataFrame({"client_id": clients, "silo": ["north"] * 6 + ["south"] * 6})
+    parties = parties_of({"north": 6, "south": 6}, conf_base(Silos, strong="north"), PRIVACY["epsilon"])
+
+    start = setup.start_weights(generator, chosen)
+    ledger = budget.planned_ledger(parties, chosen, conf_base(Privacy, PRIVACY), dim=start.size, embedding_dim=8)
+    rows = nodes.tokenise_behind_codes(train, generator, chosen, conf_base(Chunking, length=16))
+    enrolled, key = {"unit": np.sort(unit_codes(clients))}, new_noise_key(1)
+    weights, paid = nodes.train_strong_silos(rows, enrolled, silos, key, ledger, generator, start, chosen)
+    assert [release.parties for release in paid.releases] == [("north",)]
+    again, _ = nodes.train_strong_silos(rows, enrolled, silos, key, ledger, generator, start, chosen)
+    assert again.tobytes() == weights.tobytes()
+
+    nodes.write_adapter(generator, start, weights, chosen).save_pretrained(str(tmp_path / "tuned"))
+    read = dict(generator.with_adapter(tmp_path / "tuned").load()[0].named_parameters())
+    moved = {name for name, weight in generator.load()[0].named_parameters() if not weight.equal(read[name])}
+    assert moved == {name for name in read if ".self_attn." in name or not lora}

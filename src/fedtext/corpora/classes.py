@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
+from itertools import product
 
 from fedtext.corpora.columns import column_names
 from fedtext.corpora.published.known import PUBLISHED
 from fedtext.corpora.table import existing_table, read_public_table, read_table
-from fedtext.params.corpus import PUBLISHED_NAMES, Corpus
-from fedtext.params.task import parts_of
+from fedtext.params.corpus import DOCSTRING_COLUMNS, DOCSTRING_KINDS, PUBLISHED_NAMES, Corpus
+from fedtext.params.task import joined, parts_of
 from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
 
@@ -64,7 +65,9 @@ def _check_parts(corpus: Corpus, labels: Sequence[str], declared_by: str) -> Non
 def _known_classes(corpus: Corpus) -> tuple[Collection[str], bool]:
     """Public names of classes, and whether there are no others."""
     if corpus.source == "docstrings":
-        return sys.stdlib_module_names, True
+        values = {"package": sys.stdlib_module_names, "kind": DOCSTRING_KINDS}
+        columns = corpus.code_columns or DOCSTRING_COLUMNS[:1]
+        return set(map(joined, product(*(values[column] for column in columns)))), True
     if corpus.source == "table" and corpus.is_public:
         return set(read_table(corpus)["label"].dropna()), True
     if corpus.public_path is not None:

@@ -14,9 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fedtext.params.corpus import DocstringKind
 from fedtext.system.progress import progress
 
-Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Documented = ast.Module | ast.ClassDef | Function
+PROPERTIES = frozenset({"property", "cached_property", "abstractproperty"})  # decorators that make an attribute
 
 # Not the library's own prose: its tests, its bundled installers, and the third-party packages installed under it.
 STDLIB_SKIPPED = frozenset({"site-packages", "dist-packages", "test", "idlelib", "lib2to3", "ensurepip", "__pycache__"})
@@ -57,11 +60,12 @@ STDLIB_COPIES = frozenset(
 
 @dataclass(frozen=True)
 class Docstring:
-    """One documented object: its dotted name, the top-level package or module it lives in, and its text."""
+    """One documented object: its dotted name, the top-level package or module it lives in, its text and its kind."""
 
     name: str
     package: str
     text: str
+    kind: DocstringKind
 
 
 def stdlib_root() -> Path:
@@ -139,10 +143,24 @@ def parse_file(path: Path, root: Path) -> Iterator[Docstring]:
     yield from _walk(tree, module, module.partition(".")[0])
 
 
-def _walk(node: Documented, name: str, package: str) -> Iterator[Docstring]:
+def _walk(node: Documented, name: str, package: str, kind: DocstringKind = "module") -> Iterator[Docstring]:
     text = ast.get_docstring(node)
     if text:
-        yield Docstring(name, package, text)
+        yield Docstring(name, package, text, kind)
     for child in node.body:
-        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from _walk(child, f"{name}.{child.name}", package)
+        if isinstance(child, ast.ClassDef | Function):
+            yield from _walk(child, f"{name}.{child.name}", package, _kind(child, within=node))
+
+
+def _kind(node: ast.ClassDef | Function, within: Documented) -> DocstringKind:
+    """What an object is, by where it is written and how it is decorated; nothing is imported to find out."""
+    if isinstance(node, ast.ClassDef):
+        return "class"
+    if not isinstance(within, ast.ClassDef):
+        return "function"
+    return "property" if PROPERTIES.intersection(map(_last_name, node.decorator_list)) else "method"
+
+
+def _last_name(decorator: ast.expr) -> str:
+    """`functools.cached_property` -> `cached_property`; of what is no name nothing."""
+    return ast.unparse(decorator).rpartition(".")[2]

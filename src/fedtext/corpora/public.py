@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from fedtext.corpora.docstrings import Docstring, private_docstrings, public_docstrings, site_packages_root, stdlib_root
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_public_table
-from fedtext.params.corpus import Corpus
+from fedtext.params.corpus import DOCSTRING_COLUMNS, Corpus
+from fedtext.params.task import joined
 from fedtext.seeding import stream
 
 
-def docstring_records(docstrings: list[Docstring]) -> pd.DataFrame:
-    """One record an object: the object is the client, its top-level package the label; docstrings carry no date."""
-    rows = [(doc.name, doc.text, doc.package, None) for doc in docstrings]
+def docstring_records(docstrings: list[Docstring], code_columns: Sequence[str] = ()) -> pd.DataFrame:
+    """One record an object: the object is the client; docstrings carry no date.
+
+    The label is the object's top-level package, or the control code of `code_columns` (`DOCSTRING_COLUMNS`).
+    """
+    columns = code_columns or DOCSTRING_COLUMNS[:1]
+    rows = [(doc.name, doc.text, joined([getattr(doc, column) for column in columns]), None) for doc in docstrings]
     return pd.DataFrame(rows, columns=list(RECORD_COLUMNS))
 
 
 def stdlib_records(corpus: Corpus) -> pd.DataFrame:
     """Records of the running interpreter's standard library: the private text of the offline corpus."""
-    records = docstring_records(private_docstrings(stdlib_root(), min_chars=corpus.min_chars))
+    found = private_docstrings(stdlib_root(), min_chars=corpus.min_chars)
+    records = docstring_records(found, _code_columns(corpus))
     return records.drop_duplicates("client_id", ignore_index=True)
 
 
@@ -39,4 +47,9 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
         max_texts=max_texts,
         max_chars_per_package=corpus.public_chars_per_package,
     )
-    return docstring_records(found)
+    return docstring_records(found, _code_columns(corpus))
+
+
+def _code_columns(corpus: Corpus) -> tuple[str, ...]:
+    """Those of docstrings: the columns of a table say nothing of them."""
+    return corpus.code_columns if corpus.source == "docstrings" else ()

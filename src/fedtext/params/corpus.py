@@ -8,10 +8,15 @@ from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed, each_once, words
 from fedtext.system.errors import InputError
+from fedtext.system.meant import meant
 
 # Data sets of papers, read from local files in the form in which they were published (fedtext.corpora.published).
 PublishedName = Literal["alpaca", "banking77", "hh", "imdb", "openassistant", "pubmed", "squad", "tldr", "yelp"]
 PUBLISHED_NAMES: tuple[PublishedName, ...] = get_args(PublishedName)
+# What is known of a docstring: the top-level package it lives in, and the kind of object that it documents.
+DocstringKind = Literal["class", "function", "method", "module", "property"]
+DOCSTRING_KINDS: tuple[DocstringKind, ...] = get_args(DocstringKind)
+DOCSTRING_COLUMNS = ("package", "kind")
 
 
 def as_phrase(description: str) -> str:
@@ -35,7 +40,7 @@ class Corpus(Parameters):
     `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any. The
     public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
     A record's label is the value of `label_column`, or that of all `code_columns` together, a control code
-    (`fedtext.params.task.joined`).
+    (`fedtext.params.task.joined`). Docstrings have the columns `package`, their label else, and `kind`.
     """
 
     source: Literal["docstrings", "table", "snapshot", PublishedName]
@@ -88,9 +93,20 @@ class Corpus(Parameters):
         return None if description is None else as_phrase(description)
 
     @model_validator(mode="after")
+    def _docstrings_have_these_columns(self) -> Self:
+        for column in self.code_columns if self.source == "docstrings" else ():
+            if column not in DOCSTRING_COLUMNS:
+                raise InputError(
+                    f"corpus.code_columns names {column!r}, which docstrings do not have: "
+                    f"{meant(column, DOCSTRING_COLUMNS)}"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _its_source_is_asked_for(self) -> Self:
         reads_path = self.source if self.has_path else "table"
-        sources = (("path", reads_path), ("snapshot", "snapshot"), ("config", "snapshot"), ("code_columns", "table"))
+        in_columns = self.source if self.source == "docstrings" else "table"
+        sources = (("path", reads_path), ("snapshot", "snapshot"), ("config", "snapshot"), ("code_columns", in_columns))
         for name, source in sources:
             if getattr(self, name) not in (None, ()) and self.source != source:
                 raise InputError(

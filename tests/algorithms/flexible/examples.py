@@ -68,3 +68,9 @@ def held(units: Mapping[str, int], codes: int = len(CODES), only: str | None = N
 def pull(weights: np.ndarray, samples: PrivateSamples) -> Iterator[Block]:
     """Gradients (`GradientsAt`) of half the squared distance to a unit's features: training finds their mean."""
     yield Block(samples.unit, weights - samples.features)
+
+
+def candidates(texts: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """Directions of made-up texts, codes in turn."""
+    rows = np.random.default_rng(3).normal(size=(texts, DIM)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True), np.arange(texts) % len(CODES)

@@ -18,7 +18,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.voting.ballots import nearest_histogram_blocks
 from fedtext.voting.tally import joint_ballots
-from tests.algorithms.flexible.examples import CODES, DIM, declared, held, params, parties, units_of
+from tests.algorithms.flexible.examples import CODES, DIM, candidates, declared, held, params, parties, units_of
 
 KEY = new_noise_key(5)
 UNITS = units_of(4)
@@ -27,11 +27,6 @@ CHOSEN = params()
 
 def opened(**changes: Any) -> Ledger:
     return budget.planned_ledger(parties(UNITS), CHOSEN, declared(**changes), dim=10, embedding_dim=DIM)
-
-
-def candidates(texts: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    rows = np.random.default_rng(3).normal(size=(texts, DIM)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True), np.arange(texts) % len(CODES)
 
 
 def silent(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]) -> np.ndarray:

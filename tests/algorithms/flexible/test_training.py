@@ -10,19 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.algorithms.flexible import budget, profile, training, unprotected
+from fedtext.algorithms.flexible import budget, profile, selection, training, unprotected
 from fedtext.federation import noised_steps
 from fedtext.federation.blocks import Block
 from fedtext.federation.digest import digest
-from fedtext.federation.mechanism import planned_sum
+from fedtext.federation.holders import taking_part
+from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.federation.messages import client_messages
 from fedtext.federation.noised_steps import Ask, steps_of_several
 from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import BlocksOf
 from fedtext.privacy.gate import OpenGate, standing
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian, new_noise_key
-from tests.algorithms.flexible.examples import DIM, declared, held, params, parties, pull, units_of
+from fedtext.voting.tally import joint_ballots
+from tests.algorithms.flexible.examples import CODES, DIM, candidates, declared, held, params, parties, pull, units_of
 
+STRONG = 0.5  # of ten silos, where some train and the others vote
 KEY, START = new_noise_key(5), np.zeros(DIM, dtype=np.float32)
 SGD = {"method": "sgd", "learning_rate": 0.1}
 CHOSEN = params(training={"rounds": 3, "local_steps": 2, "batch_size": 8, "server_rate": 0.5, "optimizer": SGD})
@@ -168,60 +173,90 @@ def test_training_without_noise_finds_the_mean_of_the_strong_silos() -> None:
     np.testing.assert_allclose(found, own.features.mean(axis=0), atol=1e-3)
 
 
+def asked_in_sums(ledger: Ledger) -> tuple[tuple[Query, BlocksOf], ...]:
+    """The profile and the votes, and what the units of given samples say to either."""
+    texts = selection.candidates_of(*candidates())
+    cast, codes = selection.ballot(len(texts.label), CHOSEN), len(CODES)
+    counted = budget.profile_query(CHOSEN, ledger.declaration).about("", repr(("profile", CHOSEN.labels)))
+    voted = budget.votes_query(CHOSEN, ledger.declaration, ledger.parties)
+    assert voted is not None
+    return (
+        (counted, lambda samples: profile.code_counts(samples, codes)),
+        (voted.about(texts.public_digest, cast.settings), lambda samples: joint_ballots(samples, texts, cast)),
+    )
+
+
 def silo_process(name: str, units: dict[str, int], server: Connection) -> None:
     """One silo by itself: its own records, the public plan, the run's secret; all else comes from the server."""
-    samples, ledger = held(units, only=name), opened(units)
+    samples, ledger = held(units, only=name), opened(units, STRONG)
     own = [q for q in budget.dp_sgd_queries(CHOSEN, declared(), ledger.parties, dim=DIM) if q.parties == (name,)]
-    own = [query.about("", CHOSEN.training.model_dump_json()) for query in own]
 
     def rounds(asks: Sequence[Ask]) -> None:
         for _ in range(CHOSEN.training.rounds):
             server.send(training.local_difference(asks[0], pull, server.recv(), CHOSEN.training))
 
-    _, ledger = steps_of_several(own, rounds, samples, ledger, KEY)
-    server.send(counts(samples, ledger))
+    if own:
+        told = [query.about("", CHOSEN.training.model_dump_json()) for query in own]
+        _, ledger = steps_of_several(told, rounds, samples, ledger, KEY)
+    for query, blocks_of in asked_in_sums(ledger):
+        if query.parties is None or name in query.parties:
+            server.send(before_noise(query, blocks_of, samples, ledger))
 
 
-def counts(samples: PrivateSamples, ledger: Ledger) -> np.ndarray:
-    """What units add to the profile, on the grid, before noise."""
-    query = budget.profile_query(CHOSEN, ledger.declaration).about("", repr(("profile", CHOSEN.labels)))
-    plan = planned_sum(query, ledger.declaration, ledger.population, len(ledger.parties))
-    stream = (plan.release.stream_name(), str(query.dim), "")
-    asked = np.intersect1d(asked_units(samples, ledger, KEY, query), samples.unit)
-    blocks = profile.code_counts(samples, query.dim)
-    return sum(message for _, message in client_messages(blocks, plan, asked, KEY, stream))  # type: ignore[return-value]
+def planned(query: Query, ledger: Ledger) -> tuple[Ledger, PlannedSum, tuple[str, ...]]:
+    """Those that take part, the plan of a sum of theirs, and the name of its streams."""
+    part = taking_part(ledger, query.parties)
+    plan = planned_sum(query, ledger.declaration, part.population, len(part.parties))
+    return part, plan, (plan.release.stream_name(), str(query.dim), query.public_digest)
+
+
+def before_noise(query: Query, blocks_of: BlocksOf, samples: PrivateSamples, ledger: Ledger) -> np.ndarray:
+    """What the units of one silo add to a sum, on the grid."""
+    part, plan, stream = planned(query, ledger)
+    asked = np.intersect1d(asked_units(samples, part, KEY, query), samples.unit)
+    messages = client_messages(blocks_of(samples), plan, asked, KEY, stream)
+    return np.asarray(np.sum([message for _, message in messages], axis=0))
+
+
+def with_noise(query: Query, total: np.ndarray, ledger: Ledger) -> np.ndarray:
+    """What leaves of the sum of all."""
+    _, plan, stream = planned(query, ledger)
+    hidden = (*stream, digest(total))
+    noise = discrete_gaussian(KEY, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden)
+    return np.asarray((total + noise) * plan.step)
 
 
 def test_ten_silos_on_ten_processes_give_the_bytes_of_one_process() -> None:
+    """Weights, profile and votes: five silos train, all ten count, the other five vote."""
     units, spawn = units_of(10), multiprocessing.get_context("fork")
     pipes = {name: spawn.Pipe() for name in units}
     workers = [spawn.Process(target=silo_process, args=(name, units, pipes[name][1])) for name in units]
     for worker in workers:
         worker.start()
-
-    def remote(connection: Connection) -> Any:
-        def difference(common: np.ndarray) -> np.ndarray:
-            connection.send(common)
-            return np.asarray(connection.recv())
-
-        return difference
+    ledger = opened(units, STRONG)
+    strong = sorted(units)[:5]
 
     weights = START
     for _ in range(CHOSEN.training.rounds):
         moved = np.zeros(DIM)
-        for name in sorted(units):
-            moved += remote(pipes[name][0])(weights)
-        weights = (weights + CHOSEN.training.server_rate * moved / len(units)).astype(np.float32)
-    total = np.sum([pipes[name][0].recv() for name in units], axis=0)
+        for name in strong:
+            pipes[name][0].send(weights)
+            moved += pipes[name][0].recv()
+        weights = (weights + CHOSEN.training.server_rate * moved / len(strong)).astype(np.float32)
+    queries = [query for query, _ in asked_in_sums(ledger)]
+    totals = [np.sum([pipes[name][0].recv() for name in query.parties or units], axis=0) for query in queries]
+    counted, voted = (with_noise(query, total, ledger) for query, total in zip(queries, totals, strict=True))
     for worker in workers:
         worker.join(timeout=60)
     assert [worker.exitcode for worker in workers] == [0] * 10
 
-    one, ledger = trained(held(units), opened(units))
+    samples, texts = held(units), selection.candidates_of(*candidates())
+    one, ledger = trained(samples, ledger)
     assert weights.tobytes() == one.tobytes()
     query = budget.profile_query(CHOSEN, ledger.declaration)
-    counted, _ = profile.noised_profile(query, held(units), CHOSEN, ledger, KEY)
-    plan = planned_sum(query, ledger.declaration, ledger.population, len(ledger.parties))
-    hidden = (plan.release.stream_name(), str(query.dim), "", digest(total))
-    noise = discrete_gaussian(KEY, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden)
-    assert ((total + noise) * plan.step).tobytes() == counted.tobytes()
+    profiled, ledger = profile.noised_profile(query, samples, CHOSEN, ledger, KEY)
+    assert counted.tobytes() == profiled.tobytes()
+    query = queries[1]
+    assert query.parties == tuple(sorted(units)[5:])
+    assert voted.tobytes() == selection.noised_votes(query, samples, texts, CHOSEN, ledger, KEY)[0].tobytes()
+    assert [release.name for release in ledger.releases] == [budget.DP_SGD] * 5 + [budget.PROFILE]
