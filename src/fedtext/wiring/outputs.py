@@ -51,12 +51,16 @@ class Outputs:
         self.distances = f"{algorithm}_distances"
         self.held_out_prompts = f"{algorithm}_held_out_prompts"
         self.win_rates = f"{algorithm}_win_rates"
-        self.margins = f"private_{algorithm}_margins"
         self.membership = f"{algorithm}_membership"
         self.evaluation_privacy_report = f"{algorithm}_evaluation_privacy_report"
 
         self.scorecard = f"{algorithm}_scorecard"
         self.report = f"{algorithm}_report"
+
+    @property
+    def margins(self) -> str:
+        """By how much a policy prefers the chosen answer of each pair that it may have learned from, and of others."""
+        return f"private_{self.algorithm}_margins"
 
     def counts(self, condition: str) -> str:
         """What a model trained on the algorithm's own texts gets right in held-out text, under a condition's name."""
