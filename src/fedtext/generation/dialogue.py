@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float32
 
+from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.framing import Framing
+from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
+    from fedtext.models.generator import Generator
 
 HUMAN, ASSISTANT, SUMMARY = "Human:", "Assistant:", "Summary:"
 NEXT_TURN = f"\n\n{HUMAN}"
@@ -65,6 +69,34 @@ class Dialogue:
     def cut(self, text: str) -> str:
         """The answer, up to where another turn begins."""
         return text.partition(NEXT_TURN)[0].strip()
+
+
+def written_answers(
+    generator: Generator,
+    form: Dialogue,
+    prompts: pd.DataFrame,
+    *,
+    responses: int,
+    sampler: Sampler,
+    seed: int,
+    label: str,
+) -> pd.DataFrame:
+    """`responses` answers to each of the prompts (`prompt_id`, `prompt`), as long as the sampler lets them be.
+
+    Returns:
+        Columns `prompt_id`, `response`, `text`, `label`; the answers to one prompt are successive rows, some empty.
+    """
+    asked = [form.request([], topic=prompt) for prompt in prompts["prompt"]]
+    return sampled_texts(
+        generator,
+        prompts.assign(prompt=asked, label=None),
+        responses=responses,
+        sampler=sampler,
+        length=sampler.max_new_tokens,
+        seed=seed,
+        label=label,
+        form=form,
+    )
 
 
 def embedded_answers(

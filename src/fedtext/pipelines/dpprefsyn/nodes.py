@@ -14,8 +14,7 @@ from fedtext.embedding.differences import differences_of
 from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.generation.dialogue import embedded_answers
-from fedtext.generation.few_shot import sampled_texts
+from fedtext.generation.dialogue import embedded_answers, written_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator
 from fedtext.params.corpus import Corpus
@@ -43,17 +42,14 @@ def write_candidates(
     generator: Generator, public_prompts: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn
 ) -> pd.DataFrame:
     """`answers` answers to each prompt (line 14): `prompt_id`, `response`, `text`; some may be empty."""
-    form = dialogue_of(source, chat=dpprefsyn.sampler.prompt == "chat")
-    asked = [form.request([], topic=prompt) for prompt in public_prompts["prompt"]]
-    return sampled_texts(
+    return written_answers(
         generator,
-        public_prompts.assign(prompt=asked, label=None),
+        dialogue_of(source, chat=dpprefsyn.sampler.prompt == "chat"),
+        public_prompts,
         responses=dpprefsyn.answers,
         sampler=dpprefsyn.sampler,
-        length=dpprefsyn.sampler.max_new_tokens,
         seed=derived_seed(dpprefsyn.seed, "candidates"),
         label="answers to public prompts",
-        form=form,
     )
 
 

@@ -16,8 +16,7 @@ from fedtext.corpora.splits import client_splits
 from fedtext.embedding.differences import differences_of
 from fedtext.federation.private_samples import label_codes
 from fedtext.federation.units import record_codes, unit_codes
-from fedtext.generation.dialogue import Dialogue, embedded_answers
-from fedtext.generation.few_shot import sampled_texts
+from fedtext.generation.dialogue import Dialogue, embedded_answers, written_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator
 from fedtext.params.annotation import Annotation
@@ -63,17 +62,14 @@ def ask_annotators(
 
 def two_answers(generator: Generator, asked: list[str], annotation: Annotation) -> list[tuple[str, str]]:
     """Two answers of the generator to each question; some may be empty."""
-    form = Dialogue(chat=annotation.sampler.prompt == "chat")
-    table = pd.DataFrame({"prompt_id": range(len(asked)), "prompt": [form.request([], topic=one) for one in asked]})
-    written = sampled_texts(
+    written = written_answers(
         generator,
-        table.assign(label=None),
+        Dialogue(chat=annotation.sampler.prompt == "chat"),
+        pd.DataFrame({"prompt_id": range(len(asked)), "prompt": asked}),
         responses=2,
         sampler=annotation.sampler,
-        length=annotation.sampler.max_new_tokens,
         seed=derived_seed(annotation.seed, "answers"),
         label="answers for annotators",
-        form=form,
     )["text"].tolist()
     return list(zip(written[::2], written[1::2], strict=True))
 

@@ -142,10 +142,12 @@ def check_names(given: Mapping[str, Any]) -> None:
     Raises:
         RunRefusedError: one is not: nobody would have missed it.
     """
-    known: dict[str, Any] = dict.fromkeys(active_loader().groups) | dict(active_loader()["globals"])
+    known: dict[str, Any] = dict(active_loader()["globals"])
     for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
         if asked.startswith("params:"):
             known.setdefault(asked.removeprefix("params:").partition(".")[0], None)
+    if not given.keys() <= known.keys():  # the files are read for a name only that nobody of this run's asks for
+        known = dict.fromkeys(active_loader().groups) | known
     strange = [name for name in given if name not in known]
     for name, inside in given.items():
         if isinstance(inside, Mapping) and isinstance(known.get(name), Mapping):

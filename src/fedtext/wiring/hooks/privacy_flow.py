@@ -70,6 +70,7 @@ class _Check:
     def __init__(self, resolver: CatalogConfigResolver, parameters: Mapping[str, Any]) -> None:
         self._resolver, self._parameters = resolver, parameters
         self._private_files = private_files(parameters)
+        self._known = Known(frozenset(self._private_files.values()), frozenset(texts(parameters)))
 
     def pipeline(self, pipeline: Pipeline) -> list[str]:
         """Violations of one graph."""
@@ -94,14 +95,13 @@ class _Check:
         return [*steered, *map(str, check_files(self._files(names), classes | self._classes_of_parameters()))]
 
     def _graph(self, nodes: Iterable[Node]) -> list[GraphNode]:
-        known = Known(frozenset(self._private_files.values()), frozenset(texts(self._parameters)))
         return [
             GraphNode(
                 name=node.name,
                 inputs=tuple(node.inputs),
                 outputs=tuple(node.outputs),
                 tags=frozenset(node.tags),
-                bound=bound_values(node.func, known),
+                bound=bound_values(node.func, self._known),
             )
             for node in nodes
         ]

@@ -12,7 +12,7 @@ from fedtext.evaluation.model_judge import ModelJudge
 from fedtext.evaluation.policies import compared_answers
 from fedtext.evaluation.reward_judge import learned_judge
 from fedtext.evaluation.win_rate import Judge, RuleJudge
-from fedtext.generation.few_shot import sampled_texts
+from fedtext.generation.dialogue import written_answers
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.params.corpus import Corpus
 from fedtext.params.policies import Policies
@@ -30,17 +30,14 @@ def hold_out_prompts(corpus: Corpus, policies: Policies, trained: pd.DataFrame |
 
 def write_untuned_answers(generator: Generator, prompts: pd.DataFrame, source: str, policies: Policies) -> pd.DataFrame:
     """The generator's own answer to each prompt."""
-    form = dialogue_of(source, chat=policies.sampler.prompt == "chat")
-    asked = [form.request([], topic=prompt) for prompt in prompts["prompt"]]
-    return sampled_texts(
+    return written_answers(
         generator,
-        prompts.assign(prompt=asked, label=None),
+        dialogue_of(source, chat=policies.sampler.prompt == "chat"),
+        prompts,
         responses=1,
         sampler=policies.sampler,
-        length=policies.sampler.max_new_tokens,
         seed=derived_seed(policies.seed, "answers"),
         label="answers to held-out prompts",
-        form=form,
     )
 
 
