@@ -138,6 +138,20 @@ def test_the_result_is_the_same_on_any_number_of_cores(tokenizer, rows, base: ty
         assert facts == found[0][1]
 
 
+def test_the_model_is_loaded_once_and_before_any_training(tokenizer, rows, monkeypatch) -> None:
+    """A load may draw initial weights from the stream that trainings seed, on another thread, at any moment."""
+    base, loaded_when_training = InMemory(tokenizer), []
+
+    def noting(*given: Any, **options: Any) -> list[dict[str, float]]:
+        loaded_when_training.append(len(base.loads))
+        return train_causal_lm(*given, **options)
+
+    monkeypatch.setattr(fine_tuning, "train_causal_lm", noting)
+    fine_tune_each(base, {"a": rows, "b": rows}, tuned(learning_rates=[1e-2, 3e-3, 1e-3]), seed=0)
+    assert loaded_when_training == [1] * 6
+    assert len(base.loads) == 1
+
+
 def test_what_is_held_out_is_never_trained_on(llama, rows, monkeypatch) -> None:
     shown: list[list[int]] = []
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -168,17 +168,15 @@ def _side_by_side(
 ) -> Iterator[tuple[_Training, Trained, float]]:
     """Each training, what came of it and its seconds, in their order."""
 
-    def run(given: tuple[_Training, PreTrainedModel]) -> tuple[_Training, Trained, float]:
-        training, model = given
+    def run(training: _Training) -> tuple[_Training, Trained, float]:
         started = time.perf_counter()
-        return training, training.run(model, recipe, seed), time.perf_counter() - started
+        return training, training.run(deepcopy(untrained), recipe, seed), time.perf_counter() - started
 
     if not trainings:
         return
-    first = on_device.load()[0]
-    others = (on_device.load()[0] for _ in trainings[1:])  # by the calling thread: to load is not for threads
-    at_most = 1 if _has_dropout(first) else len(trainings)
-    yield from over_cores(run, zip(trainings, chain([first], others), strict=True), at_most, compute_device())
+    untrained = on_device.load()[0]  # once, before any thread: a load may draw from the stream that trainings seed
+    at_most = 1 if _has_dropout(untrained) else len(trainings)
+    yield from over_cores(run, trainings, at_most, compute_device())
 
 
 class _BestEpoch:
