@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from fedtext.generation.decoding import decode
-from fedtext.generation.grouped_attention import grouped_attention
+from fedtext.generation.branch_attention import branch_attention
 from fedtext.models.language_model import LanguageModel
 from fedtext.system.hardware import bfloat16_pays, compute_device
 from fedtext.system.precision import decoding_copy
@@ -69,7 +69,7 @@ def sides(model: Any, ids: Any, responses: int, completion: int) -> dict[str, Ca
     def ours() -> Any:
         uniforms = torch.rand(len(ids) * responses, completion, device=ids.device)
         unfinished = lambda tokens: torch.zeros(len(tokens), dtype=torch.bool, device=ids.device)  # noqa: E731
-        with grouped_attention(model):
+        with branch_attention(model):
             return decode(model, ids, real, uniforms, temperature=1.0, top_p=1.0, min_p=0.0, is_complete=unfinished)
 
     def transformers() -> Any:

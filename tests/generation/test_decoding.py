@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -7,8 +9,10 @@ from scipy import stats
 from transformers import AutoConfig, AutoModelForCausalLM, PretrainedConfig
 
 from fedtext.generation import decoding
-from fedtext.generation.decoding import BRANCHES, CHECK_EVERY, decode, refuse_unfit
+from fedtext.generation.branch_attention import branch_attention
+from fedtext.generation.decoding import CHECK_EVERY, decode, refuse_unfit
 from fedtext.generation.drawing import draw_tokens
+from fedtext.generation.kv_cache import Layout
 
 PROMPTS = [[5, 9, 33, 47, 60, 12, 8], [70, 71], [14, 90, 15, 91, 16]]
 STEPS = 2 * CHECK_EVERY + 3
@@ -46,7 +50,7 @@ def test_cold_decoding_is_greedy_generation_of_each_prompt_alone(model):
             assert tokens[i * responses + j].tolist() == alone.tolist()
 
 
-@pytest.mark.parametrize("responses", [1, 5, BRANCHES + 1])
+@pytest.mark.parametrize("responses", [1, 5, 17])
 def test_a_branch_sees_its_prompt_and_itself_only(model, responses):
     uniforms = draws(len(PROMPTS) * responses)
     together = run(model, PROMPTS, uniforms)
@@ -57,16 +61,16 @@ def test_a_branch_sees_its_prompt_and_itself_only(model, responses):
             assert run(model, [prompt], uniforms[row : row + 1])[0].tolist() == together[row].tolist()
 
 
-def test_a_broken_mask_would_be_seen(model, monkeypatch):
+def test_a_branch_that_sees_its_prompts_padding_would_be_seen(model, monkeypatch):
     uniforms = draws(2 * len(PROMPTS))
     right = run(model, PROMPTS, uniforms)
-    original = decoding.Branches._full_mask
-    monkeypatch.setattr(decoding.Branches, "_full_mask", lambda self: torch.zeros_like(original(self)))
+    monkeypatch.setattr(decoding, "Layout", lambda padding, prompts: Layout(torch.zeros_like(padding), prompts))
     assert not torch.equal(run(model, PROMPTS, uniforms), right)
 
 
-@pytest.mark.parametrize("finished", [{0}, {1, 2, 3}, {0, 1, 2, 3, 4, 8, 9}, set(range(10))])
-def test_complete_responses_leave_without_a_trace(llama, finished):
+@pytest.mark.parametrize("in_parts", [True, False])
+@pytest.mark.parametrize("finished", [{0}, {1, 2, 3}, {0, 1, 2, 3, 4, 8, 9}, {5, 6, 7, 8, 9}, set(range(10))])
+def test_complete_responses_leave_without_a_trace(llama, finished, in_parts):
     responses = 5
     uniforms = draws(10)
     full = run(llama, PROMPTS[:2], uniforms)
@@ -81,7 +85,8 @@ def test_complete_responses_leave_without_a_trace(llama, finished):
         return torch.tensor([int(m) in {firsts[i] for i in finished} for m in marks])
 
     try:
-        tokens = run(llama, PROMPTS[:2], uniforms, is_complete=is_complete)
+        with branch_attention(llama) if in_parts else nullcontext():
+            tokens = run(llama, PROMPTS[:2], uniforms, is_complete=is_complete)
     finally:
         handle.remove()
     for i in set(range(10)) - finished:
@@ -91,10 +96,30 @@ def test_complete_responses_leave_without_a_trace(llama, finished):
     if len(finished) == 10:
         assert len(steps) == CHECK_EVERY - 1
     else:
-        open_by_prompt = [[i for i in range(5 * p, 5 * p + 5) if i not in finished] for p in range(2)]
-        packed = max(map(len, open_by_prompt)) * sum(map(bool, open_by_prompt))
-        assert steps[-1] == (packed if packed <= decoding.SHRINK * 10 else 10)
-        assert len(steps) == STEPS - 1
+        assert steps[CHECK_EVERY - 1 :] == [10 - len(finished)] * (STEPS - CHECK_EVERY)
+
+
+def test_few_complete_responses_stay_until_more_are(llama, monkeypatch):
+    monkeypatch.setattr(decoding, "SHRINK", 0.5)
+    seen = []
+    handle = llama.register_forward_pre_hook(
+        lambda _, __, kwargs: seen.append(len(kwargs["input_ids"])), with_kwargs=True
+    )
+    complete = iter([[0], [1, 2, 3], *[[]] * STEPS])
+    gone = torch.zeros(6, dtype=torch.bool)
+
+    def is_complete(tokens):
+        left = (~gone).nonzero()[:, 0]
+        gone[next(complete)] = True
+        return gone[left]
+
+    try:
+        run(llama, PROMPTS, draws(6), is_complete=is_complete)
+    finally:
+        handle.remove()
+    steps = seen[1:]
+    assert steps[: 2 * CHECK_EVERY - 1] == [6] * (2 * CHECK_EVERY - 1)
+    assert set(steps[2 * CHECK_EVERY - 1 :]) == {2}
 
 
 def test_a_prompt_is_read_once_for_all_its_responses(llama):
@@ -106,7 +131,7 @@ def test_a_prompt_is_read_once_for_all_its_responses(llama):
         run(llama, PROMPTS, draws(4 * len(PROMPTS)))
     finally:
         handle.remove()
-    assert seen == [(3, 7)] + [(3, 4)] * (STEPS - 1)
+    assert seen == [(3, 7)] + [(12, 1)] * (STEPS - 1)
 
 
 def chi_square(tokens, probabilities) -> float:

@@ -1,10 +1,9 @@
-"""J continuations of each of K prompts from one prefill: branches of one cached sequence.
+"""J continuations of each of K prompts from one prefill: branches that share their prompt.
 
-A prompt is read once. Its J responses then grow side by side in the same row: one forward step takes J tokens a row,
-all at the same position, and an attention mask lets branch j see the prompt and the tokens of branch j only. So keys
-and values of the prompt are computed, stored and read once for J responses instead of J times; the rest is the model's
-own code. Any model with attention-only layers, a 4D mask and explicit positions will do (Llama, GPT-2, Qwen, ...)
-whose layers see the whole row; `refuse_unfit` names one that does not.
+A prompt is read once. Its J responses then grow side by side, one token each at a step. Keys and values of the prompt
+are computed, stored and read once for J responses instead of J times, and a response that is complete leaves the batch:
+no step is taken for it. Any model with attention-only layers, a 4D mask and explicit positions will do (Llama, GPT-2,
+Qwen, ...) whose layers see the whole text; `refuse_unfit` names one that does not.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Bool, Float, Int
 
+from fedtext.generation.branch_attention import attends_in_parts, step_of
 from fedtext.generation.drawing import draw_tokens
-from fedtext.generation.kv_cache import new_cache
+from fedtext.generation.kv_cache import Layout, new_cache
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,95 +25,68 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
     from transformers.cache_utils import Cache
 
-BRANCHES = 16  # a branch also scores the other branches' tokens before they are masked: past this, prompts are repeated
-CHECK_EVERY = 8  # steps between looks at which responses are complete
-SHRINK = 0.6  # complete responses are dropped when the batch gets at least this small
+CHECK_EVERY = 4  # steps between looks at which responses are complete
+SHRINK = 0.9  # complete responses are dropped when the batch gets at least this small: to drop is to copy the others
 
 
 @dataclass
 class Branches:
-    """Decoding state. `responses` names the response of every branch; the same one may stand in several branches.
+    """Decoding state of the responses that are not dropped.
 
     Attributes:
-        cache: Keys and values, per row: the prompt (left-padded), then one token of every branch for every step.
-        padding: Additive mask of the prompt's padding, row x prompt.
-        positions: Position of the first generated token, row.
-        responses: Index into the caller's responses, row x branch.
-        tokens: Token drawn last, row x branch.
+        cache: Keys and values of the prompts, and of one token of every branch for every step.
+        layout: The prompt of every branch.
+        positions: Position of its first generated token, branch.
+        responses: Index into the caller's responses, branch.
+        tokens: Token drawn last, branch.
         steps: Tokens of every branch in the cache.
     """
 
     cache: Cache
-    padding: Float[Tensor, "row prompt"]
-    positions: Int[Tensor, " row"]
-    responses: Int[Tensor, "row branch"]
-    tokens: Int[Tensor, "row branch"]
-    most: int
+    layout: Layout
+    positions: Int[Tensor, " branch"]
+    responses: Int[Tensor, " branch"]
+    tokens: Int[Tensor, " branch"]
     steps: int = 0
 
-    def __post_init__(self) -> None:
-        self._mask = self._full_mask()
-
-    def _full_mask(self) -> Float[Tensor, "row 1 branch key"]:
-        """Additive mask for all steps to come: a shorter one is its beginning, so every step takes a slice."""
-        import torch
-
-        rows, width = self.responses.shape
-        blocked = torch.finfo(self.padding.dtype).min
-        own = torch.eye(width, dtype=torch.bool, device=self.padding.device).repeat(1, self.most)
-        branches = torch.zeros_like(own, dtype=self.padding.dtype).masked_fill_(~own, blocked)
-        prompt = self.padding[:, None, None].expand(-1, 1, width, -1)
-        return torch.cat([prompt, branches.expand(rows, 1, -1, -1)], dim=-1)
-
-    def forward(self, model: PreTrainedModel) -> Float[Tensor, "row branch token"]:
+    def forward(self, model: PreTrainedModel) -> Float[Tensor, "branch token"]:
         """One step: logits that follow `tokens`."""
-        width = self.responses.shape[1]
         self.steps += 1
-        seen = self.padding.shape[1] + self.steps * width
-        output = model(
-            input_ids=self.tokens,
-            attention_mask=self._mask[..., :seen],
-            position_ids=(self.positions + self.steps - 1)[:, None].expand(-1, width),
-            past_key_values=self.cache,
-            use_cache=True,
-        )
-        return output.logits
+        with step_of(self.cache):
+            output = model(
+                input_ids=self.tokens[:, None],
+                attention_mask=self.layout.mask(self.steps),
+                position_ids=(self.positions + self.steps - 1)[:, None],
+                past_key_values=self.cache,
+                use_cache=True,
+            )
+        logits: Tensor = output.logits[:, -1]
+        return logits
 
     def drop(self, complete: Bool[Tensor, " response"]) -> None:
         """Leaves complete responses out, when that makes the batch markedly smaller."""
-        open_ = ~complete[self.responses]
-        rows = open_.any(1).nonzero()[:, 0]
-        width = int(open_.sum(1).max())
-        if len(rows) * width > SHRINK * open_.numel():
+        kept = (~complete[self.responses]).nonzero()[:, 0]
+        if len(kept) > SHRINK * len(self.responses):
             return
-        # A row keeps its open branches; one with fewer than the widest keeps complete ones to fill up.
-        kept = (~open_[rows]).int().argsort(dim=1, stable=True)[:, :width]
-        prompt, steps = self.padding.shape[1], self.steps
-
-        def change(x: Tensor) -> Tensor:
-            import torch
-
-            x = x[rows]
-            grown = x[:, :, prompt:].unflatten(2, (steps, -1))
-            index = kept[:, None, None, :, None].expand(-1, x.shape[1], steps, -1, x.shape[3])
-            return torch.cat([x[:, :, :prompt], grown.gather(3, index).flatten(2, 3)], dim=2)
-
+        prompts, of_branches = self.layout.prompts[kept].unique(return_inverse=True)
+        self.layout = Layout(self.layout.padding[prompts], of_branches)
         for layer in self.cache.layers:
-            layer.rearrange(change, prompt + self.most * width)
-        self.padding, self.positions = self.padding[rows], self.positions[rows]
-        self.responses, self.tokens = self.responses[rows].gather(1, kept), self.tokens[rows].gather(1, kept)
-        self._mask = self._full_mask()
+            layer.keep(kept, prompts, self.layout)
+        self.positions, self.responses, self.tokens = (
+            x[kept] for x in (self.positions, self.responses, self.tokens)
+        )
 
 
 def start(
     model: PreTrainedModel, ids: Int[Tensor, "row prompt"], real: Int[Tensor, "row prompt"], responses: int, most: int
-) -> tuple[Branches, Float[Tensor, "row branch token"]]:
+) -> tuple[Branches, Float[Tensor, "branch token"]]:
     """Reads every prompt once; branches without tokens, and the logits of their first token."""
     import torch
 
-    groups = -(-responses // BRANCHES)
-    width = -(-responses // groups)
-    cache = new_cache(room=most * width)
+    prompts = torch.arange(len(ids), device=ids.device).repeat_interleave(responses)
+    padding = torch.zeros(real.shape, dtype=model.dtype, device=ids.device)
+    layout = Layout(padding.masked_fill_(real == 0, torch.finfo(model.dtype).min), prompts)
+    cache = new_cache(layout, most, in_parts=attends_in_parts(model))
     positions = (real.cumsum(-1) - 1).clamp_(min=0)
     logits = model(
         input_ids=ids,
@@ -123,26 +95,17 @@ def start(
         past_key_values=cache,
         use_cache=True,
         logits_to_keep=1,
-    ).logits[:, -1:]
-    if groups > 1:
-        for layer in cache.layers:
-            layer.rearrange(partial(torch.repeat_interleave, repeats=groups, dim=0), ids.shape[1] + most * width)
-    # With a width that does not divide J, the last branches repeat the last response: same draws, same tokens.
-    slots = torch.arange(groups * width, device=ids.device).clamp_(max=responses - 1)
-    numbers = torch.arange(len(ids), device=ids.device)[:, None] * responses + slots
-    padding = torch.zeros(real.shape, dtype=model.dtype, device=ids.device)
-    padding = padding.masked_fill_(real == 0, torch.finfo(model.dtype).min).repeat_interleave(groups, dim=0)
-    first = (positions[:, -1] + 1).repeat_interleave(groups)
-    named = numbers.reshape(-1, width)
-    branches = Branches(cache, padding, first, named, torch.zeros_like(named), most)
-    return branches, logits.repeat_interleave(groups, dim=0).expand(-1, width, -1)
+    ).logits[:, -1]
+    numbers = torch.arange(len(prompts), device=ids.device)
+    first = (positions[:, -1] + 1)[prompts]
+    return Branches(cache, layout, first, numbers, torch.zeros_like(numbers)), logits[prompts]
 
 
 def refuse_unfit(model: PreTrainedModel, longest: int) -> None:
     """Raise ValueError for a model that does not read what the mask shows it, with `longest` tokens in a cached row.
 
-    Branches share the row, so one response's tokens do not stand side by side in it. A layer that looks back a number
-    of places only, whatever the mask says, would silently read others.
+    The mask is ours and shows everything before a token. A layer that looks back a number of places only was not
+    trained to read so far, and one that does so whatever the mask says would read another part of the text.
     """
     config = model.config.get_text_config()
     named = config.name_or_path or config.model_type
@@ -151,8 +114,8 @@ def refuse_unfit(model: PreTrainedModel, longest: int) -> None:
     window = _window(config)
     if window is not None and window < longest:
         raise InputError(
-            f"{named} looks back {window} tokens only; a prompt with its responses takes {longest}: take a generator "
-            "with full attention, fewer responses a prompt, or lower sampler.max_new_tokens"
+            f"{named} looks back {window} tokens only; a prompt with its response takes {longest}: take a generator "
+            "with full attention, or lower chunking.length or sampler.max_new_tokens"
         )
 
 

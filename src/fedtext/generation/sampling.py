@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedtext.generation.decoding import BRANCHES, CHECK_EVERY, decode, refuse_unfit
-from fedtext.generation.grouped_attention import grouped_attention
+from fedtext.generation.branch_attention import branch_attention
+from fedtext.generation.decoding import CHECK_EVERY, decode, refuse_unfit
 from fedtext.models.language_model import context_length
 from fedtext.params.generation import Sampler
 from fedtext.seeding import stream
@@ -55,7 +55,7 @@ def sample_responses(
     if responses < 1:
         raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
-    refuse_unfit(model, max(map(len, encoded), default=0) + min(responses, BRANCHES) * sampler.max_new_tokens)
+    refuse_unfit(model, max(map(len, encoded), default=0) + sampler.max_new_tokens)
     order = sorted(range(len(prompts)), key=lambda i: -len(encoded[i]))  # memory freed once serves all that follow
     batches = even_batches(order, sampler.batch_size // responses, AT_ONCE)
     model = decoding_copy(model)
@@ -77,7 +77,7 @@ def sample_responses(
         return _texts(tokens, tokenizer, _ends(model, tokenizer), stop)
 
     texts: list[list[str]] = [[] for _ in prompts]
-    with grouped_attention(model):
+    with branch_attention(model):
         done = over_cores(respond, batches, len(batches), model.device)
         for batch, written in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
             for n, i in enumerate(batch):
