@@ -93,8 +93,9 @@ def _in_parts(
 
     grouped = query.reshape(len(query), key.shape[1], -1, query.shape[-1])
     own, own_weight = _read(grouped, key, value, None, scale)
-    at_prompts = _read(layer.layout.by_prompt(grouped), *layer.prompt, layer.layout.padding[:, None, None], scale)
-    shared, shared_weight = map(layer.layout.by_branch, at_prompts)
+    layout, (prompt_key, prompt_value) = layer.layout, layer.prompt
+    at_prompts = _read(layout.by_prompt(grouped), prompt_key, prompt_value, layout.padding[:, None, None], scale)
+    shared, shared_weight = map(layout.by_branch, at_prompts)
     share = torch.sigmoid(own_weight - shared_weight)[..., None]
     found = torch.lerp(shared.float(), own.float(), share).to(query.dtype)
     return found.reshape(len(query), 1, query.shape[1], -1)

@@ -72,9 +72,7 @@ class Branches:
         self.layout = Layout(self.layout.padding[prompts], of_branches)
         for layer in self.cache.layers:
             layer.keep(kept, prompts, self.layout)
-        self.positions, self.responses, self.tokens = (
-            x[kept] for x in (self.positions, self.responses, self.tokens)
-        )
+        self.positions, self.responses, self.tokens = (x[kept] for x in (self.positions, self.responses, self.tokens))
 
 
 def start(

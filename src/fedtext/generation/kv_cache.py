@@ -71,9 +71,7 @@ def new_cache(layout: Layout, room: int, *, in_parts: bool) -> Cache:
             if not self.is_initialized:
                 self.lazy_initialization(keys, values)
                 self.layout, self.prompt = layout, (keys, values)
-                self.own = tuple(
-                    x.new_empty(len(layout.prompts), x.shape[1], room, x.shape[3]) for x in (keys, values)
-                )
+                self.own = tuple(x.new_empty(len(layout.prompts), x.shape[1], room, x.shape[3]) for x in (keys, values))
                 return keys, values
             for buffer, new in zip(self.own, (keys, values), strict=True):
                 buffer[: len(new), :, self.steps] = new[:, :, 0]

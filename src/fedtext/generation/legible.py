@@ -13,7 +13,7 @@ TALK = re.compile(r"\s*(sure[,!]|(here (is|are)|here's|certainly|of course|i'm s
 SELF = re.compile(
     r"\bSmolLM|\bHugging Face\b|\bas an AI\b|\blanguage model\b"
 )  # the model speaks of itself, or to itself
-WORD = re.compile(r"\w+")
+WORD = re.compile(r"[^\W_]+")  # of a name in code, each of its words
 PHRASE = 3  # words
 LOOP = 0.2  # share of a text's phrases that stood in it before
 FEWEST = 8  # words, below which a phrase may well come twice
