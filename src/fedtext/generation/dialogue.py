@@ -6,7 +6,7 @@ right, the text would lose the answer, and two answers to one prompt would look 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
-    from fedtext.models.generator import Generator
+    from fedtext.models.generator import Generator, TrainableGenerator
 
 HUMAN, ASSISTANT, SUMMARY = "Human:", "Assistant:", "Summary:"
 NEXT_TURN = f"\n\n{HUMAN}"
@@ -69,6 +69,11 @@ class Dialogue:
     def cut(self, text: str) -> str:
         """The answer, up to where another turn begins."""
         return text.partition(NEXT_TURN)[0].strip()
+
+
+def begun_prompts(generator: TrainableGenerator, form: Dialogue, prompts: Iterable[str]) -> list[str]:
+    """Each prompt as the text that `generator` continues with an answer."""
+    return generator.beginnings([form.request([], topic=prompt) for prompt in prompts], form.framing)
 
 
 def written_answers(

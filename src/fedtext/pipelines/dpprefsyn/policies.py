@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms.dpprefsyn.scorer import Scorer
-from fedtext.generation.dialogue import Dialogue, embedded_answers
+from fedtext.generation.dialogue import Dialogue, begun_prompts, embedded_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.dpprefsyn import Dpprefsyn
@@ -34,7 +34,7 @@ def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, dpprefsyn
         dpprefsyn.preference.lora,
         seed=derived_seed(dpprefsyn.seed, "sft"),
         label="tuning on chosen answers",
-        prompts=_beginnings(generator, pairs, form),
+        prompts=begun_prompts(generator, form, pairs["prompt"]),
     )
     return trained, pd.DataFrame(log)
 
@@ -44,7 +44,7 @@ def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, dpprefsyn: Dppref
     form = _form(dpprefsyn)
     trained, log = train_preferences(
         generator,
-        pairs[["chosen", "rejected"]].assign(prompt=_beginnings(generator, pairs, form)),
+        pairs[["chosen", "rejected"]].assign(prompt=begun_prompts(generator, form, pairs["prompt"])),
         dpprefsyn.preference,
         seed=derived_seed(dpprefsyn.seed, "preference"),
         label="preference training",
@@ -70,7 +70,7 @@ def reinforce(
     """RLOO with the scorer's mean over heads as the reward of an answer to a public prompt."""
     form, scorer = _form(dpprefsyn), Scorer.of(scorers)
     prompts = public_prompts["prompt"].tolist()
-    began = dict(zip(_beginnings(generator, public_prompts, form), prompts, strict=True))
+    began = dict(zip(begun_prompts(generator, form, prompts), prompts, strict=True))
 
     def rewards(asked: list[str], answers: list[str]) -> list[float]:
         cut = [[form.cut(answer)] for answer in answers]
@@ -94,7 +94,3 @@ def reinforce(
 
 def _form(dpprefsyn: Dpprefsyn) -> Dialogue:
     return Dialogue(chat=dpprefsyn.sampler.prompt == "chat")
-
-
-def _beginnings(generator: TrainableGenerator, table: pd.DataFrame, form: Dialogue) -> list[str]:
-    return generator.beginnings([form.request([], topic=prompt) for prompt in table["prompt"]], form.framing)
