@@ -27,6 +27,9 @@ from tests.end_to_end.conftest import kedro, params
 RECORDS = Path(__file__).with_name("same_bytes")
 ALGORITHMS = ("popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl")
 PORTABLE = ("releases", "epsilon", "cost")
+# The rounding of a sum to its grid is paid for by its width: in ballots, the texts of a round that are not empty. Which
+# are is the machine's arithmetic's affair; it moves the sensitivity by less than this, and the multiplier not at all.
+BY_WIDTH, ROUNDING = ("sensitivity", "noise_stddev"), 1e-3
 RECORD = os.environ.get("FEDTEXT_RECORD") == "1"
 
 PEOPLE = ["the nurse", "a driver", "my neighbour", "the teacher", "our gardener", "the clerk", "a student", "the cook"]
@@ -135,7 +138,8 @@ def test_releases_prices_and_costs_are_those_recorded(results: dict[str, dict[st
             now = {at: results[algorithm][part].get(at) for at in then[part]}
             assert now.keys() == then[part].keys()
             for at, value in then[part].items():
-                assert now[at] == (pytest.approx(value, rel=1e-9) if isinstance(value, float) else value), f"{part}{at}"
+                near = pytest.approx(value, rel=ROUNDING if at.endswith(BY_WIDTH) else 1e-9)
+                assert now[at] == (near if isinstance(value, float) else value), f"{part}{at}"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
