@@ -138,8 +138,9 @@ def test_releases_prices_and_costs_are_those_recorded(results: dict[str, dict[st
             now = {at: results[algorithm][part].get(at) for at in then[part]}
             assert now.keys() == then[part].keys()
             for at, value in then[part].items():
-                near = pytest.approx(value, rel=ROUNDING if at.endswith(BY_WIDTH) else 1e-9)
-                assert now[at] == (near if isinstance(value, float) else value), f"{part}{at}"
+                rel = ROUNDING if at.endswith(BY_WIDTH) else 1e-9
+                same = pytest.approx(value, rel=rel) if isinstance(value, float) else value
+                assert now[at] == same, f"{part}{at}"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
