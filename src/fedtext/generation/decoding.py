@@ -102,8 +102,8 @@ def start(
 def refuse_unfit(model: PreTrainedModel, longest: int) -> None:
     """Raise ValueError for a model that does not read what the mask shows it, with `longest` tokens in a cached row.
 
-    The mask is ours and shows everything before a token. A layer that looks back a number of places only was not
-    trained to read so far, and one that does so whatever the mask says would read another part of the text.
+    A layer that looks back a number of places only leaves out part of the text, or reads part of it in another way
+    than it was trained to.
     """
     config = model.config.get_text_config()
     named = config.name_or_path or config.model_type
