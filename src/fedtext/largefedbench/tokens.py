@@ -107,7 +107,7 @@ def _definition_file(place: Place) -> Path | None:
     from huggingface_hub.errors import EntryNotFoundError
 
     try:
-        return Path(hf_hub_download(place.name, DEFINITION, revision=place.revision, local_files_only=place.local))
+        return Path(hf_hub_download(place.name, DEFINITION, **place.keywords))
     except EntryNotFoundError:
         return None
 
@@ -123,7 +123,7 @@ def _converted(place: Place, name: str) -> ChunkTokenizer:
     """The definition that the library makes of older files (SentencePiece, vocabulary and merges)."""
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(place.name, revision=place.revision, local_files_only=place.local)
+    tokenizer = AutoTokenizer.from_pretrained(place.name, **place.keywords)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise InputError(f"tokenizer {name} has no fast implementation: chunks need character offsets; choose another")

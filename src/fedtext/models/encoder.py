@@ -187,9 +187,8 @@ def _read(source: str, device: str) -> SentenceTransformer:
             return SentenceTransformer(
                 place.name,
                 device=device,
-                revision=place.revision,
-                local_files_only=place.local,
-                model_kwargs={"use_safetensors": True},
+                model_kwargs={"use_safetensors": True, **place.adapter_keywords},
+                **place.keywords,
             )
     except (OSError, ValueError) as error:
         raise unreadable(source, "encoder", f"'{OFFLINE}'", error) from error

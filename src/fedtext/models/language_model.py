@@ -77,9 +77,7 @@ class Tokenizer:
 
         place = _place(self.source)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(
-                place.name, padding_side="left", revision=place.revision, local_files_only=place.local
-            )
+            tokenizer = AutoTokenizer.from_pretrained(place.name, padding_side="left", **place.keywords)
         except (OSError, ValueError) as error:
             raise unreadable(self.source, "tokenizer of language model", SHIPPED, error) from error
         if tokenizer.pad_token is None:
@@ -151,8 +149,7 @@ def _read_weights(source: str) -> PreTrainedModel:
                 dtype=dtype,
                 use_safetensors=True,
                 output_loading_info=True,
-                revision=place.revision,
-                local_files_only=place.local,
+                **place.model_keywords,
             )
     except (OSError, ValueError) as error:
         raise unreadable(source, "language model", SHIPPED, error) from error

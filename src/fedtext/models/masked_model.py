@@ -33,13 +33,11 @@ class MaskedModel:
 
         place = find_model(self.source, "masked language model", NONE_SHIPPED)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(place.name, revision=place.revision, local_files_only=place.local)
+            tokenizer = AutoTokenizer.from_pretrained(place.name, **place.keywords)
             if tokenizer.mask_token_id is None:
                 raise InputError("its tokenizer has no mask token")
             with without_library_bars():
-                model = AutoModelForMaskedLM.from_pretrained(
-                    place.name, use_safetensors=True, revision=place.revision, local_files_only=place.local
-                )
+                model = AutoModelForMaskedLM.from_pretrained(place.name, use_safetensors=True, **place.model_keywords)
         except (OSError, ValueError) as error:
             raise unreadable(self.source, "masked language model", NONE_SHIPPED, error) from error
         check_weights(model, f"masked language model '{self.source}'", "get its files again")

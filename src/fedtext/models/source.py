@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError
 from fedtext.system.meant import meant
@@ -43,6 +43,21 @@ class Place(NamedTuple):
     local: bool
     revision: str = MAIN
     commit: str | None = None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """What `from_pretrained` of a tokenizer must be told beside the name."""
+        return {"revision": self.revision, "local_files_only": self.local}
+
+    @property
+    def model_keywords(self) -> dict[str, Any]:
+        """The same of a model."""
+        return {**self.keywords, **self.adapter_keywords}
+
+    @property
+    def adapter_keywords(self) -> dict[str, Any]:
+        """What a model's search for an adapter must be told: else it asks the hub for half a minute."""
+        return {"adapter_kwargs": {"local_files_only": self.local}}
 
 
 _fetched: set[Place] = set()

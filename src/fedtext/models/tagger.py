@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fedtext.models.source import check_weights, find_model, unreadable
 from fedtext.system.hardware import compute_device
@@ -73,11 +73,12 @@ class TokenClassifier:
         from transformers import AutoModelForTokenClassification, AutoTokenizer, pipeline
 
         place = find_model(self.source, KIND, SHIPPED_RULES)
-        told: dict[str, Any] = {"revision": place.revision, "local_files_only": place.local}
         try:
-            tokenizer = AutoTokenizer.from_pretrained(place.name, **told)
+            tokenizer = AutoTokenizer.from_pretrained(place.name, **place.keywords)
             with without_library_bars():
-                model = AutoModelForTokenClassification.from_pretrained(place.name, use_safetensors=True, **told)
+                model = AutoModelForTokenClassification.from_pretrained(
+                    place.name, use_safetensors=True, **place.model_keywords
+                )
         except (OSError, ValueError) as error:
             raise unreadable(self.source, KIND, SHIPPED_RULES, error) from error
         check_weights(model, f"{KIND} '{self.source}'", "get its files again")
