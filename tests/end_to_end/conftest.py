@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from filelock import FileLock
 
 os.environ["FEDTEXT_TRACKING"] = "off"  # before the settings are imported
 
@@ -54,11 +55,16 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data root of one finished `kedro run --env tiny` with a seeded noise key."""
-    root = tmp_path_factory.mktemp("tiny")
-    done = kedro("run", "--env", "tiny", "--params", params(data_root=root, privacy__noise_seed=7))
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+def tiny_run(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The data root of one finished `kedro run --env tiny` with a seeded noise key; all workers share it."""
+    own = tmp_path_factory.getbasetemp()
+    root = (own if worker_id == "master" else own.parent) / "tiny"
+    finished = root.with_suffix(".finished")
+    with FileLock(root.with_suffix(".lock")):
+        if not finished.exists():
+            done = kedro("run", "--env", "tiny", "--params", params(data_root=root, privacy__noise_seed=7))
+            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+            finished.touch()
     return root
 
 

@@ -31,7 +31,11 @@ LOCAL = LocalTraining(epochs=2, batch_size=2, learning_rate=0.3, clients_at_once
 Table = tuple[np.ndarray, np.ndarray]
 
 
-@pytest.fixture(params=["float32", "bfloat16"], autouse=True)
+# Processors without units for bfloat16 imitate it many times slower, and no run of theirs uses it.
+NIGHTLY = [] if torch.cpu._is_avx512_bf16_supported() else [pytest.mark.slow]
+
+
+@pytest.fixture(params=["float32", pytest.param("bfloat16", marks=NIGHTLY)], autouse=True)
 def precision(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedtext.system.hardware.bfloat16_pays", lambda device: request.param == "bfloat16")
 
