@@ -68,6 +68,21 @@ def test_a_local_generator_is_a_handle_with_its_settings() -> None:
     assert dataset.untrainable is None
 
 
+@pytest.mark.parametrize(
+    ("told", "source"),
+    [({}, "smollm2"), ({"source": "bundled:generator"}, "bundled:generator")],
+    ids=["not said", "said"],
+)
+def test_another_source_serves_where_none_is_given(told: dict[str, str], source: str) -> None:
+    found = GeneratorDataset(otherwise="smollm2", **told)
+    assert found.identity() == GeneratorDataset(source=source).identity()
+
+
+def test_a_server_needs_no_other_source() -> None:
+    at = GeneratorDataset(base_url="http://localhost:9/v1", model="m", otherwise="smollm2")
+    assert at.untrainable == GeneratorDataset(base_url="http://localhost:9/v1", model="m").untrainable
+
+
 def test_an_endpoint_is_told_by_its_source_or_by_its_fields_and_known_by_what_it_serves() -> None:
     with serving(Served()) as served:
         by_source = GeneratorDataset(source=f"endpoint:tiny@{served.url}")

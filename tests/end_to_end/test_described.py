@@ -55,7 +55,7 @@ def test_a_job_on_a_table_needs_one_sentence(tmp_path: Path, own: dict[str, obje
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({}, ["propose_topics tells the generator what to write", "'bundled:generator'", "models.generator=smollm2"]),
+        ({}, ["propose_topics tells the generator what to write", "'bundled:generator'", "models.describer=smollm2"]),
         ({"corpus__description": "' '"}, ["corpus.description is empty"]),
     ],
 )

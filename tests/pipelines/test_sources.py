@@ -57,7 +57,7 @@ def test_the_flow_check_finds_nothing_and_nothing_private_is_read() -> None:
     loader = ProjectConfigLoader.active
     assert loader is not None
     names = {name for name in described_text_pipeline().datasets() if not name.startswith("params:")}
-    assert names == {"generator", "encoder", "public_topics", "public_records"}
+    assert names == {"describer", "encoder", "public_topics", "public_records"}
     assert {privacy_class(name, loader["catalog"][name]) for name in names} == {"public"}
 
 

@@ -72,6 +72,7 @@ class GeneratorDataset(PublicModelDataset):
         model: The model's name there.
         measure: Source of the tokenizer in whose tokens lengths are counted; None: the model's own, or, of a server,
             that of the bundled generator.
+        otherwise: The source where neither `source` nor `base_url` is given.
         temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
         prompt: The form that it will be asked in, so that one it cannot serve is refused before a run.
         metadata: Ignored by Kedro.
@@ -86,13 +87,14 @@ class GeneratorDataset(PublicModelDataset):
         source: str | None = None,
         base_url: str | None = None,
         model: str | None = None,
+        otherwise: str | None = None,
         measure: str | None = None,
         temperature: float | None = None,
         prompt: PromptName = "list",
         metadata: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(source=source or "", metadata=metadata)
+        super().__init__(source=source or ("" if base_url else otherwise or ""), metadata=metadata)
         self._base_url, self._model, self._options = base_url, model, options
         self._measure, self._temperature, self._prompt = measure, temperature, prompt
 

@@ -69,7 +69,7 @@ def described_text_pipeline() -> Pipeline:
     Its nodes are given the description and not all of `corpus`, which names the private file: whoever holds that name
     reads private data to the guard, and may ask no server.
     """
-    told = ["params:corpus.description", "params:described", "generator", "encoder"]
+    told = ["params:corpus.description", "params:described", "describer", "encoder"]
     return Pipeline(
         [
             node(nodes.propose_topics, told, "public_topics", name="propose_topics"),

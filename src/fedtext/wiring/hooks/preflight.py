@@ -187,7 +187,7 @@ def check_told(pipeline: Pipeline, catalog: DataCatalog) -> None:
             if reason is not None:
                 raise RunRefusedError(
                     f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
-                    "(--params models.generator=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)"
+                    f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)"
                 )
 
 
