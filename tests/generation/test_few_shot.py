@@ -30,6 +30,14 @@ def test_classes_take_turns_and_show_their_own_distinct_texts(count: int) -> Non
         assert set(texts) == {"a", "b", "c"} if label == "t" else {"x", "y"} < set(texts)
 
 
+def test_without_spare_texts_a_small_class_shows_none() -> None:
+    drawn = prompts_by_class(
+        SAMPLES, None, count=4, classes=["t", "r"], form=SampleList(), rng=np.random.default_rng(0)
+    )
+    assert [len(shown(prompt)) for prompt in drawn["prompt"]] == [3, 0, 3, 0]
+    assert drawn["label"].tolist() == ["t", "r", "t", "r"]
+
+
 def test_without_classes_all_samples_are_shown() -> None:
     drawn = prompts_by_class(SAMPLES, SPARE, count=40, classes=[None], form=SampleList(), rng=np.random.default_rng(0))
     assert {text for prompt in drawn["prompt"] for text in shown(prompt)} == set(SAMPLES["text"])

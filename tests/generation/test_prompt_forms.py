@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.generation.prompt_forms import Chat, Labelled, SampleList, prompt_form
+from fedtext.generation.prompt_forms import Chat, Labelled, PromptForm, SampleList, prompt_form
 from fedtext.generation.prompts import sample_list
 from fedtext.params.generation import Sampler
 from tests.parameters import conf_base
@@ -92,6 +92,13 @@ def test_a_labelled_prompt_names_the_class_every_time() -> None:
     assert Labelled().cut(" Is it lost?\n\nClass: cards\nText: No.") == "Is it lost?"
     with pytest.raises(ValueError, match=r"needs a class: declare labels, or set generation\.prompt=list"):
         Labelled().request(["x"])
+
+
+@pytest.mark.parametrize("form", [SampleList(), Chat(), Labelled()])
+def test_a_class_is_named_in_words(form: PromptForm) -> None:
+    asked = form.request(["one"], "fast_food\t5_stars")
+    assert "fast food, 5 stars" in asked
+    assert "_" not in asked
 
 
 def test_a_parameter_names_the_form() -> None:

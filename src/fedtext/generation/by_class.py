@@ -20,7 +20,7 @@ from fedtext.generation.several import texts_side_by_side
 from fedtext.models.generator import Generator
 from fedtext.params.generation import prompts_for
 from fedtext.params.labelled import LabelledWriting
-from fedtext.params.task import Task, in_words
+from fedtext.params.task import Task
 from fedtext.system.errors import InputError
 
 LOG = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ def class_prompts(
         number.
     """
     cells, repeats = _cells(task), prompts_for(each, writing.responses, writing.oversample)
-    requests = [form.request((examples or {}).get(label, ()), in_words(label), topic) for label, topic in cells]
+    requests = [form.request((examples or {}).get(label, ()), label, topic) for label, topic in cells]
     return pd.DataFrame(
         {
             "prompt_id": np.arange(repeats * len(cells)),

@@ -66,7 +66,7 @@ def _of_one_topic(
 
 def prompts_by_class(
     samples: pd.DataFrame,
-    spare: pd.DataFrame,
+    spare: pd.DataFrame | None,
     *,
     count: int,
     classes: Sequence[str | None],
@@ -75,7 +75,8 @@ def prompts_by_class(
 ) -> pd.DataFrame:
     """`count` prompts, classes in turn, each of `SHOTS` distinct texts among the `samples` of its own class.
 
-    A class with fewer distinct texts than a prompt shows borrows the missing ones from `spare`.
+    A class with fewer distinct texts than a prompt shows borrows the missing ones from `spare`. Where `spare` is None,
+    its prompts show nothing: texts of no class would be taken for examples of this one.
 
     Returns:
         Columns `prompt_id`, `prompt`, `label`.
@@ -83,15 +84,33 @@ def prompts_by_class(
     drawn = []
     for c, label in enumerate(classes):
         own = samples if label is None else samples[samples["label"] == label]
-        texts = own[["text"]].drop_duplicates()
-        if (missing := SHOTS - len(texts)) > 0:
-            others = spare.loc[~spare["text"].isin(texts["text"]), ["text"]].drop_duplicates()
-            texts = pd.concat([texts, others.iloc[rng.permutation(len(others))[:missing]]])
+        texts = _enough(own[["text"]].drop_duplicates(), spare, rng)
         share = count // len(classes) + (c < count % len(classes))
-        texts = texts.assign(label=None)  # a class is no topic
-        prompts = draw_prompts(texts, np.arange(len(texts)), count=share, classes=[label], form=form, rng=rng)
+        prompts = _prompts_of(texts, label, share, form, rng)
         drawn.append(prompts.assign(prompt_id=c + len(classes) * np.arange(share)))
     return pd.concat(drawn).sort_values("prompt_id", ignore_index=True)
+
+
+def _enough(own: pd.DataFrame, spare: pd.DataFrame | None, rng: np.random.Generator) -> pd.DataFrame:
+    """The distinct texts of a class that its prompts may show: its own, and the missing ones of `spare`."""
+    missing = SHOTS - len(own)
+    if missing <= 0:
+        return own
+    if spare is None:
+        return own[:0]
+    others = spare.loc[~spare["text"].isin(own["text"]), ["text"]].drop_duplicates()
+    return pd.concat([own, others.iloc[rng.permutation(len(others))[:missing]]])
+
+
+def _prompts_of(
+    texts: pd.DataFrame, label: str | None, count: int, form: PromptForm, rng: np.random.Generator
+) -> pd.DataFrame:
+    """`count` prompts of one class that show some of the `texts`; the request alone where there is none."""
+    if texts.empty:
+        asked = [form.request((), label)] * count
+        return pd.DataFrame({"prompt_id": np.arange(count), "prompt": asked, "label": label})
+    untold = texts.assign(label=None)  # a class is no topic
+    return draw_prompts(untold, np.arange(len(untold)), count=count, classes=[label], form=form, rng=rng)
 
 
 def first_written(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:

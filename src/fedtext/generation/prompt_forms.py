@@ -1,9 +1,9 @@
 """How a generator is asked for one sample: a form builds the request, and cuts what comes back to the sample.
 
-A request has examples, and may name a class (`label`), a `topic` and a `description` of the texts. `SampleList` is
-POPri's Figure 5. It suits a model that continues text. `Chat` suits a model that answers messages: its answer is opened
-by us inside a quotation, so that it holds the sample and no talk about it. `Labelled` repeats the class before every
-example, for a model that must not miss it.
+A request has examples, and may name a class (`label`, put in words), a `topic` and a `description` of the texts.
+`SampleList` is POPri's Figure 5. It suits a model that continues text. `Chat` suits a model that answers messages: its
+answer is opened by us inside a quotation, so that it holds the sample and no talk about it. `Labelled` repeats the
+class before every example, for a model that must not miss it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import ClassVar, Protocol
 from fedtext.generation.prompts import SAMPLE_MARKER, heading, sample_list
 from fedtext.models.framing import Framing
 from fedtext.params.generation import PromptName, Sampler
+from fedtext.params.task import in_words
 from fedtext.system.errors import InputError
 
 ANYTHING = "texts"
@@ -84,7 +85,7 @@ class Chat:
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """The examples, all of class `label`, then the task; the task alone where there is no example."""
-        collected = f"I collect {self.description or ANYTHING}{_about(label)}."
+        collected = f"I collect {self.description or ANYTHING}{_about(_subject(label, None))}."
         shown = "".join(f'\n\n"{text.strip()}"' for text in examples)
         listed = f" Here are some:{shown}\n\n" if examples else " "
         return f"{collected}{listed}Please write a new one{_about(_subject(label, topic))}."
@@ -123,7 +124,7 @@ class Labelled:
             raise InputError("a labelled prompt needs a class: declare labels, or set generation.prompt=list")
         of_topic = f"Topic: {topic}\n" if topic else ""
         intro = f"{self.description[:1].upper()}{self.description[1:]}.\n\n" if self.description else ""
-        head = f"Class: {label}\n{of_topic}Text:"
+        head = f"Class: {in_words(label)}\n{of_topic}Text:"
         return intro + "".join(f"{head} {text.strip()}\n\n" for text in examples) + head
 
     def cut(self, text: str) -> str:
@@ -145,7 +146,7 @@ def prompt_form(sampler: Sampler) -> PromptForm:
 
 def _subject(label: str | None, topic: str | None) -> str | None:
     """Class and topic in one phrase, None if there is neither."""
-    return ", ".join(filter(None, [label, topic])) or None
+    return ", ".join(filter(None, [label and in_words(label), topic])) or None
 
 
 def _about(subject: str | None) -> str:

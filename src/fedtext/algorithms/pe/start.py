@@ -33,19 +33,15 @@ def public_texts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
 
 
 def random_texts(generator: Generator, public: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
-    """RANDOM_API: about `pe.population` texts, prompted with public samples and the class, in turn.
+    """RANDOM_API: about `pe.population` texts, classes in turn, prompted with public samples.
+
+    With classes a prompt shows public samples that are labelled with its own. A class without enough of them is asked
+    for by its name alone, as Aug-PE asks: samples of anything else draw the texts away from the class.
 
     Returns:
         Columns `text`, `label`; no empty text.
     """
-    prompts = few_shot.draw_prompts(
-        public,
-        np.arange(len(public)),
-        count=evolution.population,
-        classes=evolution.classes,
-        form=prompt_form(evolution.sampler),
-        rng=stream(evolution.seed, "prompts", "start"),
-    )
+    prompts = first_prompts(public, evolution)
     texts = few_shot.sampled_texts(
         generator,
         prompts,
@@ -56,3 +52,12 @@ def random_texts(generator: Generator, public: pd.DataFrame, evolution: Pe, chun
         label="first candidates",
     )
     return texts.loc[texts["text"] != "", ["text", "label"]].reset_index(drop=True)
+
+
+def first_prompts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
+    """What RANDOM_API asks: columns `prompt_id`, `prompt`, `label`, one row a text."""
+    form, rng = prompt_form(evolution.sampler), stream(evolution.seed, "prompts", "start")
+    count, classes = evolution.population, evolution.classes
+    if evolution.labels:
+        return few_shot.prompts_by_class(public, None, count=count, classes=classes, form=form, rng=rng)
+    return few_shot.draw_prompts(public, np.arange(len(public)), count=count, classes=classes, form=form, rng=rng)

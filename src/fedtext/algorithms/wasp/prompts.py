@@ -15,6 +15,7 @@ import pandas as pd
 from fedtext.algorithms.wasp.examples import BAD, GOOD, of_class
 from fedtext.generation.prompt_forms import Chat
 from fedtext.models.framing import Framing
+from fedtext.params.task import in_words
 from fedtext.params.wasp import LABEL, Wasp
 
 BETWEEN = (
@@ -75,7 +76,7 @@ class Quoted:
         return "".join(f'{head}"{" ".join(text.split())}"\n' for text in texts)
 
     def _asked(self, label: str | None, new: bool = False) -> str:
-        of_class = "" if label is None else " " + self.about.replace(LABEL, label.replace("_", " "))
+        of_class = "" if label is None else " " + self.about.replace(LABEL, in_words(label))
         head = f"The {'new ' if new else ''}{self.noun}{of_class}"
         return f"Please write: {head}." if self.chat else f'{head} is: "'
 
