@@ -37,6 +37,7 @@ from fedtext.params.pe_sft import PeSft
 from fedtext.params.policies import Membership, Policies
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
+from fedtext.params.questions import Questions
 from fedtext.params.release import Release
 from fedtext.params.silos import Silos
 from fedtext.params.task import Task
@@ -91,6 +92,7 @@ HOMES: dict[type[Parameters], str] = {
     ClassifierTraining: "classification.training",
     DpSgd: "dp_sgd_generation.training",
     Entities: "evaluation.entities",
+    Questions: "evaluation.questions",
     Gap: "dpprefsyn.gap",
     HeadTraining: "dpprefsyn.training",
     LabelledWriting: "zero_shot.writing",

@@ -4,6 +4,7 @@ import pytest
 
 from fedtext.params.classification import Classification
 from fedtext.params.entities import Entities
+from fedtext.params.questions import Questions
 from fedtext.params.task import Task
 from tests.parameters import conf_base
 
@@ -45,6 +46,8 @@ def test_what_was_asked_for_and_cannot_be_had_is_refused() -> None:
         asked.refuse_impossible(conf_base(Task))
     tagged = conf_base(Entities, measured=True)
     tagged.refuse_impossible(priced=False)
+    with pytest.raises(ValueError, match=r"answers have no priced form.*\(evaluation.questions.measured=false\)"):
+        conf_base(Questions, measured=True).refuse_impossible(priced=True)
     with pytest.raises(
         ValueError, match=r"entities have no priced form: leave it out \(evaluation.entities.measured=false\)"
     ):

@@ -134,3 +134,14 @@ def test_classification_is_part_of_a_job_where_classes_are_declared() -> None:
         graph("pe", corpus=private, evaluation={"entities": {"measured": True}})
     assert "pe_entities" in graph("pe", evaluation={"entities": {"measured": True}}).all_outputs()
     assert "pe_entities" not in graph("pe").all_outputs()
+
+
+def test_questions_are_part_of_a_job_where_they_are_asked_for_and_nobody_pays() -> None:
+    asked = {"questions": {"measured": True}}
+    with pytest.raises(RuntimeError, match="answers have no priced form"):
+        graph("pe", corpus={"declared_public": False}, evaluation=asked)
+    job = graph("pe", evaluation=asked)
+    assert {"pe_questions", "private_asked_private", "private_pe_asked_synthetic"} <= job.all_outputs()
+    (scorecard,) = (node for node in job.nodes if "pe_scorecard" in node.outputs)
+    assert "pe_questions" in scorecard.inputs
+    assert "pe_questions" not in graph("pe").all_outputs()

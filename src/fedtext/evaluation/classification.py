@@ -31,6 +31,7 @@ from fedtext.evaluation.measures.classification import (
 from fedtext.evaluation.measures.measure import OnHeldOut, Scored
 from fedtext.evaluation.paired import compare_scored
 from fedtext.evaluation.priced_accuracy import ReleasedCounts, compare_released
+from fedtext.evaluation.ratios import as_share
 from fedtext.params.classification import Classification
 from fedtext.params.conditions import PRIVATE
 from fedtext.params.task import Task
@@ -151,7 +152,7 @@ def compare_classified(
     document = compare_scored(scored, [CLASS_ACCURACY], clients, beside=beside)
     for name, one in scored.items():
         own = document["conditions"][name]
-        own |= {"low": _as_share(own["low"]), "high": _as_share(own["high"]), **_intervals(one, beside, clients)}
+        own |= {"low": as_share(own["low"]), "high": as_share(own["high"]), **_intervals(one, beside, clients)}
     learned = {name: one for name, one in scored.items() if name != PRIVATE.name and int(one["texts"])}
     return {
         **document,
@@ -174,12 +175,7 @@ def compare_released_classes(
 def _intervals(scored: Scored, measures: Sequence[OnHeldOut], clients: Codes) -> dict[str, float]:
     """Ends of the 95% interval of every measure: `macro_f1_low`, `macro_f1_high` and their like."""
     found = {measure.name: measure.ratio(scored, clients) for measure in measures}
-    return {f"{name}_{end}": _as_share(getattr(one, end)) for name, one in found.items() for end in ("low", "high")}
-
-
-def _as_share(end: float) -> float:
-    """An end of an interval within 0 and 1; one that is not known stays infinite."""
-    return min(max(end, 0.0), 1.0) if np.isfinite(end) else end
+    return {f"{name}_{end}": as_share(getattr(one, end)) for name, one in found.items() for end in ("low", "high")}
 
 
 def _scored(held_out: pd.DataFrame, task: Task, given: Codes, learned_from: Labelled) -> dict[str, np.ndarray]:

@@ -35,6 +35,11 @@ class Ratio(NamedTuple):
         return float(quantile * self.standard_error)
 
 
+def as_share(end: float) -> float:
+    """An end of a share's interval within 0 and 1; one that is not known stays infinite."""
+    return min(max(end, 0.0), 1.0) if np.isfinite(end) else end
+
+
 def clustered_mean_of_ratios(
     numerators: Shaped[np.ndarray, "text part"],
     denominators: Shaped[np.ndarray, "text part"],

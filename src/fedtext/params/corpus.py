@@ -11,7 +11,9 @@ from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
 
 # Data sets of papers, read from local files in the form in which they were published (fedtext.corpora.published).
-PublishedName = Literal["alpaca", "banking77", "hh", "imdb", "openassistant", "pubmed", "squad", "tldr", "yelp"]
+PublishedName = Literal[
+    "alpaca", "banking77", "hh", "imdb", "openassistant", "pubmed", "squad", "squad_questions", "tldr", "yelp"
+]
 PUBLISHED_NAMES: tuple[PublishedName, ...] = get_args(PublishedName)
 # What is known of a docstring: the top-level package it lives in, and the kind of object that it documents.
 DocstringKind = Literal["class", "function", "method", "module", "property"]

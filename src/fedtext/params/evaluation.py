@@ -9,6 +9,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.entities import Entities
 from fedtext.params.generation import Sampler
 from fedtext.params.privacy import Privacy
+from fedtext.params.questions import Questions
 from fedtext.params.training import TunedTraining
 from fedtext.system.errors import InputError
 
@@ -32,7 +33,8 @@ class Evaluation(Parameters):
     the private training samples themselves, at most `private_texts` of them, one of every client before a second of
     any; None: all. `max_eval_samples` bounds the held-out samples; `top` are the ranks of top-k accuracy, 1 first:
     reports lead with it. `measures` names what is taken of sets of texts: distances to held-out text, and properties of
-    the texts alone (`fedtext.evaluation.measures.known`). `entities` says whether a model learns to find them.
+    the texts alone (`fedtext.evaluation.measures.known`). `entities` says whether a model learns to find them,
+    `questions` whether one learns to answer.
 
     `priced`: whether figures of held-out text are noised releases that test clients pay for, at `epsilon` each (None:
     the run's). None: priced where the corpus is private. `private_control`: whether epsilon = infinity is trained and
@@ -49,6 +51,7 @@ class Evaluation(Parameters):
     measures: tuple[str, ...]
     published_metric: bool
     entities: Entities
+    questions: Questions
     seed: Seed
     priced: bool | None
     epsilon: float | None = Field(gt=0)

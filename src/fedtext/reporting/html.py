@@ -11,6 +11,7 @@ from fedtext.reporting.classification_table import classification_table
 from fedtext.reporting.entities_table import entities_table
 from fedtext.reporting.glossary import glossary
 from fedtext.reporting.page import bullets, figure_html, page
+from fedtext.reporting.questions_table import questions_table
 from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.tables import (
     accuracy_table,
@@ -85,7 +86,8 @@ def _sections(
         "accuracy": accuracy_table(card["accuracy"])
         + published_table(card["accuracy"])
         + classification_table(card.get("classification"))
-        + entities_table(card.get("entities")),
+        + entities_table(card.get("entities"))
+        + questions_table(card.get("questions")),
         "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
         "texts": texts_table(card["texts"]),
         "privacy": protection_table(card["protection"], card["terms"]["tested"])

@@ -96,6 +96,7 @@ def scorecard(
     texts: Mapping[str, Any] | None = None,
     classification: Mapping[str, Any] | None = None,
     entities: Mapping[str, Any] | None = None,
+    questions: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The whole scorecard, strict JSON: numbers that are not finite become null.
 
@@ -111,6 +112,7 @@ def scorecard(
         texts: `measures` (names) of texts alone and `sets` (condition -> values); None where no text was made.
         classification: What `evaluation.classification.compare_classified` returned; None where nothing was classified.
         entities: What `evaluation.entities.compare_entities` returned; None where none were looked for.
+        questions: What `evaluation.questions.compare_questions` returned; None where nothing was asked.
     """
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
@@ -126,6 +128,7 @@ def scorecard(
         "texts": texts,
         "classification": classification,
         "entities": entities,
+        "questions": questions,
         "cost": cost_rows(costs),
         "limits": [*_limits(accuracy, distribution, terms), *classification_limits(classification)],
     }

@@ -7,18 +7,15 @@ makes its sentence embedding of, before it is scaled to norm 1; of a plain BERT 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.params.classification import ClassifierTraining
-from fedtext.params.training import CausalTraining
-from fedtext.seeding import derived_seed, stream
-from fedtext.system.errors import InputError
-from fedtext.system.progress import progress
-from fedtext.training.causal_lm import MAX_GRADIENT_NORM, peak_share
+from fedtext.seeding import derived_seed
+from fedtext.training.encoder_steps import train_steps
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -78,55 +75,18 @@ def fine_tuned(
         ValueError: the loss is not finite.
     """
     import torch
-
-    recipe, device = training.fine_tuning, encoder.model.device
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived_seed(seed, "classifier") % 2**63)  # the head, and dropout
-        head = torch.nn.Linear(encoder.dim, classes).to(device)
-        model = FineTuned(copy.deepcopy(encoder.model).float().train(), head, training.length)
-        _train(model, [*model._model.parameters(), *head.parameters()], texts, codes, recipe, seed=seed, label=label)
-    model._model.eval()
-    return model
-
-
-def _train(
-    model: FineTuned,
-    weights: Sequence[Tensor],
-    texts: Sequence[str],
-    codes: Int[np.ndarray, " text"],
-    recipe: CausalTraining,
-    *,
-    seed: int,
-    label: str,
-) -> None:
-    import torch
     from torch.nn.functional import cross_entropy
 
-    batches = [*_batches(len(texts), recipe, seed)]
-    optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda done: peak_share(done + 1, len(batches), recipe.warmup_share)
-    )
-    for step, rows in enumerate(progress(batches, f"classifier, {label}", unit="step"), start=1):
-        logits = model.logits([texts[row] for row in rows])
-        loss = cross_entropy(logits.float(), torch.from_numpy(codes[rows]).to(logits.device))
-        if not bool(torch.isfinite(loss)):
-            raise InputError(
-                f"{label}: the classifier's loss is {float(loss)} at step {step}: lower "
-                "classification.training.fine_tuning.learning_rate"
-            )
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(weights, MAX_GRADIENT_NORM)
-        optimizer.step()
-        schedule.step()
-        optimizer.zero_grad()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derived_seed(seed, "classifier") % 2**63)  # the head, and dropout
+        head = torch.nn.Linear(encoder.dim, classes).to(encoder.model.device)
+        model = FineTuned(copy.deepcopy(encoder.model).float().train(), head, training.length)
 
+        def loss(rows: Int[np.ndarray, " batch"]) -> Tensor:
+            logits = model.logits([texts[row] for row in rows])
+            return cross_entropy(logits.float(), torch.from_numpy(codes[rows]).to(logits.device))
 
-def _batches(texts: int, recipe: CausalTraining, seed: int) -> Iterator[Int[np.ndarray, " batch"]]:
-    """Rows of every step: a fresh shuffle an epoch, the last one cut short where epochs are no whole number."""
-    per_epoch = -(-texts // recipe.batch_size)
-    steps = max(round(recipe.epochs * per_epoch), 1)
-    for step in range(steps):
-        epoch, place = divmod(step, per_epoch)
-        order = stream(seed, "classifier", epoch).permutation(texts)
-        yield order[place * recipe.batch_size : (place + 1) * recipe.batch_size]
+        weights = [*model._model.parameters(), *head.parameters()]
+        train_steps(loss, weights, len(texts), training.fine_tuning, seed=seed, label=f"classifier, {label}")
+    model._model.eval()
+    return model

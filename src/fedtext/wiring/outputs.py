@@ -2,6 +2,24 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
+
+class Judged(Enum):
+    """What a model that learned from a condition's texts leaves of each held-out text: never released itself."""
+
+    CLASSIFIED = "classified"  # the class that a classifier says
+    TAGGED = "tagged"  # how many entities are found
+    ASKED = "asked"  # how right a reader answers
+
+    def of_control(self, condition: str) -> str:
+        """The data set of a control, which all algorithms share."""
+        return f"private_{self.value}_{condition}"
+
+    def of_texts(self, algorithm: str, condition: str) -> str:
+        """The data set of an algorithm's own texts, under a condition's name."""
+        return f"private_{algorithm}_{self.value}_{condition}"
+
 
 class Outputs:
     """Names of one algorithm's data sets; `conf/base/catalog_algorithms.yml` says where each of them lies.
@@ -47,6 +65,7 @@ class Outputs:
         self.accuracy = f"{algorithm}_accuracy"
         self.classification = f"{algorithm}_classification"
         self.entities = f"{algorithm}_entities"
+        self.questions = f"{algorithm}_questions"
         self.texts_alone = f"{algorithm}_texts_alone"
         self.distances = f"{algorithm}_distances"
         self.held_out_prompts = f"{algorithm}_held_out_prompts"
@@ -65,14 +84,6 @@ class Outputs:
     def counts(self, condition: str) -> str:
         """What a model trained on the algorithm's own texts gets right in held-out text, under a condition's name."""
         return f"private_{self.algorithm}_counts_{condition}"
-
-    def classified(self, condition: str) -> str:
-        """The class of each held-out text as a classifier says it that learned from the algorithm's own texts."""
-        return f"private_{self.algorithm}_classified_{condition}"
-
-    def tagged(self, condition: str) -> str:
-        """How many entities a model finds in each held-out text that learned from the algorithm's own texts."""
-        return f"private_{self.algorithm}_tagged_{condition}"
 
     def answers(self, condition: str) -> str:
         """What a policy answers to the held-out prompts, under a condition's name."""

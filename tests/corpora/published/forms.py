@@ -43,14 +43,16 @@ def imdb_directory(root: Path) -> Path:
     return root
 
 
-def squad_document() -> dict[str, Any]:
-    def paragraph(thing: str, answered: bool) -> dict[str, Any]:
-        answers = [{"text": thing, "answer_start": 8}, {"text": thing, "answer_start": 8}] if answered else []
-        asked = {"id": thing, "question": f"What is the {thing}?", "answers": answers, "is_impossible": not answered}
+def squad_document(answered: int = 1) -> dict[str, Any]:
+    """Articles of two paragraphs with a question each, of which the first so many have answers."""
+
+    def paragraph(thing: str, has_answers: bool) -> dict[str, Any]:
+        answers = [{"text": thing, "answer_start": 8}, {"text": thing, "answer_start": 8}] if has_answers else []
+        asked = {"id": thing, "question": f"What is the {thing}?", "answers": answers, "is_impossible": not has_answers}
         return {"context": f"Here is {thing}, of which much is known.", "qas": [asked]}
 
     articles = [
-        {"title": f"Article_{i}", "paragraphs": [paragraph(THINGS[2 * i], True), paragraph(THINGS[2 * i + 1], False)]}
+        {"title": f"Article_{i}", "paragraphs": [paragraph(THINGS[2 * i + k], k < answered) for k in range(2)]}
         for i in range(COUNT // 2)
     ]
     return {"version": "v2.0", "data": articles}
@@ -158,6 +160,7 @@ MAKERS: dict[PublishedName, Callable[[Path], Path]] = {
     "openassistant": lambda root: lines(root / "oasst.trees.jsonl.gz", [tree(i) for i in range(COUNT)]),
     "pubmed": lambda root: pubmed(root / "pubmed.xml"),
     "squad": lambda root: whole(root / "train-v2.0.json", squad_document()),
+    "squad_questions": lambda root: whole(root / "dev-v2.0.json", squad_document(answered=2)),
     "tldr": lambda root: lines(root / "batch3.json", tldr_rows()),
     "yelp": lambda root: lines(root / "yelp_academic_dataset_review.json", yelp_rows()),
 }

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtext.corpora.exercises import Exercise, exercise_in
 from fedtext.corpora.published.door import READERS, existing_published, read_published
 from fedtext.corpora.published.known import PUBLISHED
 from fedtext.corpora.published.questions import Question, squad_questions
@@ -105,6 +106,14 @@ def test_squad(tmp_path: Path) -> None:
     context = "Here is soup, of which much is known."
     assert first == Question("Article_0", context, "What is the soup?", ("soup",))
     assert second.answers == ()
+
+
+def test_squad_s_questions_are_exercises_and_those_without_an_answer_are_left_out(tmp_path: Path) -> None:
+    records = read("squad_questions", whole(tmp_path / "train-v2.0.json", squad_document()))
+    assert len(records) == COUNT // 2
+    context = "Here is soup, of which much is known."
+    assert exercise_in(records["text"][0]) == Exercise("What is the soup?", "soup", context)
+    assert records["client_id"].tolist()[:2] == ["Article_0", "Article_1"]
 
 
 def test_squad_of_version_1_has_no_impossible_questions(tmp_path: Path) -> None:
@@ -210,7 +219,7 @@ def test_another_form_s_file_is_refused(name: PublishedName, tmp_path: Path) -> 
         folder = tmp_path / other
         folder.mkdir()
         path = make(folder)
-        if other == name:
+        if PUBLISHED[other].form == PUBLISHED[name].form:
             continue
         with pytest.raises(InputError, match=re.escape(f"corpus.source={name} reads")):
             read(name, path)

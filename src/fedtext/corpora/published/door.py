@@ -12,7 +12,7 @@ from fedtext.corpora.columns import USUAL
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.dialogues import alpaca, hh, openassistant, tldr
 from fedtext.corpora.published.known import PUBLISHED
-from fedtext.corpora.published.questions import squad
+from fedtext.corpora.published.questions import squad, squad_exercises
 from fedtext.corpora.published.reviews import banking77, imdb, yelp
 from fedtext.corpora.published.rows import FormError, Row
 from fedtext.corpora.rows import own_names, record_table, refuse
@@ -32,6 +32,7 @@ READERS: Mapping[PublishedName, Reader] = {
     "imdb": imdb,
     "openassistant": openassistant,
     "squad": squad,
+    "squad_questions": squad_exercises,
     "tldr": tldr,
     "yelp": yelp,
 }

@@ -101,6 +101,15 @@ PUBLISHED: Mapping[PublishedName, Published] = MappingProxyType(
             label=None,
             licence="CC BY-SA 4.0",
         ),
+        "squad_questions": Published(
+            title="SQuAD's questions with answers and paragraphs",
+            form="train or dev JSON of version 1.1 or 2.0, with data, paragraphs and context",
+            suffixes=(".json", ".json.gz"),
+            directory=False,
+            unit="an article of Wikipedia",
+            label=None,
+            licence="CC BY-SA 4.0",
+        ),
         "tldr": Published(
             title="TL;DR's posts with summaries that workers compared",
             form="JSON lines with info.post, two summaries, choice and worker",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fedtext.corpora.exercises import Exercise
 from fedtext.corpora.formats import read_json
 from fedtext.corpora.published.rows import Row, list_of, text_of
 
@@ -27,6 +28,13 @@ def squad(path: Path) -> Iterator[Row]:
     """One row a paragraph; the article is the client."""
     for title, paragraph, where in _paragraphs(path):
         yield Row(title, text_of(paragraph, "context", where))
+
+
+def squad_exercises(path: Path) -> Iterator[Row]:
+    """One row a question that has an answer, with the first one that people gave; the article is the client."""
+    for asked in squad_questions(path):
+        if asked.answers:
+            yield Row(asked.article, Exercise(asked.question, asked.answers[0], asked.context).text)
 
 
 def squad_questions(path: Path) -> Iterator[Question]:

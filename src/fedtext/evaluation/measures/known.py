@@ -15,6 +15,7 @@ from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.pairwise_accuracy import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
+from fedtext.evaluation.measures.questions import QUESTIONS
 from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
 from fedtext.evaluation.measures.win_rate import WIN_RATE
 from fedtext.system.errors import InputError
@@ -29,6 +30,7 @@ MEASURES: tuple[Measure, ...] = (
     ILLEGIBLE_TEXTS,
     ENTITY_F1,
     *CLASSIFICATION,
+    *QUESTIONS,
     PAIRWISE_ACCURACY,
     PAIRWISE_DRAWN,
     WIN_RATE,

@@ -20,13 +20,15 @@ class Form(NamedTuple):
     """Which measurements there are.
 
     `priced`: test clients pay for figures, which carry noise. `private_control`: epsilon = infinity is scored.
-    `classified`: classifiers are trained too. `tagged`: so are models that look for entities.
+    `classified`: classifiers are trained too. `tagged`: so are models that look for entities. `asked`: so are readers
+    that answer questions.
     """
 
     priced: bool
     private_control: bool
     classified: bool = False
     tagged: bool = False
+    asked: bool = False
 
 
 class PolicyForm(NamedTuple):
@@ -68,15 +70,21 @@ def active_form() -> Form:
         return Form(priced=True, private_control=False)
     priced = evaluation.is_priced(corpus)
     classified = classification.is_measured(task, priced=priced)
-    return Form(priced, evaluation.has_private_control(corpus), classified, evaluation.entities.measured and not priced)
+    return Form(
+        priced,
+        evaluation.has_private_control(corpus),
+        classified,
+        tagged=evaluation.entities.measured and not priced,
+        asked=evaluation.questions.measured and not priced,
+    )
 
 
 def refuse_unknown_measures() -> None:
     """Refuses measures that cannot be taken before any work.
 
     Raises:
-        RunRefusedError: a name of `evaluation.measures` is nobody's, or no measure of sets of texts; or classification
-            or entities are asked for where they cannot be measured.
+        RunRefusedError: a name of `evaluation.measures` is nobody's, or no measure of sets of texts; or classification,
+            entities or answers are asked for where they cannot be measured.
     """
     _refuse_classification()
     try:
@@ -100,5 +108,6 @@ def _refuse_classification() -> None:
     try:
         classification.refuse_impossible(task)
         evaluation.entities.refuse_impossible(priced=evaluation.is_priced(corpus))
+        evaluation.questions.refuse_impossible(priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None

@@ -11,7 +11,7 @@ from typing import Any
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.evaluation import classified, priced, tagged
+from fedtext.pipelines.evaluation import asked, classified, priced, tagged
 from fedtext.pipelines.evaluation.form import TEXTS, active_form, refuse_unknown_measures
 from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out, preferences
 from fedtext.pipelines.evaluation.policies import of_policies
@@ -51,7 +51,9 @@ def controls_pipeline() -> Pipeline:
     if form.classified:
         controls += classified.controls(private=form.private_control)
     if form.tagged:
-        controls += tagged.controls(private=form.private_control)
+        controls += tagged.LESSONS.controls(private=form.private_control)
+    if form.asked:
+        controls += asked.LESSONS.controls(private=form.private_control)
     return Pipeline([*(priced.opening() if form.priced else [_drawn_samples()]), *controls])
 
 
@@ -82,9 +84,11 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
     compared, form = _controls() | counts, active_form()
     codes = classified.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
     if form.classified:
-        scored += classified.of_texts(algorithm, judged)
-    if form.tagged:
-        scored += tagged.of_texts(algorithm, judged, private=form.private_control)
+        scored += classified.LESSONS.of_texts(algorithm, judged)
+    for kind, wanted, document in ((tagged, form.tagged, made.entities), (asked, form.asked, made.questions)):
+        if wanted:
+            all_judged = kind.LESSONS.of_all(algorithm, judged, private=form.private_control)
+            scored += [*kind.LESSONS.of_texts(algorithm, judged), kind.compared(place, all_judged, document)]
     if form.priced:
         return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged, codes)])
     if form.classified:

@@ -36,12 +36,18 @@ def build_text_scorecard(
     synthetic: pd.DataFrame,
     classification: dict[str, Any] | None = None,
     entities: dict[str, Any] | None = None,
+    questions: dict[str, Any] | None = None,
     evaluation_report: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
     distribution = Distribution(**{**distances, "bias": _bias(distances)})
     terms = Terms.of(corpus, evaluation, privacy, evaluation_report)
-    measured = {"texts_alone": texts_alone, "classification": classification, "entities": entities}
+    measured = {
+        "texts_alone": texts_alone,
+        "classification": classification,
+        "entities": entities,
+        "questions": questions,
+    }
     return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic), **measured)
 
 
@@ -70,6 +76,7 @@ def _scorecard(
     texts_alone: dict[str, Any] | None = None,
     classification: dict[str, Any] | None = None,
     entities: dict[str, Any] | None = None,
+    questions: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     return scorecard(
         algorithm=cost.algorithm,
@@ -83,6 +90,7 @@ def _scorecard(
         texts=texts_alone,
         classification=classification,
         entities=entities,
+        questions=questions,
     )
 
 

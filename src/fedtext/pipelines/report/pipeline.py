@@ -30,6 +30,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
     figures |= {name: name for name in algorithm.figures}
     classified = {"classification": made.classification} if active_form().classified else {}
     tagged = {"entities": made.entities} if active_form().tagged else {}
+    asked = {"questions": made.questions} if active_form().asked else {}
     shown = {place_in_page: made.figure(name) for place_in_page, name in figures.items()}
     curves = place.node(
         nodes.draw_round_curves,
@@ -48,6 +49,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
                 "synthetic": made.synthetic,
                 **classified,
                 **tagged,
+                **asked,
             },
             made.scorecard,
             name="build_text_scorecard",

@@ -1,0 +1,89 @@
+"""One condition: a reader learns from its texts to answer questions, and answers those of held-out text.
+
+A text teaches, and is asked, where it is an exercise (`corpora.exercises`): a question, its answer and a passage. Of a
+held-out one the reader sees question and passage. Its answer is compared as SQuAD compares answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.corpora.exercises import Exercise, exercise_in
+from fedtext.evaluation.measures.measure import Scored
+from fedtext.evaluation.measures.questions import ASKED, EXACT, F1, QUESTIONS
+from fedtext.evaluation.paired import compare_scored
+from fedtext.evaluation.question_answering import exact_match, f1
+from fedtext.evaluation.ratios import as_share
+from fedtext.params.questions import Questions
+from fedtext.seeding import stream
+from fedtext.system.errors import InputError
+from fedtext.training.reader import trained_reader
+
+if TYPE_CHECKING:
+    from fedtext.models.encoder import Encoder
+
+
+def exercises_in(texts: Sequence[str], most: int | None, *, seed: int) -> list[Exercise]:
+    """The exercises among texts, in their order; of more than `most`, so many at random."""
+    found = [one for one in map(exercise_in, texts) if one is not None]
+    if most is None or len(found) <= most:
+        return found
+    chosen = stream(seed, "exercises").choice(len(found), most, replace=False)
+    return [found[i] for i in np.sort(chosen)]
+
+
+def question_scores(
+    lessons: Sequence[Exercise],
+    held_out: Sequence[str],
+    encoder: Encoder,
+    questions: Questions,
+    *,
+    seed: int,
+    label: str,
+) -> dict[str, np.ndarray]:
+    """Trains a reader on exercises and asks it the questions of held-out texts. Without exercises nothing is answered.
+
+    Returns:
+        `asked` (1 where a text is an exercise), `answer_f1` and `answer_exact` of each held-out text; the number of
+        `texts` to learn from.
+
+    Raises:
+        ValueError: no held-out text is an exercise.
+    """
+    found = [exercise_in(text) for text in held_out]
+    asked = [one for one in found if one is not None]
+    if not asked:
+        raise InputError(
+            f"none of {len(held_out)} held-out texts is an exercise ('Question: ... Answer: ... Passage: ...' whose "
+            "passage holds the answer): read some (corpus.source=squad_questions, chunking.first_only=true, a larger "
+            "chunking.length), or leave questions out (evaluation.questions.measured=false)"
+        )
+    given = [""] * len(asked)
+    if lessons:
+        given = trained_reader(encoder, lessons, questions, seed=seed, label=label).answers(asked)
+    place = np.asarray([one is not None for one in found])
+    return {
+        ASKED: place.astype(np.int64),
+        F1: _of_each(place, [f1(answer, one.answer) for answer, one in zip(given, asked, strict=True)]),
+        EXACT: _of_each(place, [exact_match(answer, one.answer) for answer, one in zip(given, asked, strict=True)]),
+        "texts": np.asarray(len(lessons)),
+    }
+
+
+def compare_questions(scored: Mapping[str, Scored], drawn: Int[np.ndarray, " text"]) -> dict[str, Any]:
+    """As `paired.compare_scored`, of F1 and exact match; the ends of intervals are shares."""
+    document = compare_scored(scored, QUESTIONS, drawn)
+    for own in document["conditions"].values():
+        own |= {end: as_share(own[end]) for end in ("low", "high")}
+    return document
+
+
+def _of_each(place: np.ndarray, values: Sequence[float]) -> np.ndarray:
+    """The values at their places, 0 elsewhere."""
+    spread = np.zeros(len(place))
+    spread[place] = values
+    return spread

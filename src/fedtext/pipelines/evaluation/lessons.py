@@ -1,0 +1,77 @@
+"""Conditions as lessons: a model of some kind learns from each one's texts and is judged on held-out text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kedro.pipeline import Node
+
+from fedtext.pipelines.evaluation.form import TEXTS
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm
+from fedtext.wiring.outputs import Judged
+from fedtext.wiring.unrolling import Namespace
+
+EVALUATION = Namespace("evaluation")
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """One kind of model: a training and a reading for each condition, each a node of its own.
+
+    Attributes:
+        verb: Names the nodes: `classify` in `classify_public_control`.
+        judged: What is kept of each held-out text; names the data sets.
+        given: What a node is given before the texts.
+        after_texts: Learns from a condition's texts.
+        after_private_text: Learns from the private text itself.
+    """
+
+    verb: str
+    judged: Judged
+    given: Sequence[str]
+    after_texts: Callable[..., Any]
+    after_private_text: Callable[..., Any]
+
+    def controls(self, *, private: bool) -> list[Node]:
+        """What every algorithm is compared with; `private`: whether the private text itself is learned from."""
+        judged = self.of_controls(private=False)
+        learned = [self._learned(EVALUATION, name, texts, judged[name]) for name, texts in TEXTS.items()]
+        if not private:
+            return learned
+        made = self.judged.of_control("private")
+        ceiling = self._learned(
+            EVALUATION, "private", "private_train", made, function=self.after_private_text, tags=Tag.CONTROL
+        )
+        return [*learned, ceiling]
+
+    def of_texts(self, algorithm: Algorithm, texts: Mapping[str, str]) -> list[Node]:
+        """An algorithm's own conditions, by the data sets of their texts."""
+        place = Namespace(EVALUATION(algorithm.name))
+        return [
+            self._learned(place, name, own, self.judged.of_texts(algorithm.name, name)) for name, own in texts.items()
+        ]
+
+    def of_controls(self, *, private: bool) -> dict[str, str]:
+        """The data set of each control, by condition."""
+        return {name: self.judged.of_control(name) for name in (*TEXTS, *(["private"] if private else []))}
+
+    def of_all(self, algorithm: Algorithm, texts: Mapping[str, str], *, private: bool) -> dict[str, str]:
+        """The data set of each condition that an algorithm's texts are compared by."""
+        own = {name: self.judged.of_texts(algorithm.name, name) for name in texts}
+        return self.of_controls(private=private) | own
+
+    def _learned(
+        self,
+        place: Namespace,
+        condition: str,
+        texts: str,
+        judged: str,
+        *,
+        function: Callable[..., Any] | None = None,
+        tags: Tag | None = None,
+    ) -> Node:
+        name = f"{self.verb}_{condition}"
+        return place.node(function or self.after_texts, [*self.given, texts], judged, name=name, tags=tags)

@@ -1,0 +1,70 @@
+"""The steps that train an encoder with a new head: AdamW, linear warm-up, cosine decay, gradients clipped to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.params.training import CausalTraining
+from fedtext.seeding import stream
+from fedtext.system.errors import InputError
+from fedtext.system.progress import progress
+from fedtext.training.causal_lm import MAX_GRADIENT_NORM, peak_share
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Rows = Int[np.ndarray, " batch"]
+
+
+def train_steps(
+    loss_of: Callable[[Rows], Tensor],
+    weights: Sequence[Tensor],
+    lessons: int,
+    recipe: CausalTraining,
+    *,
+    seed: int,
+    label: str,
+) -> None:
+    """Trains `weights` in place on batches of so many lessons.
+
+    Args:
+        loss_of: The mean loss of the lessons with these numbers.
+        weights: What is trained.
+        lessons: How many there are.
+        recipe: Of the steps.
+        seed: Of the shuffles, one an epoch.
+        label: Names the progress bar, and what is wrong.
+
+    Raises:
+        ValueError: the loss is not finite.
+    """
+    import torch
+
+    batches = [*_batches(lessons, recipe, seed)]
+    optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda done: peak_share(done + 1, len(batches), recipe.warmup_share)
+    )
+    for step, rows in enumerate(progress(batches, label, unit="step"), start=1):
+        loss = loss_of(rows)
+        if not bool(torch.isfinite(loss)):
+            raise InputError(f"{label}: the loss is {float(loss)} at step {step}: lower fine_tuning.learning_rate")
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights, MAX_GRADIENT_NORM)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad()
+
+
+def _batches(lessons: int, recipe: CausalTraining, seed: int) -> Iterator[Rows]:
+    """Rows of every step: a fresh shuffle an epoch, the last one cut short where epochs are no whole number."""
+    per_epoch = -(-lessons // recipe.batch_size)
+    steps = max(round(recipe.epochs * per_epoch), 1)
+    for step in range(steps):
+        epoch, place = divmod(step, per_epoch)
+        order = stream(seed, "classifier", epoch).permutation(lessons)
+        yield order[place * recipe.batch_size : (place + 1) * recipe.batch_size]
