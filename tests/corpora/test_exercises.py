@@ -21,8 +21,8 @@ def test_what_is_laid_out_is_read_again(
     assert exercise.passage[begin:end] == exercise.answer
 
 
-def test_lines_capitals_and_a_full_stop_do_not_matter() -> None:
-    found = exercise_in("Question: Who sailed?\nAnswer: The Ferry.\n\nPassage: At dusk\nthe ferry sailed.")
+def test_lines_capitals_and_what_follows_the_answer_do_not_matter() -> None:
+    found = exercise_in("Passage: At dusk\nthe ferry sailed.\n\nQuestion: Who sailed? Answer: The  Ferry.\nIs that right?")
     assert found == Exercise("Who sailed?", "The Ferry", "At dusk the ferry sailed.")
 
 
@@ -32,10 +32,11 @@ def test_lines_capitals_and_a_full_stop_do_not_matter() -> None:
         "",
         "Who sailed? The ferry sailed.",
         "Question: Who sailed? Passage: The ferry sailed. Answer: the ferry",
-        "Question: Who sailed? Answer: the ferry Passage:",
-        "Question: Who sailed? Answer: . Passage: The ferry sailed.",
-        "Question: Who sailed? Answer: the swan Passage: The ferry sailed.",
-        "Write one. Question: Who sailed? Answer: the ferry Passage: The ferry sailed.",
+        "Passage: Question: Who sailed? Answer: the ferry",
+        "Passage: The ferry sailed. Question: Who sailed? Answer:",
+        "Passage: The ferry sailed. Question: Who sailed? Answer: .",
+        "Passage: The ferry sailed. Question: Who sailed? Answer: the swan",
+        "Write one. Passage: The ferry sailed. Question: Who sailed? Answer: the ferry",
     ],
 )
 def test_what_is_no_exercise_is_none(text: str) -> None:

@@ -1,7 +1,8 @@
 """A question about a passage as one text, so that whatever makes texts can make exercises.
 
-The layout is one line: `Question: ... Answer: ... Passage: ...`. The passage comes last. So a model writes it knowing
-what it must hold, and a text that is cut loses the end of its passage only.
+The layout is one line: `Passage: ... Question: ... Answer: ...`. In this order a small model writes exercises: it finds
+the answer in the passage that it has written. With the passage last SmolLM2 wrote one in 24, with the passage first four
+at temperature 1 and thirteen at 0.7.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-LAYOUT = re.compile(r"\s*Question:\s*(.+?)\s*\bAnswer:\s*(.+?)\s*\bPassage:\s*(.+?)\s*", re.DOTALL)
+LAYOUT = re.compile(r"\s*Passage:(.+?)\bQuestion:(.+?)\bAnswer:\s*([^\n]+)", re.DOTALL)
 
 
 class Exercise(NamedTuple):
@@ -22,7 +23,7 @@ class Exercise(NamedTuple):
     @property
     def text(self) -> str:
         """The layout, in one line."""
-        return " ".join(f"Question: {self.question} Answer: {self.answer} Passage: {self.passage}".split())
+        return " ".join(f"Passage: {self.passage} Question: {self.question} Answer: {self.answer}".split())
 
     @property
     def span(self) -> tuple[int, int] | None:
@@ -34,10 +35,11 @@ class Exercise(NamedTuple):
 def exercise_in(text: str) -> Exercise | None:
     """What a text asks; None where it is of another layout, or its passage does not hold the answer.
 
-    Spaces of any kind are one space, and a full stop behind the answer is no part of it.
+    Spaces of any kind are one space. The answer ends with its line, and a full stop behind it is no part of it.
     """
-    found = LAYOUT.fullmatch(" ".join(text.split()))
+    found = LAYOUT.match(text)
     if found is None:
         return None
-    exercise = Exercise(found[1], found[2].rstrip("."), found[3])
-    return exercise if exercise.answer and exercise.span else None
+    passage, question, answer = (" ".join(part.split()) for part in found.groups())
+    exercise = Exercise(question, answer.rstrip(". "), passage)
+    return exercise if all(exercise) and exercise.span else None
