@@ -22,7 +22,9 @@ def test_what_is_laid_out_is_read_again(
 
 
 def test_lines_capitals_and_what_follows_the_answer_do_not_matter() -> None:
-    found = exercise_in("Passage: At dusk\nthe ferry sailed.\n\nQuestion: Who sailed? Answer: The  Ferry.\nIs that right?")
+    found = exercise_in(
+        "Passage: At dusk\nthe ferry sailed.\n\nQuestion: Who sailed? Answer: The  Ferry.\nIs that right?"
+    )
     assert found == Exercise("Who sailed?", "The Ferry", "At dusk the ferry sailed.")
 
 
