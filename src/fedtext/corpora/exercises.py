@@ -1,8 +1,8 @@
 """A question about a passage as one text, so that whatever makes texts can make exercises.
 
-The layout is one line: `Passage: ... Question: ... Answer: ...`. In this order a small model writes exercises: it finds
-the answer in the passage that it has written. With the passage last SmolLM2 wrote one in 24, with the passage first four
-at temperature 1 and thirteen at 0.7.
+The layout is one line: `Passage: ... Question: ... Answer: ...`. In this order a small model writes exercises, as it
+finds the answer in the passage that it has written. Of 24 texts of SmolLM2 four were exercises, and thirteen at
+temperature 0.7; with the passage last there was one.
 """
 
 from __future__ import annotations
