@@ -1,19 +1,23 @@
-"""Held-out questions: what is asked, how answers count, and that lessons which say more are worth more."""
+"""Held-out questions: what is asked, and how answers count."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
+from fedtext.corpora.exercises import Exercise
+from fedtext.evaluation import questions
 from fedtext.evaluation.measures.known import measure
 from fedtext.evaluation.measures.questions import ANSWER_EXACT, ANSWER_F1
 from fedtext.evaluation.questions import compare_questions, exercises_in, question_scores
-from fedtext.models.encoder import load_encoder
 from fedtext.params.questions import Questions
 from tests.parameters import conf_base
-from tests.training.test_reader import LESSONS, STEPS, exercises
+from tests.training.test_reader import exercises
 
 PLAIN = "The ferry sailed at dusk."
+ENCODER: Any = None  # nothing here is read by a model
 
 
 def test_exercises_are_found_among_texts_and_drawn_in_their_order() -> None:
@@ -25,31 +29,40 @@ def test_exercises_are_found_among_texts_and_drawn_in_their_order() -> None:
     assert len(some) == 5
 
 
-def test_only_exercises_are_asked_and_lessons_pay() -> None:
-    encoder, questions = load_encoder("offline"), conf_base(Questions, fine_tuning=STEPS)
-    held_out = [PLAIN, *(one.text for one in exercises(24, seed=2)), PLAIN]
-    asked = np.asarray([0, *[1] * 24, 0])
-    scored = {
-        name: question_scores(exercises(count, seed=1), held_out, encoder, questions, seed=0, label=name)
-        for name, count in (("synthetic", LESSONS), ("public_control", 0))
-    }
-    for one in scored.values():
-        assert (one["asked"] == asked).all()
-        assert (one["answer_f1"] <= asked).all()
-        assert (one["answer_exact"] <= one["answer_f1"]).all()
-    document = compare_questions(scored, np.arange(26))
-    ours, none = document["conditions"]["synthetic"], document["conditions"]["public_control"]
-    assert ours["answer_f1"] == pytest.approx(scored["synthetic"]["answer_f1"].sum() / 24)
-    assert ours["answer_f1"] > 0.7
-    assert 0 <= ours["low"] <= ours["answer_f1"] <= ours["high"] <= 1
-    assert (none["answer_f1"], none["answer_exact"], none["texts"]) == (0, 0, 0)
-    assert document["gains"]["synthetic"]["public_control"]["measurable"]
-    assert document["judged"] == "synthetic"
+class Parrot:
+    """A reader that has learned to give the first two words of every passage."""
+
+    def answers(self, asked: list[Exercise]) -> list[str]:
+        return [" ".join(one.passage.split()[:2]) for one in asked]
+
+
+def test_only_exercises_are_asked_and_answers_count_as_squad_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "trained_reader", lambda *_, **__: Parrot())
+    held_out = [
+        PLAIN,
+        Exercise("Who sailed?", "the ferry", "The ferry sailed at dusk.").text,
+        Exercise("What sank?", "a red ferry", "Red sky: a red ferry sank.").text,
+        Exercise("When?", "at dusk", "Nobody knew; at dusk it sailed.").text,
+    ]
+    lessons, scored = {"synthetic": exercises(3, seed=1), "public_control": []}, {}
+    for name, own in lessons.items():
+        scored[name] = question_scores(own, held_out, ENCODER, conf_base(Questions), seed=0, label=name)
+    ours, none = scored["synthetic"], scored["public_control"]
+    assert ours["asked"].tolist() == none["asked"].tolist() == [0, 1, 1, 1]
+    assert ours["answer_f1"].tolist() == pytest.approx([0, 1, 0.5, 0])
+    assert ours["answer_exact"].tolist() == [0, 1, 0, 0]
+    assert none["answer_f1"].tolist() == [0, 0, 0, 0]  # without a lesson nothing is answered
+    document = compare_questions(scored, np.arange(4))
+    told = document["conditions"]["synthetic"]
+    assert (told["answer_f1"], told["answer_exact"]) == pytest.approx((0.5, 1 / 3))
+    assert (told["texts"], told["questions"], document["judged"]) == (3, 3, "synthetic")
+    assert 0 <= told["low"] <= told["answer_f1"] <= told["high"] <= 1
+    assert document["gains"]["synthetic"]["public_control"]["estimate"] == pytest.approx(0.5)
 
 
 def test_held_out_text_without_a_question_is_refused() -> None:
     with pytest.raises(ValueError, match=r"none of 1 held-out texts is an exercise .*corpus.source=squad_questions"):
-        question_scores([], [PLAIN], load_encoder("offline"), conf_base(Questions), seed=0, label="texts")
+        question_scores([], [PLAIN], ENCODER, conf_base(Questions), seed=0, label="texts")
 
 
 def test_measures_have_their_names() -> None:

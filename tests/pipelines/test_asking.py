@@ -1,0 +1,31 @@
+"""The nodes that ask held-out questions, with a real encoder: exercises teach, other texts do not."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fedtext.models.encoder import load_encoder
+from fedtext.params.corpus import Partition
+from fedtext.params.evaluation import Evaluation
+from fedtext.pipelines.evaluation.nodes import asking as nodes
+from tests.parameters import conf_base
+from tests.training.test_reader import LESSONS, STEPS, exercises
+
+
+def frame(count: int, seed: int) -> pd.DataFrame:
+    texts = [one.text for one in exercises(count, seed)]
+    return pd.DataFrame({"client_id": [f"client {i // 2}" for i in range(count)], "text": texts})
+
+
+def test_exercises_teach_and_other_texts_do_not() -> None:
+    encoder, held_out = load_encoder("offline"), frame(24, seed=2)
+    evaluation = conf_base(Evaluation, questions={"measured": True, "fine_tuning": STEPS}, private_texts=LESSONS)
+    plain = pd.DataFrame({"text": ["The ferry sailed at dusk."] * 8})
+    scored = {
+        "private": nodes.ask_after_private_text(held_out, encoder, evaluation, frame(LESSONS + 20, seed=1)),
+        "public_control": nodes.ask_after_texts(held_out, encoder, evaluation, plain),
+    }
+    told = nodes.compare_answers(held_out, conf_base(Partition), **scored)["conditions"]
+    assert told["private"]["texts"] == LESSONS
+    assert told["private"]["answer_f1"] > 0.7
+    assert told["public_control"] == told["public_control"] | {"texts": 0, "answer_f1": 0, "answer_exact": 0}
