@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from tests.end_to_end.conftest import kedro, params
 
@@ -40,3 +41,25 @@ def test_an_undeclared_class_and_one_round_are_refused_in_a_sentence(tmp_path: P
         assert done.returncode != 0
         assert said in done.stdout + done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_claims_are_judged_on_modules_of_the_docstrings(tmp_path: Path) -> None:
+    """A comparison as docs/wasp.md has it, of the small models: too small to mean anything, and whole."""
+    entries = ["wasp", "wasp_random", "fusegen", "zero_shot"]
+    told = params(
+        data_root=tmp_path, compare__algorithms=" ".join(entries), compare__seeds="1 2", claims__measures="class_accuracy",
+        wasp__labels=CLASSES, task__labels=CLASSES, wasp__texts=64, fusegen__texts=64, zero_shot__texts=64,
+    )  # fmt: skip
+    done = kedro("run", "--env", "tiny", "--pipelines", "compare", "--params", told)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    found = json.loads((tmp_path / "08_reporting" / "compare" / "comparison.json").read_text())
+    assert set(found["entries"]) == set(entries)
+    judged = {"wasp_votes", "wasp_over_zero_shot", "wasp_over_fusegen"}
+    for claim in judged:
+        verdict = found["claims"][claim]["measured"]["class_accuracy"]
+        assert verdict["runs"] == 2
+        assert verdict["low"] <= verdict["mean"] <= verdict["high"]
+        assert verdict["verdict"]
+    page = (tmp_path / "08_reporting" / "compare" / "comparison.md").read_text()
+    assert all(found["claims"][claim]["says"] in page for claim in judged)
