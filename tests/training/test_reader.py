@@ -67,7 +67,7 @@ def test_answers_are_spans_of_a_passage_and_what_was_cut_off_teaches_nothing(enc
     questions = conf_base(Questions, length=16, answer_length=2, fine_tuning=STEPS | {"epochs": 1.0})
     long = [Exercise("Who sailed?", "the ferry", f"{'nobody knew ' * 30}that the ferry sailed")] * 8
     reader = trained_reader(encoder, long, questions, seed=1, label="test")
-    answer, none = reader.answers([long[0], Exercise("Who?", "x", "")])
+    answer, none, _ = reader.answers([long[0], Exercise("Who?", "x", ""), Exercise("who " * 40, "x", "x " * 40)])
     assert answer in long[0].passage
     assert len(answer.split()) <= 2
     assert none == ""

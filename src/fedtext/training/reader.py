@@ -1,7 +1,7 @@
 """A reader: it finds the answer to a question in a passage, as the span with the likeliest beginning and end.
 
 Question and passage are read together, as a pair (Devlin et al., NAACL 2019, section 4.2): a linear head on each
-token's state says how well an answer begins, and ends, there. A passage that is too long is cut.
+token's state says how well an answer begins, and ends, there. Of a pair that is too long the longer part is cut.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Reader:
         tokens: Any = self._tokenizer(
             [one.question for one in exercises],
             [one.passage for one in exercises],
-            truncation="only_second",
+            truncation="longest_first",
             max_length=self._length,
             padding=True,
             return_offsets_mapping=True,
