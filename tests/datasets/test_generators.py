@@ -9,16 +9,18 @@ from kedro.io import DataCatalog, DatasetError
 from kedro.pipeline import Pipeline, node
 from safetensors.torch import save
 
-from fedtext.datasets.generators import GeneratorDataset, TokenizerDataset
+from fedtext.datasets.generators import GeneratorDataset, NamedGeneratorDataset, TokenizerDataset
 from fedtext.generation.endpoint_generator import EndpointGenerator
 from fedtext.generation.local_generator import LocalGenerator
 from fedtext.models.endpoint import EndpointError, _described
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.models.language_model import LanguageModel, bundled
+from fedtext.params.popri import Popri
 from fedtext.resuming.dataset_content import settings
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.hooks.preflight import check_inputs, check_trained
 from tests.openai_server import Served, serving
+from tests.parameters import conf_base
 
 FAR = "endpoint:tiny@http://127.0.0.1:9/v1"
 
@@ -76,6 +78,19 @@ def test_a_local_generator_is_a_handle_with_its_settings() -> None:
 def test_another_source_serves_where_none_is_given(told: dict[str, str], source: str) -> None:
     found = GeneratorDataset(otherwise="smollm2", **told)
     assert found.identity() == GeneratorDataset(source=source).identity()
+
+
+def test_one_of_several_has_a_form_of_its_own_and_one_it_cannot_be_asked_in_is_refused() -> None:
+    said = {"own": {"source": "bundled:generator", "prompt": "labelled"}, "none": "bundled:generator"}
+    own, none = (NamedGeneratorDataset(name=name, generators=said) for name in said)
+    sampler = conf_base(Popri).sampler
+    assert own.load().own(sampler) == sampler.for_one(None, "labelled")
+    assert none.load().own(sampler) == sampler
+    assert own.shaping() != none.shaping()
+    with pytest.raises(DatasetError, match=r"models.plms.x.prompt is 'chatt': .* list, chat, labelled"):
+        NamedGeneratorDataset(name="x", generators={"x": {"source": "bundled:generator", "prompt": "chatt"}})
+    with pytest.raises(DatasetError, match="has no chat template"):
+        NamedGeneratorDataset(name="x", generators={"x": {"source": "bundled:generator", "prompt": "chat"}}).exists()
 
 
 def test_a_server_needs_no_other_source() -> None:

@@ -9,6 +9,7 @@ import pytest
 from fedtext.generation import few_shot
 from fedtext.generation.by_class import class_prompts, labelled_texts_of
 from fedtext.generation.prompt_forms import Chat
+from fedtext.params.generation import PromptName, Sampler
 from fedtext.params.labelled import LabelledWriting
 from fedtext.params.task import Task
 from tests.parameters import conf_base
@@ -20,8 +21,8 @@ WRITING = conf_base(LabelledWriting, responses=3)
 class Echo:
     """Writes what it is asked, after its own name; every `blank`-th text is empty."""
 
-    def __init__(self, name: str, blank: int = 10**9) -> None:
-        self.name, self.blank, self.asked = name, blank, list[str]()
+    def __init__(self, name: str, blank: int = 10**9, prompt: PromptName | None = None) -> None:
+        self.name, self.blank, self.asked, self.prompt = name, blank, list[str](), prompt
 
     def write(self, requests: list[str], *, responses: int, seed: int, **_: Any) -> list[list[str]]:
         self.asked += requests
@@ -31,6 +32,9 @@ class Echo:
 
     def length_tokenizer(self) -> None:
         return None
+
+    def own(self, sampler: Sampler) -> Sampler:
+        return sampler.for_one(None, self.prompt)
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +55,13 @@ def test_as_many_of_every_generator_class_and_attribute() -> None:
     assert set(cells) <= {3, 4}
     assert all("lost card" in text for text in found.loc[found["label"] == "lost_card", "text"])
     assert found["label"].head(2).tolist() == ["lost_card", "exchange_rate"]  # classes take turns
+
+
+def test_each_generator_is_asked_in_its_own_form() -> None:
+    plain, talker = Echo("plain"), Echo("talker", prompt="chat")
+    written(16, plain=plain, talker=talker)
+    assert all(request.startswith("List of 6") for request in plain.asked)
+    assert all(request.startswith("I collect") for request in talker.asked)
 
 
 def test_one_more_generator_changes_nothing_of_what_another_writes() -> None:

@@ -20,6 +20,7 @@ from fedtext.federation.units import record_codes, unit_codes
 from fedtext.models.framing import Framing
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus, Partition
+from fedtext.params.generation import Sampler
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
@@ -89,6 +90,9 @@ class Talker:
 
     def length_tokenizer(self) -> None:
         return None
+
+    def own(self, sampler: Sampler) -> Sampler:
+        return sampler
 
     def beginnings(self, requests: list[str], framing: Framing) -> list[str]:
         assert not framing.chat

@@ -14,7 +14,7 @@ from fedtext.datasets.models import PublicModelDataset
 from fedtext.models.endpoint import ENDPOINT, Endpoint
 from fedtext.models.language_model import place_of
 from fedtext.models.source import SHIPPED, TOKENIZER_FILES, check_tokenizer_files, fetch, fetch_tokenizer
-from fedtext.params.generation import PromptName
+from fedtext.params.generation import PROMPT_NAMES, PromptName
 
 if TYPE_CHECKING:
     from fedtext.generation.endpoint_generator import EndpointGenerator
@@ -97,18 +97,20 @@ class GeneratorDataset(PublicModelDataset):
         super().__init__(source=source or ("" if base_url else otherwise or ""), metadata=metadata)
         self._base_url, self._model, self._options = base_url, model, options
         self._measure, self._temperature, self._prompt = measure, temperature, prompt
+        self._own_prompt: PromptName | None = None
 
     def load(self) -> LocalGenerator | EndpointGenerator:
         """The handle; weights are read where they are used, and are here by then."""
         if self._endpoint is not None:
             from fedtext.generation.endpoint_generator import EndpointGenerator
 
-            return EndpointGenerator(self._endpoint, _tokenizer(self._measure or SHIPPED), self._temperature)
+            measured_by = _tokenizer(self._measure or SHIPPED)
+            return EndpointGenerator(self._endpoint, measured_by, self._temperature, self._own_prompt)
         from fedtext.generation.local_generator import LocalGenerator
 
         fetch(self._place, self.kind, self.instead)
         measure = None if self._measure is None else _tokenizer(self._measure)
-        return LocalGenerator(self._source, measure=measure, temperature=self._temperature)
+        return LocalGenerator(self._source, measure=measure, temperature=self._temperature, prompt=self._own_prompt)
 
     @property
     def context(self) -> int | None:
@@ -133,7 +135,7 @@ class GeneratorDataset(PublicModelDataset):
 
     def shaping(self) -> dict[str, str]:
         """The settings that shape what it writes: not how patiently a server is asked."""
-        told = {"measure": self._measure, "temperature": self._temperature}
+        told = {"measure": self._measure, "temperature": self._temperature, "prompt": self._own_prompt}
         return {name: repr(value) for name, value in told.items()}
 
     @cached_property
@@ -173,7 +175,8 @@ class NamedGeneratorDataset(GeneratorDataset):
 
     Args:
         name: Its name.
-        generators: By name, a source or the arguments of a `GeneratorDataset`.
+        generators: By name, a source or the arguments of a `GeneratorDataset`. A `prompt` among them is the form that
+            it is asked in, whatever the sampler says.
         measure: As there, where the generator's own say nothing.
         metadata: Ignored by Kedro.
     """
@@ -195,6 +198,12 @@ class NamedGeneratorDataset(GeneratorDataset):
         told = known[name]
         settings = {"source": told} if isinstance(told, str) else dict(told)
         super().__init__(**{"measure": measure, **settings}, metadata=metadata)
+        prompt: Any = settings.get("prompt")
+        if prompt not in (None, *PROMPT_NAMES):
+            raise StorageError(
+                f"models.plms.{name}.prompt is '{prompt}': a generator is asked by {', '.join(PROMPT_NAMES)}"
+            )
+        self._own_prompt = prompt
 
 
 def _tokenizer(source: str) -> Tokenizer:

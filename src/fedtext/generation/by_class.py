@@ -65,10 +65,13 @@ def labelled_texts_of(
             f"least, {len(generators) * len(task.labels)}"
         )
     per_cell = -(-max(shares) // len(cells))
-    prompts = class_prompts(prompt_form(writing.sampler), task, writing, each=per_cell, examples=examples)
+    prompts = {
+        name: class_prompts(prompt_form(one.own(writing.sampler)), task, writing, each=per_cell, examples=examples)
+        for name, one in generators.items()
+    }
     written = texts_side_by_side(
         generators,
-        dict.fromkeys(generators, prompts),
+        prompts,
         responses=writing.responses,
         sampler=writing.sampler,
         length=length,

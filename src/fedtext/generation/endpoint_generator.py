@@ -17,7 +17,7 @@ from fedtext.models.endpoint import Endpoint, EndpointError
 from fedtext.models.framing import Framing
 from fedtext.models.language_model import Tokenizer
 from fedtext.models.patience import patiently
-from fedtext.params.generation import Sampler
+from fedtext.params.generation import PromptName, Sampler
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
@@ -37,11 +37,13 @@ class EndpointGenerator:
         endpoint: The server and its model.
         measure: The tokenizer in whose tokens lengths are counted; the server shows none of its own.
         temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
+        prompt: The form that it is asked in where it is one of several; None: as the sampler says.
     """
 
     endpoint: Endpoint
     measure: Tokenizer
     temperature: float | None = None
+    prompt: PromptName | None = None
 
     @property
     def identity(self) -> str:
@@ -52,6 +54,10 @@ class EndpointGenerator:
     def length_tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer in whose tokens lengths are counted."""
         return self.measure.load()
+
+    def own(self, sampler: Sampler) -> Sampler:
+        """The sampler at this generator's own temperature, asking in its own form."""
+        return sampler.for_one(self.temperature, self.prompt)
 
     def write(
         self,
@@ -75,7 +81,7 @@ class EndpointGenerator:
         """
         if responses < 1:
             raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
-        ask = self._asking(framing, sampler)
+        ask = self._asking(framing, self.own(sampler))
 
         failed = threading.Event()  # after an error nothing further is asked
 
@@ -106,7 +112,7 @@ class EndpointGenerator:
         send = _answered if framing.chat else _continued
         settings: dict[str, Any] = {
             "model": self.endpoint.model,
-            "temperature": sampler.temperature if self.temperature is None else self.temperature,
+            "temperature": sampler.temperature,
             "top_p": sampler.top_p,
             "max_tokens": sampler.max_new_tokens,
         }

@@ -133,14 +133,14 @@ def sampled_texts(
 ) -> pd.DataFrame:
     """`responses` texts a prompt, cut back to one sample of at most `length` tokens; some may be empty.
 
-    The prompts are those of `form`; None: of the form `sampler.prompt`.
+    The prompts are those of `form`; None: of the generator's own form, or else of `sampler.prompt`.
 
     Returns:
         Columns `prompt_id`, `response`, `text`, `label`; the responses to one prompt are successive rows.
     """
     if prompts.empty:
         return pd.DataFrame(columns=["prompt_id", "response", "text", "label"])
-    form = form or prompt_form(sampler)
+    form = form or prompt_form(generator.own(sampler))
     written = generator.write(
         prompts["prompt"].tolist(),
         framing=form.framing,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fedtext.generation.sampling import sample_responses
 from fedtext.models.framing import Framing
 from fedtext.models.language_model import LanguageModel, Tokenizer
-from fedtext.params.generation import Sampler
+from fedtext.params.generation import PromptName, Sampler
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,10 +23,12 @@ class LocalGenerator(LanguageModel):
     Attributes:
         measure: The tokenizer in whose tokens lengths are counted; None: the model's own.
         temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
+        prompt: The form that it is asked in where it is one of several; None: as the sampler says.
     """
 
     measure: Tokenizer | None = None
     temperature: float | None = None
+    prompt: PromptName | None = None
 
     @property
     def identity(self) -> str:
@@ -37,6 +39,10 @@ class LocalGenerator(LanguageModel):
     def length_tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer in whose tokens lengths are counted."""
         return self.tokenizer() if self.measure is None else self.measure.load()
+
+    def own(self, sampler: Sampler) -> Sampler:
+        """The sampler at this generator's own temperature, asking in its own form."""
+        return sampler.for_one(self.temperature, self.prompt)
 
     def write(
         self,
@@ -57,7 +63,7 @@ class LocalGenerator(LanguageModel):
             tokenizer,
             _beginnings(self.source, requests, framing, tokenizer),
             responses=responses,
-            sampler=sampler if self.temperature is None else sampler.at(self.temperature),
+            sampler=self.own(sampler),
             seed=seed,
             stop=framing.stop,
             label=label,

@@ -30,6 +30,9 @@ class Generator(Protocol):
     def length_tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer in whose tokens the lengths of its texts are counted."""
 
+    def own(self, sampler: Sampler) -> Sampler:
+        """The sampler with what was settled for this generator alone: a temperature, the form that it is asked in."""
+
     def write(
         self,
         requests: Sequence[str],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from pydantic import Field, field_validator
 
@@ -12,6 +12,7 @@ from fedtext.params.corpus import as_phrase
 
 SPARE = 0.02
 PromptName = Literal["list", "chat", "labelled"]
+PROMPT_NAMES: tuple[PromptName, ...] = get_args(PromptName)
 
 
 class Sampler(Parameters):
@@ -39,9 +40,10 @@ class Sampler(Parameters):
     def _in_one_phrase(cls, description: str | None) -> str | None:
         return None if description is None else as_phrase(description)
 
-    def at(self, temperature: float) -> Self:
-        """The same at another temperature."""
-        return self.model_copy(update={"temperature": temperature})
+    def for_one(self, temperature: float | None, prompt: PromptName | None) -> Self:
+        """The same for a generator that has a temperature, or a form that it is asked in, of its own."""
+        own = {"temperature": temperature, "prompt": prompt}
+        return self.model_copy(update={name: value for name, value in own.items() if value is not None})
 
 
 class MaskFilling(Parameters):

@@ -16,6 +16,7 @@ from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
 from fedtext.generation.endpoint_generator import EndpointGenerator
 from fedtext.models.endpoint import Endpoint, EndpointError
 from fedtext.models.language_model import Tokenizer
+from fedtext.params.generation import Sampler
 from tests.algorithms.wasp.examples import table, wasp
 from tests.openai_server import Served, serving
 
@@ -118,6 +119,9 @@ class Echo:
 
     def length_tokenizer(self) -> None:
         return None
+
+    def own(self, sampler: Sampler) -> Sampler:
+        return sampler
 
 
 @given(wanted=st.lists(st.integers(0, 7), min_size=2, max_size=2), prompts=st.integers(1, 4))

@@ -15,6 +15,7 @@ import pandas as pd
 from fedtext.algorithms.wasp.examples import BAD, GOOD, of_class
 from fedtext.generation.prompt_forms import Chat
 from fedtext.models.framing import Framing
+from fedtext.params.generation import Sampler
 from fedtext.params.task import in_words
 from fedtext.params.wasp import LABEL, Wasp
 
@@ -40,9 +41,9 @@ class Quoted:
     chat: bool = False
 
     @classmethod
-    def of(cls, wasp: Wasp) -> Quoted:
-        """The form that the parameters describe."""
-        return cls(wasp.noun, wasp.about, wasp.sampler.prompt == "chat")
+    def of(cls, wasp: Wasp, sampler: Sampler) -> Quoted:
+        """The form that the parameters describe, for a generator that is asked as this sampler says."""
+        return cls(wasp.noun, wasp.about, sampler.prompt == "chat")
 
     @property
     def description(self) -> str | None:

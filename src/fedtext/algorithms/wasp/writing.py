@@ -41,7 +41,7 @@ def written_texts(
     Returns:
         Columns `text`, `label`, `model`, `round`, `prompt_id`.
     """
-    form, place = Quoted.of(wasp), (model, str(round_number))
+    form, place = Quoted.of(wasp, generator.own(wasp.sampler)), (model, str(round_number))
     rng = stream(wasp.seed, "wasp prompts", *place)
     prompts = np.minimum(counts, wasp.prompts_per_class)  # of each class
     kind = np.repeat(np.arange(len(counts)), prompts)  # the class of each prompt
