@@ -158,7 +158,7 @@ def run_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any])
         "private_samples": private,
         "private_train": private[:60],
         "private_validation": private[60:70],
-        "public_samples": pd.DataFrame({"text": [f"public {i}" for i in range(30)]}),
+        "public_samples": pd.DataFrame({"text": [f"public {i}" for i in range(30)], "label": None}),
         "encoder": HashEncoder(),
         "generator": Talker(),
         "params:privacy": conf_base(Privacy, privacy),
