@@ -6,7 +6,7 @@ Pages, errors and reports take these facts from here. Whatever the data set, it 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from fedtext.params.corpus import PublishedName
@@ -36,6 +36,15 @@ class Published:
 
 
 JSON_LINES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+SQUAD = Published(
+    title="SQuAD's paragraphs",
+    form="train or dev JSON of version 1.1 or 2.0, with data, paragraphs and context",
+    suffixes=(".json", ".json.gz"),
+    directory=False,
+    unit="an article of Wikipedia",
+    label=None,
+    licence="CC BY-SA 4.0",
+)
 PUBLISHED: Mapping[PublishedName, Published] = MappingProxyType(
     {
         "alpaca": Published(
@@ -92,24 +101,8 @@ PUBLISHED: Mapping[PublishedName, Published] = MappingProxyType(
             label="the first major MeSH heading",
             licence="NLM's terms; the abstracts are their publishers'",
         ),
-        "squad": Published(
-            title="SQuAD's paragraphs",
-            form="train or dev JSON of version 1.1 or 2.0, with data, paragraphs and context",
-            suffixes=(".json", ".json.gz"),
-            directory=False,
-            unit="an article of Wikipedia",
-            label=None,
-            licence="CC BY-SA 4.0",
-        ),
-        "squad_questions": Published(
-            title="SQuAD's questions with answers and paragraphs",
-            form="train or dev JSON of version 1.1 or 2.0, with data, paragraphs and context",
-            suffixes=(".json", ".json.gz"),
-            directory=False,
-            unit="an article of Wikipedia",
-            label=None,
-            licence="CC BY-SA 4.0",
-        ),
+        "squad": SQUAD,
+        "squad_questions": replace(SQUAD, title="SQuAD's questions with answers and paragraphs"),
         "tldr": Published(
             title="TL;DR's posts with summaries that workers compared",
             form="JSON lines with info.post, two summaries, choice and worker",

@@ -4,15 +4,12 @@ from collections.abc import Mapping
 
 from kedro.pipeline import Node
 
-from fedtext.pipelines.evaluation.lessons import EVALUATION, Lessons
+from fedtext.pipelines.evaluation.lessons import EVALUATION, HELD_OUT, Lessons
 from fedtext.pipelines.evaluation.nodes import classification as nodes
-from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm
 from fedtext.wiring.outputs import Judged
-from fedtext.wiring.unrolling import Namespace
 
-HELD_OUT, TASK, CLASSIFICATION = "private_test_sample", "params:task", "params:classification"
-CORPUS, PARTITION = "params:corpus", "params:partition"
+TASK, CLASSIFICATION, CORPUS = "params:task", "params:classification", "params:corpus"
 BY_NAMES = "eps0"
 LESSONS = Lessons(
     verb="classify",
@@ -20,6 +17,8 @@ LESSONS = Lessons(
     given=[HELD_OUT, "classifier", TASK, CLASSIFICATION, "params:evaluation", CORPUS],
     after_texts=nodes.classify_after_texts,
     after_private_text=nodes.classify_after_private_text,
+    compare=nodes.compare_classifications,
+    told={"task": TASK, "classification": CLASSIFICATION, "corpus": CORPUS},
 )
 
 
@@ -38,24 +37,6 @@ def all_codes(algorithm: Algorithm, texts: Mapping[str, str], *, private: bool) 
 def control_codes(*, private: bool) -> dict[str, str]:
     """The data set of each control, by condition."""
     return _by_names() | LESSONS.of_controls(private=private)
-
-
-def compared(place: Namespace, codes: Mapping[str, str], document: str) -> Node:
-    """The node through which aggregates of all conditions leave."""
-    return place.node(
-        nodes.compare_classifications,
-        {
-            HELD_OUT: HELD_OUT,
-            "task": TASK,
-            "classification": CLASSIFICATION,
-            "corpus": CORPUS,
-            "partition": PARTITION,
-            **codes,
-        },
-        document,
-        name="compare_classifications",
-        tags=Tag.HELD_OUT,
-    )
 
 
 def _by_names() -> dict[str, str]:

@@ -15,6 +15,7 @@ from fedtext.wiring.outputs import Judged
 from fedtext.wiring.unrolling import Namespace
 
 EVALUATION = Namespace("evaluation")
+HELD_OUT = "private_test_sample"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Lessons:
         given: What a node is given before the texts.
         after_texts: Learns from a condition's texts.
         after_private_text: Learns from the private text itself.
+        compare: Makes aggregates of what all conditions left.
+        told: What it is given beside that, by its arguments.
     """
 
     verb: str
@@ -34,6 +37,8 @@ class Lessons:
     given: Sequence[str]
     after_texts: Callable[..., Any]
     after_private_text: Callable[..., Any]
+    compare: Callable[..., Any]
+    told: Mapping[str, str]
 
     def controls(self, *, private: bool) -> list[Node]:
         """What every algorithm is compared with; `private`: whether the private text itself is learned from."""
@@ -62,6 +67,11 @@ class Lessons:
         """The data set of each condition that an algorithm's texts are compared by."""
         own = {name: self.judged.of_texts(algorithm.name, name) for name in texts}
         return self.of_controls(private=private) | own
+
+    def compared(self, place: Namespace, judged: Mapping[str, str], document: str) -> Node:
+        """The node through which aggregates of all conditions leave; `judged` are their data sets, by condition."""
+        given = {HELD_OUT: HELD_OUT, "partition": "params:partition", **self.told, **judged}
+        return place.node(self.compare, given, document, name=self.compare.__name__, tags=Tag.HELD_OUT)
 
     def _learned(
         self,

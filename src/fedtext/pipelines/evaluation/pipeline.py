@@ -85,14 +85,15 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
     codes = classified.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
     if form.classified:
         scored += classified.LESSONS.of_texts(algorithm, judged)
-    for kind, wanted, document in ((tagged, form.tagged, made.entities), (asked, form.asked, made.questions)):
+    beside = ((tagged.LESSONS, form.tagged, made.entities), (asked.LESSONS, form.asked, made.questions))
+    for lessons, wanted, document in beside:
         if wanted:
-            all_judged = kind.LESSONS.of_all(algorithm, judged, private=form.private_control)
-            scored += [*kind.LESSONS.of_texts(algorithm, judged), kind.compared(place, all_judged, document)]
+            left = lessons.of_all(algorithm, judged, private=form.private_control)
+            scored += [*lessons.of_texts(algorithm, judged), lessons.compared(place, left, document)]
     if form.priced:
         return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged, codes)])
     if form.classified:
-        scored.append(classified.compared(place, codes, made.classification))
+        scored.append(classified.LESSONS.compared(place, codes, made.classification))
     return Pipeline([*scored, _comparison(algorithm, compared), *_distances(algorithm)])
 
 

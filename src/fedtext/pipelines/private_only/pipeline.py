@@ -6,7 +6,7 @@ graph has one node, which says so.
 
 from kedro.pipeline import Pipeline
 
-from fedtext.pipelines.evaluation.classified import compared, control_codes
+from fedtext.pipelines.evaluation.classified import LESSONS, control_codes
 from fedtext.pipelines.evaluation.form import active_form
 from fedtext.pipelines.private_only.nodes import check_private_only
 from fedtext.privacy.tags import Tag
@@ -30,4 +30,6 @@ def create_pipeline() -> Pipeline:
     if form.priced or not (form.private_control and form.classified):
         return Pipeline([check])
     document = Outputs(UNPROTECTED).classification
-    return Pipeline([check, compared(Namespace("evaluation.private_only"), control_codes(private=True), document)])
+    return Pipeline(
+        [check, LESSONS.compared(Namespace("evaluation.private_only"), control_codes(private=True), document)]
+    )
