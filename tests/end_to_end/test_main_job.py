@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from tests.end_to_end.conftest import digests, kedro, params
 
@@ -89,6 +90,7 @@ def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.slow  # test_resume.py asks for more texts at every commit, and sees that no round runs again
 def test_a_raised_number_of_rounds_keeps_the_rounds_there_are(tiny_run: Path, tmp_path: Path) -> None:
     import shutil
 

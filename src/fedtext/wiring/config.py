@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -47,6 +48,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["merge_strategy"] = {**SOFT, **(kwargs.get("merge_strategy") or {})}
+        self._read: dict[str, dict[str, Any]] = {}  # Kedro reads the globals while it makes itself
         super().__init__(*args, **kwargs)
         self._refuse_unknown_environment()
         register = getattr(OmegaConf, "register_resolver", OmegaConf.register_new_resolver)  # renamed in 2.4
@@ -57,12 +59,16 @@ class ProjectConfigLoader(OmegaConfigLoader):
         ProjectConfigLoader.active = self
 
     def __getitem__(self, key: str) -> dict[str, Any]:
-        """As Kedro's, with the previews of private catalog entries switched off."""
+        """As Kedro's, with the previews of private catalog entries switched off; files are read once."""
+        if key in self:  # was set, not read
+            return dict(super().__getitem__(key))
         if key != "globals":
             # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
             _ = self.data_root, self.description
-        config = super().__getitem__(key)
-        return _without_private_previews(config) if key == "catalog" else config
+        if key not in self._read:
+            config = super().__getitem__(key)
+            self._read[key] = _without_private_previews(config) if key == "catalog" else config
+        return deepcopy(self._read[key])
 
     def _refuse_unknown_environment(self) -> None:
         """Raises RunRefusedError where the environment has no folder; Kedro would say so with a traceback."""

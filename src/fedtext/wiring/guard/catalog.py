@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from kedro.io.catalog_config_resolver import CatalogConfigResolver
 
@@ -16,14 +17,21 @@ from fedtext.wiring.config import privacy_class
 
 HISTORY = "ReleaseHistoryDataset"  # is given the data root, and reads the runner's records there
 
+# Kedro compiles every pattern anew for every name, and several checks of a run ask for the same thousand names.
+_resolved: WeakKeyDictionary[CatalogConfigResolver, dict[str, dict[str, Any]]] = WeakKeyDictionary()
+
 
 def entry(name: str, resolver: CatalogConfigResolver) -> dict[str, Any]:
-    """The catalog entry that a dataset name resolves to; empty for one that only lives in memory."""
-    if name not in resolver.config and not (
-        resolver.match_dataset_pattern(name) or resolver.match_user_catch_all_pattern(name)
-    ):
-        return {}
-    return resolver.resolve_pattern(name)
+    """The catalog entry that a dataset name resolves to, to be read only; empty for one that only lives in memory."""
+    known = _resolved.setdefault(resolver, {})
+    if name not in known:
+        stated = (
+            name in resolver.config
+            or resolver.match_dataset_pattern(name)
+            or resolver.match_user_catch_all_pattern(name)
+        )
+        known[name] = resolver.resolve_pattern(name) if stated else {}
+    return known[name]
 
 
 def dataset_classes(names: Iterable[str], resolver: CatalogConfigResolver) -> dict[str, str]:
