@@ -180,9 +180,8 @@ class Resumption:
         for name in self._saved([*node.inputs, *node.outputs]):
             modules += [value for value in settings(self._dataset(name)).values() if "." in value]
         trees = [source_tree(package) for package in sorted({self._package, "fedtext"})]
-        outside = (
-            inspect.getsourcefile(_function(node)) if not any(tree.closure(modules[:1]) for tree in trees) else None
-        )
+        here = any(modules[0] in tree for tree in trees)
+        outside = None if here else inspect.getsourcefile(_function(node))
         return text_digest(*(t.digest(modules) for t in trees), self._digests.of(Path(outside)) if outside else "")
 
 

@@ -55,6 +55,10 @@ class SourceTree:
         self._files = {_module_name(package, path.relative_to(root)): path for path in sorted(root.rglob("*.py"))}
         self._answers: dict[frozenset[str], str] = {}
 
+    def __contains__(self, name: str) -> bool:
+        """Whether the named function, class or module stands here."""
+        return any(self._with_parents(name))
+
     def digest(self, names: Iterable[str]) -> str:
         """Digest of the named modules, functions and classes and all they depend on here; others are left out."""
         asked = frozenset(names)
