@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fedtext.federation.blocks import Block
-from fedtext.federation.holders import declared_holders, sent_by_holders
+from fedtext.federation.holders import holders_of, sent_by_holders
 from fedtext.federation.mechanism import opened_ledger, planned_sum, summed_stddev
 from fedtext.federation.messages import client_messages
 from fedtext.federation.private_samples import PrivateSamples
@@ -144,12 +144,14 @@ def test_shares_under_secure_aggregation_come_from_holders() -> None:
     assert planned_sum(thin, declared(**coarse), 10**9).draws == 1
 
 
-def test_a_part_of_the_records_has_that_part_of_the_holders() -> None:
-    assert declared_holders(declared(), SILOS * RECORDS) == SILOS
-    assert declared_holders(declared(holders=100), SILOS * RECORDS * 3 // 4) == 75
-    assert declared_holders(declared(), 1) == 1
-    assert declared_holders(declared(holders=None), 100) is None
-    assert planned_sum(query(), declared(), SILOS * RECORDS).draws == SILOS
+@pytest.mark.parametrize("part", [1.0, 0.75, 0.1])
+def test_a_client_that_loses_its_last_record_sends_all_the_same(part: float) -> None:
+    """Whatever part of the records is asked: how many hold one of that part is private."""
+    ledger = opened_ledger([query()], declared(), round(part * SILOS * RECORDS))
+    others = held().of_units(UNIT[HOLDER[0] != HOLDER])
+    with_it, without = (dict(sent_by_holders([], samples, ledger, 1)) for samples in (held(), others))
+    assert len(with_it) == len(without) == holders_of(ledger) == SILOS
+    assert HOLDER[0] in with_it.keys() - without.keys()
 
 
 def test_who_holds_what_must_be_told_and_be_as_declared() -> None:

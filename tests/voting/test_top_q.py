@@ -83,6 +83,7 @@ def test_the_norm_is_the_joint_one_and_no_l1_bound() -> None:
     assert ballot_norm(8) == pytest.approx(1.63298, abs=5e-6)
     assert ballot_norm(1) == pytest.approx(math.sqrt(2))
     assert all(ballot_norm(q) <= math.sqrt(8 / 3) for q in range(1, 33))
+    assert ballot_norm(8, parts=1) == pytest.approx(1.63298 / math.sqrt(2), abs=5e-6)
     assert ballot_total(8) == 1.9921875
 
 

@@ -3,7 +3,8 @@
 Where the unit is a client, it holds itself. Where the unit is a record, its holder is a silo or a client that holds
 many: it adds up what its records contribute, and noise is its own, once, whatever it holds. How many holders there are
 is public, since each of them sends something, a silent one too. It is declared: as `Privacy.holders`, or by the
-ledger's parties (fedtext.privacy.parties). Without either every record counts as a holder of its own.
+ledger's parties (fedtext.privacy.parties). Without either every record counts as a holder of its own. All declared
+clients send, also where a part of the records takes part: who holds one of that part is private, and must not show.
 """
 
 from __future__ import annotations
@@ -53,17 +54,7 @@ def taking_part(ledger: Ledger, named: tuple[str, ...] | None) -> Ledger:
 
 def holders_of(ledger: Ledger) -> int | None:
     """How many holders of the ledger's units add noise; None: every unit holds itself."""
-    return len(ledger.parties) or declared_holders(ledger.declaration, ledger.population)
-
-
-def declared_holders(declaration: Privacy, population: int) -> int | None:
-    """How many clients hold `population` of the declared records; None where nobody said.
-
-    A part of the records, as those that are trained on, has that part of the declared clients.
-    """
-    if declaration.holders is None or declaration.population is None:
-        return None
-    return max(1, round(declaration.holders * min(1.0, population / declaration.population)))
+    return len(ledger.parties) or ledger.declaration.holders
 
 
 def most_draws(declaration: Privacy, population: int, parties: int | None) -> int:
@@ -144,7 +135,7 @@ def _senders(part: Ledger, known: set[int]) -> list[int]:
     most = part.declaration.holders or 0
     if len(known) > most:
         raise InputError(f"more clients hold records than the {most} that privacy.holders declares: declare as many")
-    return sorted(known | set(silent_codes((holders_of(part) or 0) - len(known)).tolist()))
+    return sorted(known | set(silent_codes(most - len(known)).tolist()))
 
 
 def _codes(parties: Sequence[Party]) -> Int64[np.ndarray, " party"]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedtext.federation.digest import digest
-from fedtext.federation.holders import declared_holders, local_stddev, most_draws, population_of
+from fedtext.federation.holders import local_stddev, most_draws, population_of
 from fedtext.federation.query import Query
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.factorisation import Factorisation
@@ -73,7 +73,7 @@ def planned_sum(query: Query, declaration: Privacy, population: int, parties: in
     stddev_on_grid = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
     refuse_inexact(stddev_on_grid)
     if declaration.aggregation == "secure":
-        shares = parties or declared_holders(declaration, population) or population
+        shares = parties or declaration.holders or population
         _refuse_coarse_shares(stddev_on_grid, shares, query.dim, query.name)
     fixed = declaration.clients_per_round if declaration.sampling == "fixed_size" else None
     return PlannedSum(

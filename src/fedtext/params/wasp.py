@@ -26,7 +26,8 @@ class Wasp(OfClasses):
 
     `labels` are the classes, declared, never read from private data; none: one nameless class. Prompts name them:
     `noun` says what a text is, and `about` how a class is named, as "about {label}". `shown` texts of a class are
-    called good and as many bad. With `contrast` half of either are shown in a prompt; without, all good ones.
+    called good and as many bad. With `contrast` half of either are shown in a prompt; without, all good ones, and
+    nobody votes for the furthest.
     `prompts_per_class` are drawn for a model, class and round.
 
     `weighting` says what a model's share of the next round follows: its `votes`, their `softmax`, or `uniform`, equal
@@ -76,6 +77,11 @@ class Wasp(OfClasses):
                 "model_sums to false"
             )
         return self
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What a ballot consists of: far votes only where they are shown, for they cost as much as near ones."""
+        return ("near", "far") if self.contrast else ("near",)
 
     def texts_of_round(self, round_number: int) -> int:
         """How many texts all models together write in a round, from 1; the first rounds write what is left over."""

@@ -30,9 +30,9 @@ class Ranked(NamedTuple):
     rank: Int[np.ndarray, " vote"]
 
 
-def ballot_norm(votes: int) -> float:
-    """Largest L2 norm of a record's near and far votes together: sqrt(8/3 (1 - 4^-Q)), 1.63298 at Q = 8."""
-    return math.sqrt(8 / 3 * (1 - 0.25**votes))
+def ballot_norm(votes: int, parts: int = 2) -> float:
+    """Largest L2 norm of a record's ballot: sqrt(parts 4/3 (1 - 4^-Q)), near and far together 1.63298 at Q = 8."""
+    return math.sqrt(parts * 4 / 3 * (1 - 0.25**votes))
 
 
 def ballot_total(votes: int) -> float:

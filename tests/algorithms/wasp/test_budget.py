@@ -34,6 +34,7 @@ def deviations(declared: Privacy, parameters: Wasp, population: int = 100) -> di
         ({"adjacency": "replace_one"}, {}, 4.994),
         ({"epsilon": 1.0}, {}, 12.18),
         ({"epsilon": 8.0}, {}, 1.960),
+        ({}, {"contrast": False}, 2.497),  # near votes alone
         ({"unit": "client"}, {"clip_norm": 8 * budget.clip_norm(wasp(**PAPER))}, 28.25),
         ({"unit": "client"}, {"clip_norm": math.sqrt(8) * budget.clip_norm(wasp(**PAPER))}, 9.99),
     ],
@@ -46,6 +47,12 @@ def test_exact_noise_is_the_note_s(declared: dict[str, Any], changes: dict[str, 
 def test_published_noise_is_the_paper_s(claimed: float, stddev: float) -> None:
     declared = privacy(epsilon=claimed, calibration="published")
     assert deviations(declared, wasp(**PAPER))["wasp.votes"] == pytest.approx(stddev, rel=1e-3)
+
+
+def test_published_noise_of_near_votes_alone_is_half() -> None:
+    """Table 4 of the paper: without contrast H^f is not cast, and Delta is that of H^n."""
+    declared = privacy(calibration="published")
+    assert deviations(declared, wasp(**PAPER, contrast=False))["wasp.votes"] == pytest.approx(9.690 / 2, rel=1e-3)
 
 
 def test_published_noise_spends_1_287_of_4() -> None:

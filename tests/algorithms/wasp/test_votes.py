@@ -51,6 +51,14 @@ def test_a_record_s_ballot_is_not_changed_by_the_default_clip() -> None:
     assert plain.sum(axis=1) == pytest.approx([len(held.unit) * 1.875] * 2)
 
 
+def test_without_contrast_near_votes_alone_are_cast_and_they_are_the_same() -> None:
+    held = samples(4, clients=9, unit="record")
+    both, alone = (votes.plain_votes(held, candidates(), wasp(contrast=contrast)) for contrast in (True, False))
+    assert alone.shape == (1, TEXTS)
+    assert alone[0] == pytest.approx(both[0], rel=1e-9)
+    assert noised(held, quiet(len(held.enrolled)), contrast=False) == pytest.approx(alone, abs=0.02)
+
+
 def test_the_noise_has_the_stated_deviation_and_no_other() -> None:
     held, declared, parameters = samples(4, clients=9, unit="record"), privacy(noise_seed=0), wasp(texts=TEXTS * 3)
     population = len(held.enrolled)

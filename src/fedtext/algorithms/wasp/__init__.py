@@ -9,7 +9,7 @@ and which model wrote the good ones. The next prompts show good beside bad, and 
 | T, N | `wasp.rounds`, `wasp.texts` | rounds, texts in all |
 | K, P_k | `models.plms` | the models |
 | D, D_k | the table of candidates, its rows of a model | texts so far |
-| H^n, H^f | `scores[NEAR]`, `scores[FAR]` | noised near and far votes |
+| H^n, H^f | `scores`, rows as `wasp.parts` | noised near and far votes |
 | Q | `wasp.votes_per_record` | votes of either kind that a record has |
 | S | `wasp.shown` | good and bad texts a class |
 | w_k | `models.importance` | weight of a model |

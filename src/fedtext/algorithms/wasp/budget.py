@@ -20,12 +20,17 @@ from fedtext.voting.top_q import ballot_norm, ballot_total
 VOTES, MODEL_SUMS, CLASS_MEANS = "wasp.votes", "wasp.model_sums", "wasp.class_means"
 SUMS_SHARE = 0.1  # of the budget, as squared shifts add up, where the models' sums are a release of their own
 MEANS_CLIP = 1.0  # norm of a record's embedding
-PUBLISHED_SENSITIVITY = 4.0  # 'Delta = 4': an L1 bound of near and far votes together (Appendix D)
+PUBLISHED_SENSITIVITY = 2.0  # 'Delta = 4' for near and far votes together: an L1 bound of either (Appendix D)
 
 
 def clip_norm(wasp: Wasp) -> float:
     """L2 norm of a unit's whole ballot: as declared, or one record's own."""
-    return ballot_norm(wasp.votes_per_record) if wasp.clip_norm is None else wasp.clip_norm
+    return record_norm(wasp) if wasp.clip_norm is None else wasp.clip_norm
+
+
+def record_norm(wasp: Wasp) -> float:
+    """L2 norm of the ballot of one record: of its near votes, and of far ones where there are any."""
+    return ballot_norm(wasp.votes_per_record, len(wasp.parts))
 
 
 def vote_rounds(wasp: Wasp) -> range:
@@ -34,7 +39,7 @@ def vote_rounds(wasp: Wasp) -> range:
 
 
 def votes_query(wasp: Wasp, privacy: Privacy, population: int, round_number: int) -> Query:
-    """Near and far votes on all texts so far, as one vector (section 4.4).
+    """Near and far votes on all texts so far, as one vector (section 4.4); near ones alone without contrast (Table 4).
 
     Raises:
         ValueError: nobody votes in this round.
@@ -49,7 +54,7 @@ def votes_query(wasp: Wasp, privacy: Privacy, population: int, round_number: int
     return Query(
         name=VOTES,
         round=round_number,
-        dim=Parts.of(near=texts, far=texts).dim,
+        dim=Parts.of(**dict.fromkeys(wasp.parts, texts)).dim,
         clip_norm=clip_norm(wasp),
         noise_multiplier=_vote_multiplier(wasp, privacy, population) / math.sqrt(share),
         non_negative=True,
@@ -63,7 +68,7 @@ def model_sums_query(wasp: Wasp, privacy: Privacy, population: int, round_number
         name=MODEL_SUMS,
         round=round_number,
         dim=models,
-        clip_norm=ballot_total(wasp.votes_per_record) * clip_norm(wasp) / ballot_norm(wasp.votes_per_record),
+        clip_norm=ballot_total(wasp.votes_per_record) * clip_norm(wasp) / record_norm(wasp),
         noise_multiplier=whole.noise_multiplier * math.sqrt((1 - SUMS_SHARE) / SUMS_SHARE),
         non_negative=True,
     )
@@ -116,7 +121,7 @@ def planned_ledger(population: int, wasp: Wasp, privacy: Privacy, *, models: int
 def _vote_multiplier(wasp: Wasp, privacy: Privacy, population: int) -> float:
     """Of the votes of all rounds together: exact for the budget, or as the paper prints it (`published_stddev`)."""
     if privacy.calibration == "published" and privacy.noise_multiplier is None:
-        return published_stddev(wasp, privacy) / ballot_norm(wasp.votes_per_record)
+        return published_stddev(wasp, privacy) / record_norm(wasp)
     return plan.planned_multiplier(privacy, population, len(vote_rounds(wasp)), non_negative=True)
 
 
@@ -126,4 +131,4 @@ def published_stddev(wasp: Wasp, privacy: Privacy) -> float:
     The classical formula at an L1 bound: far more noise than the budget asks for, so less of it is spent.
     """
     classical = math.sqrt(2 * math.log(1.25 / privacy.delta))
-    return PUBLISHED_SENSITIVITY * classical * math.sqrt(wasp.rounds - 1) / privacy.epsilon
+    return len(wasp.parts) * PUBLISHED_SENSITIVITY * classical * math.sqrt(wasp.rounds - 1) / privacy.epsilon

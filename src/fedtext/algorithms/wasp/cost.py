@@ -9,7 +9,7 @@ from fedtext.privacy.plan import expected_exchanges
 
 
 def communication(wasp: Wasp, privacy: Privacy, population: int, *, embedding_dim: int) -> Exchange:
-    """A vote: the new texts' embeddings down, two numbers a text so far up, both means over the votes.
+    """A vote: the new texts' embeddings down, near and far votes on all texts so far up, both means over the votes.
 
     With `single_release` nothing goes down and a sum a class goes up, once; with `random` nothing is exchanged.
     """
@@ -20,6 +20,6 @@ def communication(wasp: Wasp, privacy: Privacy, population: int, *, embedding_di
         up, down, votes = len(wasp.classes) * embedding_dim, 0, 1
     else:
         down = wasp.texts_until(votes) * embedding_dim // votes
-        up = 2 * sum(wasp.texts_until(t) for t in range(1, votes + 1)) // votes
+        up = len(wasp.parts) * sum(wasp.texts_until(t) for t in range(1, votes + 1)) // votes
     exchanges = expected_exchanges(privacy, population, votes)
     return Exchange(variant=wasp.votes, down_floats=down, up_floats=up, exchanges=exchanges)

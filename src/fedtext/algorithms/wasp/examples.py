@@ -12,23 +12,23 @@ GOOD, BAD = "good", "bad"
 COLUMNS = ("kind", "label", "model", "text")
 
 
-def chosen_examples(candidates: pd.DataFrame, scores: Float[np.ndarray, "2 candidate"], wasp: Wasp) -> pd.DataFrame:
+def chosen_examples(candidates: pd.DataFrame, scores: Float[np.ndarray, "part candidate"], wasp: Wasp) -> pd.DataFrame:
     """`wasp.shown` good and as many bad texts of each class, the best and the worst first, whoever wrote them.
 
     A good text is never also bad, and nothing empty is either. A class with few texts gives all of its first half as
-    good ones.
+    good ones. Without far votes none is bad.
 
     Returns:
         Columns `kind`, `label`, `model`, `text`.
     """
-    near, far = scores
+    near, *far = scores
     written = (candidates["text"] != "").to_numpy()
     found = []
     for label in wasp.classes:
         own = np.flatnonzero(written & of_class(candidates, label))
         good = _highest(near, own, min(wasp.shown, (len(own) + 1) // 2))
-        bad = _highest(far, np.setdiff1d(own, good), wasp.shown)
-        for kind, rows in ((GOOD, good), (BAD, bad)):
+        bad = [_highest(votes, np.setdiff1d(own, good), wasp.shown) for votes in far]
+        for kind, rows in zip((GOOD, BAD), (good, *bad), strict=False):
             found.append(candidates.iloc[rows].assign(kind=kind)[list(COLUMNS)])
     return pd.concat(found, ignore_index=True)
 

@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from fedtext.algorithms.wasp import models
-from fedtext.algorithms.wasp.budget import clip_norm
+from fedtext.algorithms.wasp.budget import clip_norm, record_norm
 from fedtext.algorithms.wasp.votes import NEAR
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import class_index, label_codes
@@ -18,7 +18,7 @@ from fedtext.params.wasp import Wasp
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.plan import expected_units
 from fedtext.voting.class_means import likeness
-from fedtext.voting.top_q import ballot_norm, ballot_total
+from fedtext.voting.top_q import ballot_total
 
 State = dict[str, Any]
 
@@ -45,14 +45,14 @@ def scores_by_means(
     candidates: pd.DataFrame,
     embeddings: Float[np.ndarray, "candidate dim"],
     wasp: Wasp,
-) -> Float[np.ndarray, "2 candidate"]:
+) -> Float[np.ndarray, "part candidate"]:
     """Near: the inner product with the class's released direction; far: the same with the other sign."""
     alike = likeness(embeddings, label_index(candidates, wasp), class_means)
-    return np.stack([alike, -alike])
+    return np.stack([alike, -alike])[: len(wasp.parts)]
 
 
 def weighed_by_votes(
-    candidates: pd.DataFrame, scores: Float[np.ndarray, "2 candidate"], ledger: Ledger, state: State, wasp: Wasp
+    candidates: pd.DataFrame, scores: Float[np.ndarray, "part candidate"], ledger: Ledger, state: State, wasp: Wasp
 ) -> State:
     """Weights by the near votes of each model's texts, if all votes together stand out of the noise in their sum."""
     names = sorted(state["weights"])
@@ -70,7 +70,7 @@ def weighed_by_sums(
 
 
 def weighed_by_best(
-    candidates: pd.DataFrame, scores: Float[np.ndarray, "2 candidate"], state: State, wasp: Wasp
+    candidates: pd.DataFrame, scores: Float[np.ndarray, "part candidate"], state: State, wasp: Wasp
 ) -> State:
     """Weights by each model's share of the best tenth of every class."""
     names, full = sorted(state["weights"]), (candidates["text"] != "").to_numpy()
@@ -81,12 +81,7 @@ def weighed_by_best(
 
 def _public_total(ledger: Ledger, wasp: Wasp) -> float:
     """What the near votes of all units add up to, if each is as large as its clip allows: no private number."""
-    return (
-        expected_units(ledger)
-        * ballot_total(wasp.votes_per_record)
-        * clip_norm(wasp)
-        / ballot_norm(wasp.votes_per_record)
-    )
+    return expected_units(ledger) * ballot_total(wasp.votes_per_record) * clip_norm(wasp) / record_norm(wasp)
 
 
 def _next_state(

@@ -24,9 +24,9 @@ from fedtext.voting.class_means import class_sum_blocks
 from fedtext.voting.tally import Ballot, Candidates, joint_ballots, noised_tally
 from fedtext.voting.top_q import top_q_blocks
 
-NEAR, FAR = 0, 1  # rows of the scores
+NEAR = 0  # row of the scores; that of far votes, where there are any, is the next
 CELLS = 2**22  # numbers in a block of ballots: 32 MB
-Scores = Float[np.ndarray, "2 candidate"]
+Scores = Float[np.ndarray, "part candidate"]  # as `Wasp.parts`
 
 
 def candidates_of(embeddings: Float[np.ndarray, "candidate dim"], label: Int[np.ndarray, " candidate"]) -> Candidates:
@@ -34,19 +34,19 @@ def candidates_of(embeddings: Float[np.ndarray, "candidate dim"], label: Int[np.
     return Candidates(embeddings, label, written(embeddings))
 
 
-def near_and_far(candidates: int, wasp: Wasp) -> Ballot:
-    """A unit's ballot: near votes beside far ones, as wide blocks as memory allows."""
-    block = max(1, CELLS // max(2 * candidates, 1))
+def top_q_ballot(candidates: int, wasp: Wasp) -> Ballot:
+    """A unit's ballot: near votes, beside far ones where there are any, as wide blocks as memory allows."""
+    block = max(1, CELLS // max(len(wasp.parts) * candidates, 1))
     cast = partial(top_q_blocks, votes=wasp.votes_per_record, block=block)
-    return Ballot({"near": cast, "far": partial(cast, furthest=True)}, settings=_told(wasp))
+    return Ballot({part: partial(cast, furthest=part == "far") for part in wasp.parts}, settings=_told(wasp))
 
 
 def noised_votes(
     query: Query, samples: PrivateSamples, candidates: Candidates, wasp: Wasp, ledger: Ledger, key: NoiseKey
 ) -> tuple[Scores, Ledger]:
     """The release of a round: near and far votes (Algorithm 1, lines 7-8), and the ledger that paid for them."""
-    tally = noised_tally(query, near_and_far(len(candidates.label), wasp), candidates, samples, ledger, key)
-    return np.stack([tally.scores["near"], tally.scores["far"]]), tally.ledger
+    tally = noised_tally(query, top_q_ballot(len(candidates.label), wasp), candidates, samples, ledger, key)
+    return np.stack([tally.scores[part] for part in wasp.parts]), tally.ledger
 
 
 def noised_model_sums(
@@ -59,7 +59,7 @@ def noised_model_sums(
     key: NoiseKey,
 ) -> Answer:
     """The models' near votes, added up by the units themselves, and the ledger that paid for them."""
-    ballot, writer = near_and_far(len(model), wasp), np.eye(query.dim)[model]
+    ballot, writer = top_q_ballot(len(model), wasp), np.eye(query.dim)[model]
 
     def sums(held: PrivateSamples) -> Iterator[Block]:
         near = Ballot({"near": ballot.parts["near"]}, ballot.settings)
@@ -72,10 +72,10 @@ def noised_model_sums(
 
 def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> Scores:
     """The clipped votes without noise: no mechanism, so whoever asks must say so to gate and ledger."""
-    total = np.zeros(2 * len(candidates.label))
-    for block in joint_ballots(samples, candidates, near_and_far(len(candidates.label), wasp)):
+    total = np.zeros(len(wasp.parts) * len(candidates.label))
+    for block in joint_ballots(samples, candidates, top_q_ballot(len(candidates.label), wasp)):
         total += clip_rows(block.rows, clip_norm(wasp)).sum(axis=0)
-    return total.reshape(2, -1)
+    return total.reshape(len(wasp.parts), -1)
 
 
 def noised_class_means(
@@ -89,7 +89,7 @@ def noised_class_means(
 
 def random_scores(candidates: int, round_number: int, wasp: Wasp) -> Scores:
     """A control: what the votes would say if they said nothing."""
-    return stream(wasp.seed, "random votes", round_number).random((2, candidates))
+    return stream(wasp.seed, "random votes", round_number).random((len(wasp.parts), candidates))
 
 
 def _told(wasp: Wasp) -> str:
