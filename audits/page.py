@@ -9,10 +9,9 @@ from audits.canaries import CANARIES, COPIES, Guesses
 
 HEAD = """# Audits
 
-`make audit` attacks every registered algorithm on the whole way from records to release, and writes
-this page ({minutes:.0f} minutes on {workers} cores). It ends with an error if a bound passes a
-claim, or if a planted fault stays unseen. The nightly tests run the same attacks, `make test` some
-of them.
+`make audit` attacks every algorithm of `audits/plan.py` on the whole way from records to release,
+and writes this page ({minutes:.0f} minutes on {workers} cores). It ends with an error if a bound passes a claim, or if
+a planted fault stays unseen. The nightly tests run the same attacks, `make test` some of them.
 
 ## How the attack works
 

@@ -39,13 +39,14 @@ def test_its_own_test_passes(project: Path) -> None:
 
 
 def test_no_other_client_s_message_moves(project: Path) -> None:
-    said = run(project, "pytest", "-q", "-p", "no:cacheprovider", "tests/neighbours/test_neighbours.py", "-k", "toy")
+    quick = ("-k", "toy", "-m", "not slow")
+    said = run(project, "pytest", "-q", "-p", "no:cacheprovider", "tests/neighbours/test_neighbours.py", *quick)
     assert "1 passed" in said
 
 
 def test_the_job_runs_to_its_reports(project: Path) -> None:
     run(project, "kedro", "run", "--pipelines", "toy", "--env", "tiny", "--params", SMALL)
-    reporting = project / "data" / "08_reporting" / "toy"
+    reporting = project / "data" / "tiny" / "08_reporting" / "toy"
     card = json.loads((reporting / "scorecard.json").read_text())
     assert card["algorithm"] == "Topic counts"
     assert card["synthetic_texts"] == 20
