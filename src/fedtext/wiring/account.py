@@ -128,7 +128,8 @@ class NodeGate:
             raise RunRefusedError(
                 f"'{release.name}' was released before, of other data: to release it again would pass epsilon "
                 f"{allowed:.6g}, which all releases of this data set may cost together. Nothing was released. Put the "
-                "data back as they were, or raise privacy.total_epsilon if the people behind them agree to it"
+                "data back as they were; or give other people's data a data root of their own, --params data_root=DIR; "
+                "or raise privacy.total_epsilon if the people behind them agree to it"
             )
 
     def _made(self, release: Release) -> bool:
