@@ -70,8 +70,8 @@ class TotalExceeded(BudgetExceeded):
             self,
             f"all releases of this data set together may cost{whom} epsilon {allowed:.6g}; {spent:.6g} is spent "
             f"({on}); {asked} would make it {total:.6g}. Nothing was read. Use what is there; or give other people's "
-            "data a data root of their own, --params data_root=DIR; or raise privacy.total_epsilon if the people behind "
-            "the data agree to it",
+            "data a data root of their own, --params data_root=DIR; or raise privacy.total_epsilon if the people "
+            "behind the data agree to it",
         )
 
 
