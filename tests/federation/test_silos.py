@@ -46,6 +46,12 @@ def test_parties_have_their_role_and_budget_and_a_silo_without_units_is_none() -
         parties_of({"b": 0}, silos(), 2.0)
 
 
+@pytest.mark.parametrize("strong", [0.34, "a"], ids=["a share", "a name"])
+def test_a_strong_silo_that_was_held_out_whole_is_refused_and_not_left_out(strong: float | str) -> None:
+    with pytest.raises(ValueError, match=r"1 of 1 strong silos hold 0 units to train on, first 'a': .*split=record"):
+        parties_of({"b": 5, "a": 0, "c": 7}, silos(strong=strong), 2.0)
+
+
 def test_a_made_up_silo_depends_on_the_client_alone_and_all_are_used() -> None:
     names = [silo_name(f"client {k}", 12) for k in range(600)]
     assert sorted(set(names)) == [f"silo-{k:02d}" for k in range(12)]

@@ -55,17 +55,18 @@ def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[
     """The ledger's parties, by name: every silo that holds a unit, its role as its kind, and its budget.
 
     Args:
-        units: How many units each silo holds; one without any has a role, and nothing to protect.
+        units: How many units each silo holds, public or declared; a weak one without any has nothing to protect.
         silos: Roles and budgets.
         epsilon: The run's, which no budget passes.
 
     Raises:
-        ValueError: a role or a budget is of no silo, or no silo holds a unit.
+        ValueError: a role or a budget is of no silo, no silo holds a unit, or a strong one holds none to train on.
     """
     _refuse_strangers(silos.budgets, units, "silos.budgets")
     strong = strong_names(units, silos)
     if not any(units.values()):
         raise InputError("no silo holds a unit to train on: check the corpus, or lower partition's held-out shares")
+    _refuse_empty_strong(strong, units)
     return tuple(
         Party(
             name=name,
@@ -126,6 +127,16 @@ def biased(
 def _of_codes(labels: Sequence[str], codes: Collection[str]) -> Bool[np.ndarray, " record"]:
     wanted = set(codes)
     return np.array([label in wanted or not wanted.isdisjoint(parts_of(label)) for label in labels], dtype=bool)
+
+
+def _refuse_empty_strong(strong: Collection[str], units: Mapping[str, int]) -> None:
+    """Left out, the model would train in fewer silos than were chosen, or in none, and nobody would know."""
+    if empty := sorted(name for name in strong if not units[name]):
+        raise InputError(
+            f"{len(empty)} of {len(strong)} strong silos hold 0 units to train on, first {empty[0]!r}: all that they "
+            "hold was held out; set partition.split=record and privacy.unit=record, so that every silo keeps training "
+            "records, or name silos that hold some by silos.strong"
+        )
 
 
 def _refuse_strangers(named: Collection[str], names: Collection[str], parameter: str) -> None:

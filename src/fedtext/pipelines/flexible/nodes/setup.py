@@ -25,7 +25,8 @@ def assign_silos(private_clients: pd.DataFrame, silos: Silos) -> pd.DataFrame:
     """The silo of every client: `client_id`, `silo`. Of a client in several, that of its first record."""
     firsts = private_clients.drop_duplicates("client_id")
     ids = firsts["client_id"].tolist()
-    held = firsts[SILO_COLUMN].tolist() if SILO_COLUMN in firsts else [silo_name(one, silos.groups) for one in ids]
+    by_column = SILO_COLUMN in firsts and silos.groups != 1  # one silo of all has no use for a column
+    held = firsts[SILO_COLUMN].tolist() if by_column else [silo_name(one, silos.groups) for one in ids]
     return pd.DataFrame({"client_id": ids, "silo": held})
 
 
