@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -119,6 +120,30 @@ def test_the_published_claim_stands_beside_the_exact_price() -> None:
     assert privacy_report(ledger())["published"] is None
     exact = declaration.model_copy(update={"noise_multiplier": None})
     assert privacy_report(run.model_copy(update={"declaration": exact}))["published"] is None, "no paper's multiplier"
+
+
+def test_phases_that_a_paper_adds_up_stand_beside_the_exact_price_of_each_kind_of_party() -> None:
+    """Flexible participation on Yelp: 6 and 2 at half of delta each; the weak silo's 8 is 6.282."""
+    held = (party("a", "strong silo", 15_000, 8.0), party("b", "weak silo", 15_000, 8.0))
+    trained: dict[str, Any] = {"sampling": "poisson", "rate": 256 / 15_000, "steps": 10_000, "secret_draw": True}
+    made = (
+        release(1.537, name="train", parties=("a",), **trained),
+        release(2.1047, name="profile"),
+        release(1.783, name="votes", parties=("b",), sensitivity=5**0.5),
+    )
+    declared: dict[str, Any] = {"epsilon": 8.0, "delta": 6.93e-6, "calibration": "published"}
+    run = small_ledger(parties=held, releases=made, **declared)
+    report = privacy_report(run)
+    strong, weak = report["published"]["parties"]
+    assert (strong["kind"], weak["kind"]) == ("strong silo", "weak silo")
+    assert (strong["epsilon"], weak["epsilon"]) == (pytest.approx(8, abs=0.02), pytest.approx(8, abs=0.004))
+    assert (strong["exact"], weak["exact"]) == (pytest.approx(6.272, abs=0.02), pytest.approx(6.282, abs=1e-3))
+    assert report["published"]["exact"] == report["epsilon"]
+    assert f"a weak silo spends {shown(weak['exact'])} of {shown(weak['epsilon'])}" in render_markdown(report)
+    exact = small_ledger(parties=held, releases=made, **{**declared, "calibration": "exact"})
+    assert privacy_report(exact)["published"] is None
+    one_phase = small_ledger(parties=held, releases=made[1:2], **declared)
+    assert privacy_report(one_phase)["published"] is None, "nothing is added up"
 
 
 def test_a_record_is_said_to_be_a_span_and_not_a_document() -> None:
