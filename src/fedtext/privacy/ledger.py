@@ -31,6 +31,7 @@ from fedtext.system.errors import InputError
 
 Part = Literal["train", "test"]
 _PRICED = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")
+BY_ITSELF = "by the party itself"  # in a mechanism's words: one party added all of the noise
 _ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
@@ -94,6 +95,11 @@ class Release(Parameters):
     def noise_multiplier(self) -> float:
         """Noise deviation over sensitivity."""
         return self.noise_stddev / self.sensitivity
+
+    @property
+    def is_own(self) -> bool:
+        """Whether one party answered alone, so that the server sees its answer and whose it is."""
+        return BY_ITSELF in self.mechanism
 
     def stream_name(self) -> str:
         """What tells this release's coins and noise from any other's: all of it but `non_negative`, which only prices.
