@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,19 @@ def test_made_up_clients_as_silos_all_train_where_records_are_split_and_not_clie
         empty = [name for name, number in units.items() if not number]
         with pytest.raises(ValueError, match="hold 0 units to train on"):
             parties_of(units, chosen.model_copy(update={"strong": tuple(empty)}), 1.0)
+
+
+def test_another_deal_to_silos_of_the_same_names_is_another_partition() -> None:
+    def partition(seed: int, strong: float = 0.5) -> str:
+        dealt = conf_base(Partition, method="iid", clients=4, seed=seed)
+        chosen, units = conf_base(Silos, strong=strong, groups=None), dict.fromkeys("abcd", 40)
+        flexible = conf_base(Flexible, labels=("tea",), training={"rounds": 1, "local_steps": 1, "batch_size": 3})
+        encoder: Any = SimpleNamespace(dim=8)
+        privacy, start = conf_base(Privacy, PRIVACY), np.zeros(WEIGHTS)
+        opened = setup.open_flexible_ledger(units, start, encoder, flexible, chosen, privacy, conf_base(Corpus), dealt)
+        return opened.partition
+
+    assert partition(0) == partition(0, strong=0.25) != partition(1)
 
 
 def test_silos_are_counted_on_a_public_corpus_and_declared_on_any_other() -> None:

@@ -7,11 +7,14 @@ changes one unit within its silo. Releases compose in sequence within a silo and
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Int
 
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.silos import Silos
 from fedtext.params.task import parts_of
 from fedtext.privacy.parties import Party
@@ -77,6 +80,21 @@ def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[
         for name, held in sorted(units.items())
         if held
     )
+
+
+def deal_of(corpus: Corpus, partition: Partition, silos: Silos) -> str:
+    """A digest of all that decides which silo holds a record, but for the data: what tells deals of one data set apart.
+
+    Made-up clients are `client-00` and so on in every deal, and other records under each.
+    """
+    decide: list[object] = [corpus.client_column, corpus.silo_column, silos.groups, partition.method]
+    if partition.method != "natural":
+        decide += [partition.clients, partition.alpha, partition.labels_per_client, partition.seed]
+        decide += [corpus.source, corpus.path, corpus.snapshot, corpus.config, corpus.min_chars, corpus.max_clients]
+        decide += [corpus.text_column, corpus.label_column, corpus.code_columns]
+    if partition.method == "biased":
+        decide += [silos.strong, silos.strong_codes]
+    return hashlib.sha256(json.dumps(decide).encode()).hexdigest()[:16]
 
 
 def of_kind(parties: Sequence[Party], kind: str) -> tuple[Party, ...]:

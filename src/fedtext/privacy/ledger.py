@@ -144,13 +144,15 @@ class Ledger(Parameters):
     `planned_unaccounted`: it also means to read private data without a mechanism.
 
     `parties` are all holders of the units, each with its own budget, none above the declared epsilon; empty: the
-    ledger does not tell them apart. The declared delta is everybody's.
+    ledger does not tell them apart. `deal` names the rule that dealt the units out to them, where runs may have several
+    for the same names. The declared delta is everybody's.
     """
 
     declaration: Privacy
     population: int = Field(ge=1)
     part: Part = "train"
     parties: tuple[Party, ...] = Field((), exclude_if=operator.not_)
+    deal: str = Field("", exclude_if=operator.not_)
     planned: tuple[Release, ...] | None = None
     planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
@@ -220,7 +222,7 @@ class Ledger(Parameters):
     @property
     def partition(self) -> str:
         """Equal for two ledgers whose parties divide the units alike; empty without parties."""
-        return partition(self.parties)
+        return partition(self.parties, self.deal)
 
     @property
     def most_units(self) -> int:
