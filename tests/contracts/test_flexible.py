@@ -9,8 +9,13 @@ import pytest
 from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
+from fedtext.corpora.splits import refuse_split_of_clients
+from fedtext.params.compare import Compare
+from fedtext.params.corpus import Partition
 from fedtext.params.flexible import Flexible
+from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
+from fedtext.pipelines.compare.children import merged
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader
 
@@ -60,3 +65,38 @@ def test_every_environment_builds_and_validates(env: str | None) -> None:
     assert loader is not None
     Flexible.model_validate(loader["parameters"]["flexible"])
     Silos.model_validate(loader["parameters"]["silos"])
+
+
+def entries(env: str | None) -> dict[str, dict[str, Any]]:
+    """All parameters of each entry of flexible participation, for made-up clients of whom records are protected."""
+    registered(env, partition={"clients": 10}, privacy={"unit": "record", "epsilon": 8.0})
+    loader = ProjectConfigLoader.active
+    assert loader is not None
+    whole = loader["parameters"]
+    named = Compare.model_validate(whole["compare"]).entries
+    return {name: merged(whole, entry.params) for name, entry in named.items() if entry.algorithm == "flexible"}
+
+
+@pytest.mark.parametrize("env", [None, "paper"])
+def test_every_entry_of_a_comparison_is_a_run(env: str | None) -> None:
+    found = entries(env)
+    assert len(found) >= 25
+    for name, given in found.items():
+        Flexible.model_validate(given["flexible"])
+        silos, dealt = Silos.model_validate(given["silos"]), Partition.model_validate(given["partition"])
+        refuse_split_of_clients(dealt, Privacy.model_validate(given["privacy"]))
+        assert dealt.split == "record" or dealt.method == "natural", f"{name} holds whole silos out"
+        assert silos.groups is None or dealt.method == "natural", f"{name} hashes its silos into groups"
+
+
+@pytest.mark.parametrize(("env", "texts"), [(None, 400), ("paper", 10_000)])
+def test_rates_are_compared_at_as_many_texts(env: str | None, texts: int) -> None:
+    for name in ("flexible_r50", "flexible_r17", "flexible_k1"):
+        given = entries(env)[name]["flexible"]
+        assert given["texts"] * given["kept"] == pytest.approx(texts, rel=1e-3), name
+
+
+@pytest.mark.parametrize("name", ["flexible_eps4", "flexible_biased_eps4"])
+def test_a_quarter_of_a_published_budget_is_the_profile_s(name: str) -> None:
+    given = entries("paper")[name]
+    assert given["flexible"]["profile_epsilon"] / given["privacy"]["epsilon"] == 0.25

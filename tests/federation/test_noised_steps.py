@@ -110,6 +110,20 @@ def test_draws_are_poisson_and_a_unit_s_own() -> None:
     assert all(np.array_equal(a[a > 0], b) for a, b in zip(every, fewer, strict=True))
 
 
+@pytest.mark.parametrize("changes", [{"noise_multiplier": 2.5}, {"draw": ("another rate",)}, {"steps": STEPS + 1}])
+def test_trainings_that_are_not_one_release_share_no_draw(changes: dict[str, Any]) -> None:
+    """Of one key and declaration, from one start: a draw that two of them shared would be priced as two."""
+    first, again, other = run()[2], run()[2], run(**changes)[2]
+    assert all(map(np.array_equal, first, again))
+    assert not any(np.array_equal(a, b) for a, b in zip(first, other, strict=False))
+
+
+def test_coins_and_noise_of_a_training_are_told_apart_by_what_it_is_told() -> None:
+    """All units in every draw, so that the sums are the same and nothing but the stream could tell them apart."""
+    one, other = (run(batch=UNITS, noise_multiplier=3.0, draw=draw)[0] for draw in ((), ("another rate",)))
+    assert (one != other).mean() > 0.9
+
+
 def test_an_empty_draw_gives_pure_noise_and_nobody_need_hold_anything() -> None:
     answers, ledger, seen = run(batch=1, steps=30)
     assert ledger.releases[0].steps == 30

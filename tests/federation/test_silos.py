@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.federation.partition import partition
-from fedtext.federation.silos import STRONG, WEAK, biased, of_kind, parties_of, silo_name, strong_names
-from fedtext.params.corpus import Partition
+from fedtext.federation.silos import STRONG, WEAK, biased, deal_of, of_kind, parties_of, silo_name, strong_names
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.silos import Silos
 from tests.parameters import conf_base
 
@@ -44,6 +44,12 @@ def test_parties_have_their_role_and_budget_and_a_silo_without_units_is_none() -
         parties_of({"b": 5}, silos(budgets={"d": 0.5}), 2.0)
     with pytest.raises(ValueError, match="no silo holds a unit to train on"):
         parties_of({"b": 0}, silos(), 2.0)
+
+
+@pytest.mark.parametrize("strong", [0.34, "a"], ids=["a share", "a name"])
+def test_a_strong_silo_that_was_held_out_whole_is_refused_and_not_left_out(strong: float | str) -> None:
+    with pytest.raises(ValueError, match=r"1 of 1 strong silos hold 0 units to train on, first 'a': .*split=record"):
+        parties_of({"b": 5, "a": 0, "c": 7}, silos(strong=strong), 2.0)
 
 
 def test_a_made_up_silo_depends_on_the_client_alone_and_all_are_used() -> None:
@@ -91,6 +97,36 @@ def test_a_biased_deal_that_means_nothing_is_refused(changes: dict[str, Any], wo
     chosen = silos(**{"groups": None, "strong": 0.5, "strong_codes": "bars", **changes})
     with pytest.raises(ValueError, match=words):
         partition(["x"] * 40, [STARS[k % 10] for k in range(40)], params, chosen)
+
+
+def deal(silo: dict[str, Any] | None = None, corpus: dict[str, Any] | None = None, **changes: Any) -> str:
+    return deal_of(conf_base(Corpus, corpus), conf_base(Partition, changes), silos(**(silo or {})))
+
+
+MADE_UP = {"method": "iid", "clients": 10}
+BIASED = {"method": "biased", "clients": 10}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({**MADE_UP, "seed": 0}, {**MADE_UP, "seed": 1}),
+        (MADE_UP, {**MADE_UP, "method": "label_skew"}),
+        ({**MADE_UP, "corpus": {"max_clients": 9}}, MADE_UP),
+        ({"silo": {"groups": 6}}, {"silo": {"groups": 7}}),
+        ({"corpus": {"silo_column": "ward"}}, {}),
+        ({**BIASED, "silo": {"strong": 0.1}}, {**BIASED, "silo": {"strong": 0.2}}),
+        ({**BIASED, "silo": {"strong_codes": "1"}}, {**BIASED, "silo": {"strong_codes": "1 3"}}),
+    ],
+)
+def test_deals_that_put_a_record_elsewhere_are_told_apart(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert deal(**one) == deal(**one) != deal(**other)
+
+
+def test_roles_and_splits_deal_nothing_out() -> None:
+    """Strong and weak silos of two runs are the same silos, which pay side by side."""
+    assert deal({"strong": 0.1}, **MADE_UP) == deal({"strong": 0.4, "strong_codes": "1"}, **MADE_UP, split="record")
+    assert deal({"strong": 0.1}) == deal({"strong": 1.0}, {"public_samples": 20}, seed=3)
 
 
 def test_a_biased_deal_names_its_silos_so_that_the_share_is_of_the_same_ones() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,15 @@ from fedtext.algorithms.flexible import budget
 from fedtext.corpora.records import SILO_COLUMN
 from fedtext.federation.blocks import Block
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.silos import parties_of, silo_name
+from fedtext.federation.silos import STRONG, of_kind, parties_of, silo_name
 from fedtext.federation.units import unit_codes
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
 from fedtext.pipelines.flexible.nodes import setup
 from fedtext.pipelines.flexible.nodes import training as nodes
+from fedtext.pipelines.partition.nodes import assign_splittable_clients, split_samples
 from fedtext.privacy.ledger import BudgetExceeded
 from fedtext.privacy.noise import new_noise_key
 from tests.parameters import conf_base
@@ -157,6 +159,45 @@ def test_a_client_s_silo_is_its_column_s_else_a_group_else_itself() -> None:
     plain = records.drop(columns=SILO_COLUMN)
     assert setup.assign_silos(plain, groups)["silo"].tolist() == [silo_name("a", 4), silo_name("b", 4)]
     assert setup.assign_silos(plain, conf_base(Silos, groups=None))["silo"].tolist() == ["a", "b"]
+
+
+def test_one_silo_of_all_is_one_whatever_a_column_says() -> None:
+    records = pd.DataFrame({"client_id": ["a", "b"], "text": list("xy"), SILO_COLUMN: ["north", "south"]})
+    assert setup.assign_silos(records, conf_base(Silos, groups=1))["silo"].tolist() == ["silo-0", "silo-0"]
+
+
+@pytest.mark.parametrize(("split", "clients"), [("record", 10), ("hash", 40)])
+def test_made_up_clients_as_silos_all_train_where_records_are_split_and_not_clients(split: str, clients: int) -> None:
+    """The design note's miniature: ten silos, two of them strong. By a hash of the client whole silos are held out."""
+    dealt = conf_base(Partition, method="iid", clients=clients, split=split, seed=0)
+    records = pd.DataFrame({"client_id": "x", "text": [f"text {k}" for k in range(1000)], "label": "tea"})
+    privacy, chosen = conf_base(Privacy, unit="record"), conf_base(Silos, groups=None, strong=0.2)
+    corpus = conf_base(Corpus, declared_public=True)
+    held = assign_splittable_clients(records, dealt, corpus, chosen, privacy)
+    train, *_ = split_samples(held, held, dealt)
+    units = setup.count_silos(setup.assign_silos(held, chosen), train, privacy, chosen)
+    assert len(units) == clients
+    if split == "record":
+        parties = parties_of(units, chosen, 1.0)
+        assert [party.name for party in of_kind(parties, STRONG)] == ["client-0", "client-1"]
+        assert min(party.population for party in parties) > 60
+    else:
+        empty = [name for name, number in units.items() if not number]
+        with pytest.raises(ValueError, match="hold 0 units to train on"):
+            parties_of(units, chosen.model_copy(update={"strong": tuple(empty)}), 1.0)
+
+
+def test_another_deal_to_silos_of_the_same_names_is_another_partition() -> None:
+    def partition(seed: int, strong: float = 0.5) -> str:
+        dealt = conf_base(Partition, method="iid", clients=4, seed=seed)
+        chosen, units = conf_base(Silos, strong=strong, groups=None), dict.fromkeys("abcd", 40)
+        flexible = conf_base(Flexible, labels=("tea",), training={"rounds": 1, "local_steps": 1, "batch_size": 3})
+        encoder: Any = SimpleNamespace(dim=8)
+        privacy, start = conf_base(Privacy, PRIVACY), np.zeros(WEIGHTS)
+        opened = setup.open_flexible_ledger(units, start, encoder, flexible, chosen, privacy, conf_base(Corpus), dealt)
+        return opened.partition
+
+    assert partition(0) == partition(0, strong=0.25) != partition(1)
 
 
 def test_silos_are_counted_on_a_public_corpus_and_declared_on_any_other() -> None:

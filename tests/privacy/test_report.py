@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,30 @@ def test_the_published_claim_stands_beside_the_exact_price() -> None:
     assert privacy_report(run.model_copy(update={"declaration": exact}))["published"] is None, "no paper's multiplier"
 
 
+def test_phases_that_a_paper_adds_up_stand_beside_the_exact_price_of_each_kind_of_party() -> None:
+    """Flexible participation on Yelp: 6 and 2 at half of delta each; the weak silo's 8 is 6.282."""
+    held = (party("a", "strong silo", 15_000, 8.0), party("b", "weak silo", 15_000, 8.0))
+    trained: dict[str, Any] = {"sampling": "poisson", "rate": 256 / 15_000, "steps": 10_000, "secret_draw": True}
+    made = (
+        release(1.537, name="train", parties=("a",), **trained),
+        release(2.1047, name="profile"),
+        release(1.783, name="votes", parties=("b",), sensitivity=5**0.5),
+    )
+    declared: dict[str, Any] = {"epsilon": 8.0, "delta": 6.93e-6, "calibration": "published"}
+    run = small_ledger(parties=held, releases=made, **declared)
+    report = privacy_report(run)
+    strong, weak = report["published"]["parties"]
+    assert (strong["kind"], weak["kind"]) == ("strong silo", "weak silo")
+    assert (strong["epsilon"], weak["epsilon"]) == (pytest.approx(8, abs=0.02), pytest.approx(8, abs=0.004))
+    assert (strong["exact"], weak["exact"]) == (pytest.approx(6.272, abs=0.02), pytest.approx(6.282, abs=4e-3))
+    assert report["published"]["exact"] == report["epsilon"]
+    assert f"a weak silo spends {shown(weak['exact'])} of {shown(weak['epsilon'])}" in render_markdown(report)
+    exact = small_ledger(parties=held, releases=made, **{**declared, "calibration": "exact"})
+    assert privacy_report(exact)["published"] is None
+    one_phase = small_ledger(parties=held, releases=made[1:2], **declared)
+    assert privacy_report(one_phase)["published"] is None, "nothing is added up"
+
+
 def test_a_record_is_said_to_be_a_span_and_not_a_document() -> None:
     assert "a longer document is several records" in privacy_report(ledger(unit="record"))["statement"]
     assert "several records" not in privacy_report(ledger())["statement"]
@@ -143,6 +168,51 @@ def test_assumptions_follow_from_the_declaration(changed, said) -> None:
     assert any(said in line for line in privacy_report(ledger(**changed))["assumptions"])
     if changed:
         assert not any(said in line for line in privacy_report(ledger(aggregation="secure"))["assumptions"])
+
+
+ALONE = "exact discrete Gaussian, by the party itself, grid step 2^-12"
+
+
+def silos(aggregation: str, *more: Release, **declared: Any) -> Ledger:
+    """Ten silos count, and the first trains alone by secret draws."""
+    held = tuple(party(f"silo {k}", "silo", 400, 50.0) for k in range(10))
+    drawn: dict[str, Any] = {"sampling": "poisson", "rate": 0.1, "steps": 4, "secret_draw": True}
+    trained = release(2.0, name="train", mechanism=ALONE, parties=("silo 0",), **drawn)
+    made = (trained, release(9.0, name="profile"), *more)
+    return small_ledger(parties=held, releases=made, epsilon=50.0, **{"aggregation": aggregation, **declared})
+
+
+@pytest.mark.parametrize("aggregation", ["secure", "local", "trusted"])
+def test_what_a_party_answers_alone_is_seen_and_its_secret_draw_is_counted(aggregation: str) -> None:
+    run = silos(aggregation)
+    said = assumptions(run)
+    assert any(line.startswith("'train': one party answers alone") and "whose it is" in line for line in said)
+    assert any("knows which units were drawn" in line for line in said), "the draw makes it cheaper"
+    watched = run.releases[0].model_copy(update={"secret_draw": False})
+    priced = run.model_copy(update={"releases": (watched, run.releases[1])})
+    assert (priced.epsilon() > run.epsilon()) is (aggregation == "local")
+    assert any("knows which units" in line for line in assumptions(priced)) is (aggregation != "local")
+    assert not any("no sampling is counted" in line for line in said)
+    if aggregation != "local":
+        assert any("of 'profile'" in line for line in said), "no message is hidden of what a party answers alone"
+    alone = run.model_copy(update={"releases": run.releases[:1]})
+    assert not any(word in line for line in assumptions(alone) for word in ("Secure agg", "Local noise", "curator"))
+
+
+def test_a_party_that_knows_its_share_of_the_noise_sees_the_others_with_less() -> None:
+    (said,) = (line for line in assumptions(silos("secure")) if "its own share" in line)
+    run = silos("secure")
+    thinner = release(9.0 * (1 - 1 / 10) ** 0.5, name="profile")
+    against = run.model_copy(update={"releases": (run.releases[0], thinner)}).epsilon()
+    assert against > run.epsilon()
+    assert "among 10, 0.949 of the deviation" in said
+    assert f"against another party epsilon is {shown(against)}." in said
+    assert not any("its own share" in line for line in assumptions(silos("local")))
+    two = release(9.0, name="votes", parties=("silo 1", "silo 2"))
+    assert any("among 2, 0.707 of" in line for line in assumptions(silos("secure", two)))
+    missing = assumptions(silos("secure", two, honest_fraction=0.5))
+    assert any("among 2, 0 of the deviation are left" in line and "is infinity" in line for line in missing)
+    assert any("A client knows its own share of the noise" in line for line in assumptions(ledger()))
 
 
 def test_the_dictionary_is_strict_json() -> None:

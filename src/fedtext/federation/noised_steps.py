@@ -53,7 +53,8 @@ def noised_steps(
 ) -> tuple[Made, Ledger]:
     """What `training` makes of at most `query.steps` noised sums, and the ledger that paid for all of them.
 
-    Every step draws its units, coins and noise anew, by streams of its own; noise is bound to the very sum it hides. A
+    Every step draws its units, coins and noise anew, by streams of its own that have the whole release and `query.draw`
+    in them: no other training shares a draw. Noise is bound to the very sum it hides. A
     draw that comes out empty gives pure noise. The sums are to be divided by `query.batch`, the expected size of a
     draw, and never by what a draw came to, which is private.
 
@@ -117,8 +118,9 @@ class _Steps:
         query, plan, step = self._query, self._plan, len(self._hidden) + 1
         if step > query.steps:
             raise InputError(f"{query.name}: step {step} of {query.steps} that were paid: plan as many as are asked")
-        stream = (plan.release.stream_name(), str(query.dim), f"step {step}", public_digest)
-        drawn = asked_units(self._held, self._part, self._key, replace(query, draw=(*query.draw, *stream[2:])))
+        stream = (plan.release.stream_name(), str(query.dim), f"step {step}", public_digest, *query.draw)
+        # One price for all steps holds for draws of its own: another noise or another training has other ones.
+        drawn = asked_units(self._held, self._part, self._key, replace(query, draw=stream))
         total = np.zeros(query.dim, dtype=np.int64)
         for _, message in client_messages(blocks_of(self._held.of_units(drawn)), plan, drawn, self._key, stream):
             total += message

@@ -7,11 +7,14 @@ changes one unit within its silo. Releases compose in sequence within a silo and
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool, Int
 
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.silos import Silos
 from fedtext.params.task import parts_of
 from fedtext.privacy.parties import Party
@@ -55,17 +58,18 @@ def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[
     """The ledger's parties, by name: every silo that holds a unit, its role as its kind, and its budget.
 
     Args:
-        units: How many units each silo holds; one without any has a role, and nothing to protect.
+        units: How many units each silo holds, public or declared; a weak one without any has nothing to protect.
         silos: Roles and budgets.
         epsilon: The run's, which no budget passes.
 
     Raises:
-        ValueError: a role or a budget is of no silo, or no silo holds a unit.
+        ValueError: a role or a budget is of no silo, no silo holds a unit, or a strong one holds none to train on.
     """
     _refuse_strangers(silos.budgets, units, "silos.budgets")
     strong = strong_names(units, silos)
     if not any(units.values()):
         raise InputError("no silo holds a unit to train on: check the corpus, or lower partition's held-out shares")
+    _refuse_empty_strong(strong, units)
     return tuple(
         Party(
             name=name,
@@ -76,6 +80,21 @@ def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[
         for name, held in sorted(units.items())
         if held
     )
+
+
+def deal_of(corpus: Corpus, partition: Partition, silos: Silos) -> str:
+    """A digest of all that decides which silo holds a record, but for the data: what tells deals of one data set apart.
+
+    Made-up clients are `client-00` and so on in every deal, and other records under each.
+    """
+    decide: list[object] = [corpus.client_column, corpus.silo_column, silos.groups, partition.method]
+    if partition.method != "natural":
+        decide += [partition.clients, partition.alpha, partition.labels_per_client, partition.seed]
+        decide += [corpus.source, corpus.path, corpus.snapshot, corpus.config, corpus.min_chars, corpus.max_clients]
+        decide += [corpus.text_column, corpus.label_column, corpus.code_columns]
+    if partition.method == "biased":
+        decide += [silos.strong, silos.strong_codes]
+    return hashlib.sha256(json.dumps(decide).encode()).hexdigest()[:16]
 
 
 def of_kind(parties: Sequence[Party], kind: str) -> tuple[Party, ...]:
@@ -126,6 +145,16 @@ def biased(
 def _of_codes(labels: Sequence[str], codes: Collection[str]) -> Bool[np.ndarray, " record"]:
     wanted = set(codes)
     return np.array([label in wanted or not wanted.isdisjoint(parts_of(label)) for label in labels], dtype=bool)
+
+
+def _refuse_empty_strong(strong: Collection[str], units: Mapping[str, int]) -> None:
+    """Left out, the model would train in fewer silos than were chosen, or in none, and nobody would know."""
+    if empty := sorted(name for name in strong if not units[name]):
+        raise InputError(
+            f"{len(empty)} of {len(strong)} strong silos hold 0 units to train on, first {empty[0]!r}: all that they "
+            "hold was held out; set partition.split=record and privacy.unit=record, so that every silo keeps training "
+            "records, or name silos that hold some by silos.strong"
+        )
 
 
 def _refuse_strangers(named: Collection[str], names: Collection[str], parameter: str) -> None:

@@ -17,7 +17,8 @@ class Silos(Parameters):
     """How clients are held by silos, and which silos are strong enough to train.
 
     A client's silo is what `corpus.silo_column` says; else, with `groups`, one of so many by a hash of the client's id;
-    else every client is a silo of its own, which holds records.
+    else every client is a silo of its own, which holds records. With one group all clients are in one silo, `silo-0`,
+    whatever a column says.
 
     `strong`: the names of the silos that train, or a share of all silos, the first by name. `strong_codes` is read by
     `partition.method: biased`: the strong silos then hold texts of these codes, or of codes with such a part, alone.

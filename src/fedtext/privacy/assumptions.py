@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from fedtext.privacy.ledger import Ledger
+import math
+from collections.abc import Iterable
+
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.wording import number, shown
 
 SIMULATED = "simulation: seeded noise"
 
 _AGGREGATION = {
     "secure": (
-        "Secure aggregation: the server sees the noised sum, no client's message; all enrolled clients add noise in "
-        "shares, also those that were not drawn and those that hold nothing. This run simulated it: one process held "
-        "all messages and drew the noise, so whoever runs it is trusted as a curator would be."
+        "Secure aggregation{of}: the server, and whoever reads the result, sees the noised sum and no client's "
+        "message, and epsilon is about that; all enrolled clients add noise in shares, also those that were not drawn "
+        "and those that hold nothing. This run simulated it: one process held all messages and drew the noise, so "
+        "whoever runs it is trusted as a curator would be."
     ),
     "local": (
         "Local noise: every client adds all of its noise itself. Epsilon is that of one client's message as the server "
-        "sees it, sender included, so no sampling is counted. A reader of the sums alone sees the noise of all clients."
+        "sees it, sender included, so a draw of who sends counts for nothing. A reader of the sums alone sees the "
+        "noise of all clients."
     ),
-    "trusted": "A trusted curator holds the private data and adds the noise.",
+    "trusted": "A trusted curator holds the private data and adds the noise{of}.",
 }
+_OWN = (
+    "{names}: one party answers alone, adds up what its own units say and adds all of the noise by itself. The server "
+    "sees each such answer, or what was made of it, and whose it is."
+)
+_INSIDER = "A client knows its own share of the noise: it sees each sum with one share less than epsilon relies on."
+_INSIDER_PARTY = (
+    "A party knows its own share of the noise and can take it off: among {sharers}, {left:.3g} of the deviation are "
+    "left, and against another party epsilon is {epsilon}."
+)
 _SECRET_DRAW = "Nobody who sees the releases knows which units were drawn, neither from the server nor from a seed."
 _FLOAT_NOISE = "Some noise is drawn in floating point, whose low bits are not accounted for."
 _CORRELATED = (
@@ -38,11 +53,12 @@ _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, 
 def assumptions(ledger: Ledger) -> list[str]:
     """The assumptions that the declaration and the releases imply, one sentence or two each."""
     declaration = ledger.declaration
-    found = [_aggregation(ledger)]
+    found = [*_aggregation(ledger), *_own(ledger)]
     if declaration.aggregation == "secure":
         share = f"At least {declaration.honest_fraction:.4g}" if declaration.honest_fraction < 1 else "All"
         found.append(f"{share} of the noise shares arrive; the noise is priced as if no more did.")
-    if declaration.aggregation != "local" and any(release.rate < 1 for release in ledger.releases):
+        found += _insider(ledger)
+    if any(release.rate < 1 and not _watched(release, ledger) for release in ledger.releases):
         found.append(_SECRET_DRAW)
     if any("correlated across" in release.mechanism for release in ledger.releases):
         found.append(_CORRELATED)
@@ -56,11 +72,63 @@ def assumptions(ledger: Ledger) -> list[str]:
     return [*found, _SEEDED] if declaration.noise_seed is not None else found
 
 
-def _aggregation(ledger: Ledger) -> str:
-    """Who adds the noise and what the server sees, in the words of those that send: clients, parties or records."""
-    declaration, words = ledger.declaration, _AGGREGATION[ledger.declaration.aggregation]
+def _aggregation(ledger: Ledger) -> list[str]:
+    """Who adds the noise and what the server sees, in the words of those that send: clients, parties or records.
+
+    Nothing where parties answered alone and nobody together.
+    """
+    declaration = ledger.declaration
+    shared = dict.fromkeys(release.name for release in ledger.releases if not release.is_own)
+    if ledger.releases and not shared:
+        return []
+    told_apart = len(shared) < len({release.name for release in ledger.releases})
+    words = _AGGREGATION[declaration.aggregation].format(of=f" of {_quoted(shared)}" if told_apart else "")
     if ledger.parties:
-        return words.replace("clients", "parties").replace("client", "party")
+        return [words.replace("clients", "parties").replace("client", "party")]
     if (declaration.aggregation, declaration.unit) == ("local", "record") and declaration.holders is None:
-        return f"{words} {_OWN_HOLDERS}"
-    return words
+        return [f"{words} {_OWN_HOLDERS}"]
+    return [words]
+
+
+def _own(ledger: Ledger) -> list[str]:
+    """What parties answered alone, under any aggregation."""
+    names = dict.fromkeys(release.name for release in ledger.releases if release.is_own)
+    return [_OWN.format(names=_quoted(names))] if names else []
+
+
+def _insider(ledger: Ledger) -> list[str]:
+    """What those that add shares of the noise see; with parties the epsilon against the one that knows most."""
+    if not ledger.parties:
+        return [_INSIDER]
+    shares = {release: len(release.parties or ledger.parties) for release in ledger.releases if not release.is_own}
+    sharers = min((number for number in shares.values() if number > 1), default=None)
+    if sharers is None:  # whoever adds all of the noise has nobody to see
+        return []
+    left = {release: _left(ledger, number) if number > 1 else 1.0 for release, number in shares.items()}
+    seen = _INSIDER_PARTY.format(sharers=sharers, left=_left(ledger, sharers), epsilon=shown(_against(ledger, left)))
+    return [seen]
+
+
+def _left(ledger: Ledger, sharers: int) -> float:
+    """The share of the deviation that epsilon relies on which one of so many parties does not know."""
+    return math.sqrt(max(0.0, 1 - 1 / (ledger.declaration.honest_fraction * sharers)))
+
+
+def _against(ledger: Ledger, left: dict[Release, float]) -> float | str:
+    """Epsilon where of each release's noise only so much is unknown."""
+    if 0 in left.values():
+        return number(math.inf)
+    thinner = [
+        release.model_copy(update={"noise_stddev": release.noise_stddev * left.get(release, 1.0)})
+        for release in ledger.releases
+    ]
+    return number(ledger.model_copy(update={"releases": tuple(thinner)}).epsilon())
+
+
+def _watched(release: Release, ledger: Ledger) -> bool:
+    """Whether the server sees who was drawn."""
+    return ledger.declaration.aggregation == "local" and not release.secret_draw
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)

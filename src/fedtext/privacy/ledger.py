@@ -31,6 +31,7 @@ from fedtext.system.errors import InputError
 
 Part = Literal["train", "test"]
 _PRICED = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")
+BY_ITSELF = "by the party itself"  # in a mechanism's words: one party added all of the noise
 _ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
@@ -95,6 +96,11 @@ class Release(Parameters):
         """Noise deviation over sensitivity."""
         return self.noise_stddev / self.sensitivity
 
+    @property
+    def is_own(self) -> bool:
+        """Whether one party answered alone, so that the server sees its answer and whose it is."""
+        return BY_ITSELF in self.mechanism
+
     def stream_name(self) -> str:
         """What tells this release's coins and noise from any other's: all of it but `non_negative`, which only prices.
 
@@ -138,13 +144,15 @@ class Ledger(Parameters):
     `planned_unaccounted`: it also means to read private data without a mechanism.
 
     `parties` are all holders of the units, each with its own budget, none above the declared epsilon; empty: the
-    ledger does not tell them apart. The declared delta is everybody's.
+    ledger does not tell them apart. `deal` names the rule that dealt the units out to them, where runs may have several
+    for the same names. The declared delta is everybody's.
     """
 
     declaration: Privacy
     population: int = Field(ge=1)
     part: Part = "train"
     parties: tuple[Party, ...] = Field((), exclude_if=operator.not_)
+    deal: str = Field("", exclude_if=operator.not_)
     planned: tuple[Release, ...] | None = None
     planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
@@ -214,7 +222,7 @@ class Ledger(Parameters):
     @property
     def partition(self) -> str:
         """Equal for two ledgers whose parties divide the units alike; empty without parties."""
-        return partition(self.parties)
+        return partition(self.parties, self.deal)
 
     @property
     def most_units(self) -> int:

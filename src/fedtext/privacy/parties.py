@@ -65,10 +65,14 @@ def different_bills(payers: Sequence[Payers]) -> set[tuple[int, ...]]:
     return set(bills(payers).values()) or {tuple(range(len(payers)))}
 
 
-def partition(parties: Iterable[Party]) -> str:
-    """A digest of the names, whatever their order: equal where units are dealt alike. Empty without parties."""
+def partition(parties: Iterable[Party], deal: str = "") -> str:
+    """A digest of the names, whatever their order, and of the deal: equal where units are dealt alike.
+
+    Made-up parties have the same names in every deal, so that names alone say nothing. Empty without parties.
+    """
     names = sorted(party.name for party in parties)
-    return hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16] if names else ""
+    told: list[object] = [names, deal] if deal else list(names)
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16] if names else ""
 
 
 def refuse_misdealt(parties: Sequence[Party], population: int, epsilon: float) -> None:

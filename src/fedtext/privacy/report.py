@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from fedtext.params.privacy import Adjacency, Privacy
+from fedtext.params.privacy import Adjacency
 from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.parties import different_bills
 from fedtext.privacy.party_report import party_lines, party_rows, who_paid
-from fedtext.privacy.privacy_loss import SampledGaussian
-from fedtext.privacy.published_accountants import rdp_epsilon
+from fedtext.privacy.published_price import published_price
 from fedtext.privacy.spending import Spent, spent_on, total_epsilon
 from fedtext.privacy.wording import number, shown, table
 
@@ -73,7 +71,7 @@ def privacy_report(
         "releases": _releases(ledger),
         "unaccounted": [entry.model_dump() for entry in ledger.unaccounted],
         "evaluation_only": [entry.model_dump() for entry in ledger.evaluation_only],
-        "published": _published(ledger) if _as_published(declaration) else None,
+        "published": published_price(ledger),
         "data_set": _data_set(ledger, history),
         "noise": SIMULATED if simulated else "a secret key from the operating system",
         "assumptions": [*assumptions(ledger), *further],
@@ -195,24 +193,3 @@ def _epsilon_under(ledger: Ledger, adjacency: Adjacency) -> float | str:
         return number(ledger.epsilon(adjacency))
     except ValueError as reason:
         return f"not available: {reason}"
-
-
-def _as_published(declaration: Privacy) -> bool:
-    """Whether the noise is a paper's: without a multiplier of its own a run is calibrated exactly."""
-    return declaration.calibration == "published" and declaration.noise_multiplier is not None
-
-
-def _published(ledger: Ledger) -> dict[str, Any]:
-    """The epsilon a paper would print for these releases, beside the exact one."""
-    kinds = [SampledGaussian("poisson", r.rate, 1 / r.noise_multiplier, r.steps) for r in ledger.releases]
-    paid = [[kinds[at] for at in bill] for bill in different_bills([r.parties for r in ledger.releases])]
-    claimed = max(rdp_epsilon(own, ledger.declaration.delta) if own else 0.0 for own in paid)
-    return {
-        "epsilon": claimed,
-        "exact": number(ledger.spent()),
-        "statement": (
-            "The noise is calibrated as published: Opacus' RDP accountant, Poisson sampling, add/remove, gives "
-            f"epsilon = {shown(claimed)}; what was done is {ledger.declaration.adjacency} with "
-            f"{ledger.declaration.sampling} sampling, and costs epsilon = {shown(number(ledger.spent()))}."
-        ),
-    }

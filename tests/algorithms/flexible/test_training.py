@@ -129,11 +129,30 @@ def test_a_training_that_is_repeated_is_the_same_release_of_every_silo() -> None
 
     with standing(Notebook()):
         first, again = (trained(held(units), opened(units))[0] for _ in range(2))
-        trained(held({**units, "silo-00": 39}), opened(units))
+        trained(held({**units, "silo-00": 20}), opened(units))  # some of those gone had been drawn
     assert first.tobytes() == again.tobytes()
     assert told[:3] == told[3:6]
     assert [parties for parties, _ in told[:3]] == [("silo-00",), ("silo-01",), ("silo-02",)]
     assert told[6] != told[0]
+
+
+def test_runs_that_differ_in_the_profile_s_noise_alone_draw_other_batches() -> None:
+    """What the profile leaves is spent on the steps: they have another noise, and were priced as other draws."""
+    units, privacy, drawn = units_of(2), declared(epsilon=4.0, noise_multiplier=None), list[np.ndarray]()
+
+    def noted(weights: np.ndarray, samples: PrivateSamples) -> Iterator[Block]:
+        drawn.append(samples.unit)
+        return pull(weights, samples)
+
+    for stddev in (20.0, 6.0):
+        chosen = CHOSEN.model_copy(update={"profile_stddev": stddev})
+        held_by = parties(units, 4.0, strong=0.5)
+        ledger = budget.planned_ledger(held_by, chosen, privacy, dim=DIM, embedding_dim=DIM)
+        queries = budget.dp_sgd_queries(chosen, privacy, held_by, dim=DIM)
+        training.trained_weights(queries, noted, START, held(units), chosen.training, ledger, KEY)
+    steps = CHOSEN.training.steps
+    assert len(drawn) == 2 * steps
+    assert not np.array_equal(drawn[0], drawn[steps])
 
 
 def test_silos_rounds_and_steps_share_no_noise() -> None:

@@ -14,6 +14,7 @@ from fedtext.wiring.unrolling import Namespace
 
 FLEXIBLE = Namespace("flexible")
 PARAMETERS, PRIVACY, CHUNKING, SILOS = "params:flexible", "params:privacy", "params:chunking", "params:silos"
+CORPUS, PARTITION = "params:corpus", "params:partition"
 HELD_BY, UNITS = FLEXIBLE("private_silos"), FLEXIBLE("population")
 START, OPENED = FLEXIBLE("server"), FLEXIBLE("ledger_open")
 TRAINED, TRAINED_LEDGER, ADAPTER = (FLEXIBLE(f"tuned.{name}") for name in ("server", "ledger", "adapter"))
@@ -43,7 +44,7 @@ def _setup() -> list[Node]:
         FLEXIBLE.node(setup.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
         FLEXIBLE.node(
             setup.open_flexible_ledger,
-            [UNITS, START, "encoder", PARAMETERS, SILOS, PRIVACY],
+            [UNITS, START, "encoder", PARAMETERS, SILOS, PRIVACY, CORPUS, PARTITION],
             OPENED,
             name="open_flexible_ledger",
             tags=Tag.BUDGET,

@@ -7,9 +7,10 @@ import pandas as pd
 
 from fedtext.algorithms.flexible import budget
 from fedtext.corpora.records import SILO_COLUMN
-from fedtext.federation.silos import parties_of, silo_name
+from fedtext.federation.silos import deal_of, parties_of, silo_name
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
@@ -25,7 +26,8 @@ def assign_silos(private_clients: pd.DataFrame, silos: Silos) -> pd.DataFrame:
     """The silo of every client: `client_id`, `silo`. Of a client in several, that of its first record."""
     firsts = private_clients.drop_duplicates("client_id")
     ids = firsts["client_id"].tolist()
-    held = firsts[SILO_COLUMN].tolist() if SILO_COLUMN in firsts else [silo_name(one, silos.groups) for one in ids]
+    by_column = SILO_COLUMN in firsts and silos.groups != 1  # one silo of all has no use for a column
+    held = firsts[SILO_COLUMN].tolist() if by_column else [silo_name(one, silos.groups) for one in ids]
     return pd.DataFrame({"client_id": ids, "silo": held})
 
 
@@ -55,8 +57,16 @@ def start_weights(generator: TrainableGenerator, flexible: Flexible) -> np.ndarr
 
 
 def open_flexible_ledger(
-    units: Units, start: np.ndarray, encoder: Encoder, flexible: Flexible, silos: Silos, privacy: Privacy
+    units: Units,
+    start: np.ndarray,
+    encoder: Encoder,
+    flexible: Flexible,
+    silos: Silos,
+    privacy: Privacy,
+    corpus: Corpus,
+    partition: Partition,
 ) -> Ledger:
     """An empty ledger of all silos, after checking that what is planned fits the budget of each."""
     parties = parties_of(units, silos, privacy.epsilon)
-    return budget.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
+    ledger = budget.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
+    return ledger.model_copy(update={"deal": deal_of(corpus, partition, silos)})

@@ -1,0 +1,78 @@
+"""What a paper's accounting claims for the noise of a run, beside the exact price of what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.parties import Party, bills, different_bills
+from fedtext.privacy.privacy_loss import SampledGaussian
+from fedtext.privacy.published_accountants import rdp_epsilon
+from fedtext.privacy.wording import number, shown
+
+
+def published_price(ledger: Ledger) -> dict[str, Any] | None:
+    """`epsilon` as claimed, `exact`, and both in a `statement`; with phases a row of `parties` a kind as well.
+
+    None where the noise is no paper's: the calibration is exact, or neither a multiplier nor phases of parties, two at
+    least, say what was claimed.
+    """
+    if ledger.declaration.calibration != "published":
+        return None
+    if ledger.declaration.noise_multiplier is not None:
+        return _by_renyi(ledger)
+    return _by_phases(ledger)
+
+
+def _by_renyi(ledger: Ledger) -> dict[str, Any]:
+    """A multiplier was declared: what the accountant of the papers gives for it."""
+    kinds = [SampledGaussian("poisson", r.rate, 1 / r.noise_multiplier, r.steps) for r in ledger.releases]
+    paid = [[kinds[at] for at in bill] for bill in different_bills([r.parties for r in ledger.releases])]
+    claimed = max(rdp_epsilon(own, ledger.declaration.delta) if own else 0.0 for own in paid)
+    return {
+        "epsilon": claimed,
+        "exact": number(ledger.spent()),
+        "statement": (
+            "The noise is calibrated as published: Opacus' RDP accountant, Poisson sampling, add/remove, gives "
+            f"epsilon = {shown(claimed)}; what was done is {ledger.declaration.adjacency} with "
+            f"{ledger.declaration.sampling} sampling, and costs epsilon = {shown(number(ledger.spent()))}."
+        ),
+    }
+
+
+def _by_phases(ledger: Ledger) -> dict[str, Any] | None:
+    """Each phase was calibrated alone, at its share of delta, and epsilons are added up: a row for each kind of party.
+
+    A row is that of the kind's party that spent most.
+    """
+    paid = bills([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
+    phases = max(map(len, paid.values()), default=0)
+    if not ledger.parties or phases < 2:
+        return None
+    rows: list[dict[str, Any]] = []
+    for kind in dict.fromkeys(party.kind for party in ledger.parties):
+        worst = max(_of_kind(ledger, kind), key=lambda party: ledger.spent(party=party.name))
+        claimed = _added_up(ledger, [ledger.releases[at] for at in paid[worst.name]], phases)
+        rows.append({"kind": kind, "epsilon": claimed, "exact": number(ledger.spent(party=worst.name))})
+    told = ", ".join(f"a {row['kind']} spends {shown(row['exact'])} of {shown(row['epsilon'])}" for row in rows)
+    return {
+        "epsilon": max(row["epsilon"] for row in rows),
+        "exact": number(ledger.spent()),
+        "parties": rows,
+        "statement": (
+            f"The noise is calibrated as published: each of {phases} phases alone, at 1/{phases} of delta and for a "
+            f"unit that contributes nothing, and the epsilons are added up. Priced together under "
+            f"{ledger.declaration.adjacency}, {told}."
+        ),
+    }
+
+
+def _of_kind(ledger: Ledger, kind: str) -> list[Party]:
+    return [party for party in ledger.parties if party.kind == kind]
+
+
+def _added_up(ledger: Ledger, releases: Sequence[Release], phases: int) -> float:
+    share = ledger.declaration.model_copy(update={"delta": ledger.declaration.delta / phases})
+    alone = [ledger.model_copy(update={"declaration": share, "releases": (release,)}) for release in releases]
+    return sum(one.spent("zero_out") for one in alone)
