@@ -18,6 +18,7 @@ from fedtext.privacy.noise import new_noise_key
 from fedtext.training.adapters import adapted_model, adapter_of_weights, adapter_weights
 from fedtext.training.dp_sgd import planned_query, steps_of, trained_weights
 from fedtext.training.local_steps import NO_TOKEN
+from fedtext.training.unit_gradients import UnitGradients
 from tests.parameters import conf_base
 from tests.training.conftest import InMemory
 
@@ -34,7 +35,9 @@ def samples() -> PrivateSamples:
     return PrivateSamples.of_one_class(rows, np.arange(UNITS))
 
 
-def trained(base: Any, *, lora: bool = True, multiplier: float = 1e-3, **changes: Any) -> tuple[Any, Any, Ledger]:
+def trained(
+    base: Any, *, lora: bool = True, multiplier: float = 1e-3, told: str = "all parameters", **changes: Any
+) -> tuple[Any, Any, Ledger]:
     """The model with the weights that it started from, what was trained, and the ledger."""
     model = adapted_model(base, conf_base(Lora, **LORA), seed=1) if lora else base.load()[0]
     params = conf_base(DpSgd, epochs=4, batch_size=8, units_at_once=4, **changes)
@@ -42,8 +45,24 @@ def trained(base: Any, *, lora: bool = True, multiplier: float = 1e-3, **changes
     start = adapter_weights(model)
     query = planned_query("sgd", params, privacy, UNITS, dim=start.size)
     opened = opened_ledger([query], privacy, UNITS)
-    server, ledger = trained_weights(query, model, start, samples(), params, opened, new_noise_key(1))
+    server, ledger = trained_weights(query, model, start, samples(), params, opened, new_noise_key(1), told=told)
     return model, server["weights"], ledger
+
+
+def first_draws(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The units of the first step of every training from now on."""
+    drawn: list[list[int]] = []
+    answered = UnitGradients.of
+
+    def recording(self: UnitGradients, weights: Any, features: Any, unit: np.ndarray) -> Any:
+        if self not in known:
+            known.append(self)
+            drawn.append(sorted(unit.tolist()))
+        return answered(self, weights, features, unit)
+
+    known: list[UnitGradients] = []
+    monkeypatch.setattr(UnitGradients, "of", recording)
+    return drawn
 
 
 def loss(model: Any) -> float:
@@ -69,6 +88,14 @@ def test_the_same_key_repeats_the_bytes(llama: InMemory) -> None:
     assert first.tobytes() == again.tobytes()
     other = trained(llama, multiplier=1.0 + 1e-6)[1]
     assert not np.allclose(first, other, atol=1e-3)
+
+
+def test_what_is_told_names_the_draws_of_the_first_step_too(llama: InMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its weights are those of every other run from the same model."""
+    drawn = first_draws(monkeypatch)
+    for told in ("all parameters", "all parameters", "all parameters, of which beta is another one"):
+        trained(llama, lora=False, told=told)
+    assert drawn[0] == drawn[1] != drawn[2]
 
 
 def test_a_vector_becomes_the_adapter_that_it_was(llama: Any) -> None:

@@ -133,12 +133,6 @@ class Dpprefsyn(Parameters):
         return self
 
     @property
-    def told(self) -> str:
-        """What units are told beside public arrays: it names their draws."""
-        training = (self.training.batch, self.training.steps, self.training.epochs, self.training.learning_rate)
-        return repr((self.form, self.heads, self.heads_by, self.scorer, self.projection, self.dimensions, *training))
-
-    @property
     def clusters_privately(self) -> bool:
         """Whether private pairs are asked where clusters lie."""
         return self.heads_by == "difference"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float32
 
+from fedtext.federation.digest import digest
 from fedtext.models.generator import TrainableGenerator
 from fedtext.models.language_model import ALL_WEIGHTS
 from fedtext.params.training import Lora
@@ -118,6 +119,11 @@ def stacked(first: TrainedAdapter, second: TrainedAdapter) -> TrainedAdapter:
     config.r = first.config.r + second.config.r
     config.lora_alpha = first.config.lora_alpha + second.config.lora_alpha
     return TrainedAdapter(weights, config)
+
+
+def adapter_digest(adapter: TrainedAdapter) -> str:
+    """A name for its weights."""
+    return digest(*(adapter.weights[name].float().numpy() for name in sorted(adapter.weights)))
 
 
 def saved_adapter(directory: Path) -> TrainedAdapter:

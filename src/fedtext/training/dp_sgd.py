@@ -68,11 +68,14 @@ def trained_weights(
     ledger: Ledger,
     key: NoiseKey,
     loss: UnitLoss = TEXTS,
+    *,
+    told: str,
 ) -> tuple[Server, Ledger]:
     """The trained weights of `model` after DP-SGD, with the optimiser's memory, and the ledger that paid.
 
     Trained are those that require gradients, from `start` on. `samples.features` are examples of the `loss`, as
-    `UnitGradients.of` takes them. The same call gives the same bytes.
+    `UnitGradients.of` takes them. `told` is all that is public of the training beside its weights, as parameters, model
+    and what it was tuned to: with the weights it names the draws. The same call gives the same bytes.
 
     Raises:
         BudgetExceeded: the ledger or the gate refuses; nothing has been read.
@@ -88,7 +91,7 @@ def trained_weights(
             server = server_step(server, -noised / params.batch_size, params.optimizer)
         return server
 
-    return noised_steps(query.about("", params.model_dump_json()), training, samples, ledger, key)
+    return noised_steps(query.about("", told), training, samples, ledger, key)
 
 
 def trained_unprotected(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtext.algorithms.dpprefsyn import heads, releases
 from fedtext.algorithms.dpprefsyn.clusters import nearest_centre
 from fedtext.algorithms.dpprefsyn.door import unit_means
 from fedtext.algorithms.dpprefsyn.heads import gradient_blocks
@@ -159,11 +161,50 @@ def test_a_greedy_client_is_as_loud_as_one_pair_and_louder_without_the_clip(monk
 
     limit = public().radius(0.9)
     assert heard() == pytest.approx(limit, rel=0.01)
-    from fedtext.algorithms.dpprefsyn import releases
-
     for module in (messages, releases):
         monkeypatch.setattr(module, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64))
     assert heard() > 50 * limit
+
+
+def first_drawn(monkeypatch: pytest.MonkeyPatch, seed: int, changes: dict[str, Any]) -> tuple[int, ...]:
+    """Who is drawn for the first step of a run's heads."""
+    drawn: list[tuple[int, ...]] = []
+
+    def recording(held: PrivateSamples, **how: Any) -> Any:
+        drawn.append(tuple(sorted(held.unit.tolist())))
+        return gradient_blocks(held, **how)
+
+    monkeypatch.setattr(heads, "gradient_blocks", recording)
+    params, (features, middles) = dpprefsyn(**changes), compared(1, 200)
+    by_run = {"sampling": "poisson", "clients_per_round": 60} if params.training.batch is None else {}
+    declared = privacy(noise_seed=0, noise_multiplier=1.0, epsilon=1e15, **by_run)
+    ledger = Ledger(declaration=declared, population=200)
+    learned_scorer(held(features), middles, public(seed), params, ledger, KEY)
+    return drawn[0]
+
+
+@pytest.mark.parametrize(
+    ("form", "batch"),
+    [("single head", None), ("topics", None), *((form, 60) for form in ("single head", "private directions",
+     "clustered heads", "topics"))],
+)  # fmt: skip
+def test_runs_that_differ_in_a_parameter_or_a_candidate_draw_anew(
+    monkeypatch: pytest.MonkeyPatch, form: str, batch: int | None
+) -> None:
+    """Their releases are priced as independent, the first step among them, whose heads are zeros in every run."""
+    training = {"steps": 2, "batch": batch, "epochs": 0.6}
+    base = {**FORMS[form], "scorer": "bradley_terry", "training": training}
+    seen = [first_drawn(monkeypatch, 5, base), first_drawn(monkeypatch, 6, base)]
+    for changes in (
+        {"training": {**training, "clip_share": 0.4}},
+        {"radius_quantile": 0.8},
+        {"projection_share": 0.2},
+        {"cluster_share": 0.2},
+        {"seed": 1},
+    ):
+        seen.append(first_drawn(monkeypatch, 5, {**base, **changes}))
+    assert len(set(seen)) == len(seen)
+    assert first_drawn(monkeypatch, 5, base) == seen[0]
 
 
 def test_empty_clusters_are_noised_and_have_no_share_of_their_own() -> None:

@@ -11,7 +11,6 @@ from jaxtyping import Bool, Float, Int
 from fedtext.algorithms.dpprefsyn.budget import CLUSTERS, TALLIES
 from fedtext.algorithms.dpprefsyn.door import Door, unit_means
 from fedtext.embedding.exact_product import exact_product
-from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.privacy.kmeans import mixture, moved_centres
@@ -41,9 +40,7 @@ class Clusters:
         return mixture(self.counts, self.kept)
 
 
-def noised_clusters(
-    samples: PrivateSamples, start: Rows, radius: float, units: float, door: Door, settings: str
-) -> Clusters:
+def noised_clusters(samples: PrivateSamples, start: Rows, radius: float, units: float, door: Door) -> Clusters:
     """`TALLIES` releases: in each, pairs tell of the cluster whose centre is nearest (R, z), of norm sqrt(2) R.
 
     Between tallies the centres move; the last tally is of the clusters that are returned, so that it is their mixture
@@ -55,7 +52,6 @@ def noised_clusters(
         radius: R.
         units: How many are expected to answer, which is public.
         door: Asks.
-        settings: What units are told beside the centres.
     """
     centres, part = np.asarray(start, dtype=np.float64), start.shape[1]
     for number in range(1, TALLIES + 1):
@@ -66,9 +62,9 @@ def noised_clusters(
             heads=len(centres),
             width=len(centres) * (part + 1),
         )
-        total = door.sum(
-            CLUSTERS, number, own, blocks, clip_norm=np.sqrt(2.0) * radius, about=(digest(centres), settings)
-        ).reshape(len(centres), part + 1)
+        door.show(centres)
+        total = door.sum(CLUSTERS, number, own, blocks, clip_norm=np.sqrt(2.0) * radius)
+        total = total.reshape(len(centres), part + 1)
         counts, sums = total[:, 0] / radius, total[:, 1:]
         if number < TALLIES:
             stddev = summed_stddev(door.ledger) / radius

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 
 from fedtext.algorithms.dpprefsyn.budget import Plan
 from fedtext.federation.blocks import Block
+from fedtext.federation.digest import digest
 from fedtext.federation.noised_steps import Ask, noised_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import BlocksOf, answer
@@ -48,12 +49,23 @@ def unit_means(
 class Door:
     """Asks what was planned, release after release, and keeps the ledger that has paid for them.
 
+    All parameters and all public arrays so far name every draw (docs/decisions/0010): two runs under one key that
+    differ in any of them ask units drawn anew.
+
     Attributes:
         ledger: After the last release.
     """
 
-    def __init__(self, plan: Plan, ledger: Ledger, key: NoiseKey) -> None:
-        self.plan, self.ledger, self._key = plan, ledger, key
+    def __init__(self, plan: Plan, ledger: Ledger, key: NoiseKey, settings: str) -> None:
+        self.plan, self.ledger, self._key, self._settings, self._shown = plan, ledger, key, settings, ""
+
+    def show(self, *arrays: Shaped[np.ndarray, " ..."]) -> None:
+        """Units compute all later answers with these public arrays."""
+        self._shown = self.named(*arrays)
+
+    def named(self, *arrays: Shaped[np.ndarray, " ..."]) -> str:
+        """A name for all that was shown, and these."""
+        return f"{self._shown} {digest(*arrays)}"
 
     def sum(
         self,
@@ -63,14 +75,13 @@ class Door:
         blocks_of: BlocksOf,
         *,
         clip_norm: float,
-        about: tuple[str, str],
     ) -> Float[np.ndarray, " dim"]:
-        """One noised sum; `about` are the digest of public inputs and what units are told beside them.
+        """One noised sum.
 
         Raises:
             BudgetExceeded: the ledger or the gate refuses; nothing has been read.
         """
-        query = self.plan.query(name, number, clip_norm).about(*about)
+        query = self.plan.query(name, number, clip_norm).about(self._shown, self._settings)
         found = answer(query, blocks_of, samples, self.ledger, self._key)
         self.ledger = found.ledger
         return found.sum
@@ -82,9 +93,8 @@ class Door:
         training: Callable[[Ask], Float[np.ndarray, "head part"]],
         *,
         clip_norm: float,
-        about: tuple[str, str],
     ) -> Float[np.ndarray, "head part"]:
-        """What a training makes of planned Poisson steps."""
-        query = self.plan.query(name, 1, clip_norm).about(*about)
+        """What a training makes of planned Poisson steps, each of which it names (`named`)."""
+        query = self.plan.query(name, 1, clip_norm).about(self._shown, self._settings)
         made, self.ledger = noised_steps(query, training, samples, self.ledger, self._key)
         return made

@@ -15,7 +15,6 @@ from jaxtyping import Float
 from fedtext.algorithms.dpprefsyn.budget import HEADS
 from fedtext.algorithms.dpprefsyn.door import Door, unit_means
 from fedtext.federation.blocks import Block
-from fedtext.federation.digest import digest
 from fedtext.federation.noised_steps import Ask
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.params.dpprefsyn import HeadTraining
@@ -31,7 +30,6 @@ def trained_heads(
     training: HeadTraining,
     radius: float,
     door: Door,
-    told: str,
 ) -> Heads:
     """Heads from zero, by steps on the sums of clipped gradients; `expected` units have each head.
 
@@ -41,14 +39,14 @@ def trained_heads(
         training: Steps of all units, or of Poisson draws.
         radius: R; a pair's gradient is shorter, and clipped to `training.clip_share` of it.
         door: Asks.
-        told: What units are told beside the weights.
     """
     heads = np.zeros((len(expected), assigned.features.shape[1]))
     clip_norm = training.clip_share * radius
     if training.batch is None:
         for number in range(1, training.steps + 1):
             blocks = partial(gradient_blocks, heads=heads, clip_norm=clip_norm)
-            total = door.sum(HEADS, number, assigned, blocks, clip_norm=clip_norm, about=(digest(heads), told))
+            door.show(heads)
+            total = door.sum(HEADS, number, assigned, blocks, clip_norm=clip_norm)
             heads = heads + training.learning_rate * total.reshape(heads.shape) / expected[:, None]
         return heads
     share = training.batch / door.ledger.population
@@ -56,11 +54,11 @@ def trained_heads(
     def stepped(ask: Ask) -> Heads:
         moved = heads
         for _ in range(door.plan.kinds[HEADS].count):
-            total = ask(partial(gradient_blocks, heads=moved, clip_norm=clip_norm), digest(moved))
+            total = ask(partial(gradient_blocks, heads=moved, clip_norm=clip_norm), door.named(moved))
             moved = moved + training.learning_rate * total.reshape(moved.shape) / (share * expected[:, None])
         return moved
 
-    return door.steps(HEADS, assigned, stepped, clip_norm=clip_norm, about=("", told))
+    return door.steps(HEADS, assigned, stepped, clip_norm=clip_norm)
 
 
 def gradient_blocks(held: PrivateSamples, *, heads: Heads, clip_norm: float) -> list[Block]:

@@ -20,7 +20,6 @@ from fedtext.algorithms.dpprefsyn.heads import trained_heads
 from fedtext.algorithms.dpprefsyn.scorer import Scorer
 from fedtext.embedding.exact_product import exact_product
 from fedtext.embedding.similarity import nearest
-from fedtext.federation.digest import digest
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.params.dpprefsyn import Dpprefsyn
 from fedtext.privacy.clipping import clip_rows
@@ -56,32 +55,35 @@ def learned_scorer(
     """
     dim = pairs.features.shape[1]
     plan = Plan.of(params, ledger.declaration, ledger.population, dim)
-    door, units, told = Door(plan, ledger, key), expected_units(ledger), params.told
+    door, units = Door(plan, ledger, key, params.model_dump_json()), expected_units(ledger)
+    door.show(public.embeddings)  # radius, public directions, topics and first centres follow from them
     radius = public.radius(params.radius_quantile)
     if params.form == "published":
         pairs, door.ledger = published.centred(pairs, door.ledger)
     clipped = replace(pairs, features=clip_rows(pairs.features, radius))
-    directions = _directions(clipped, public, params, radius, door, told)
+    directions = _directions(clipped, public, params, radius, door)
+    if directions is not None:
+        door.show(directions)
     parts = clipped if directions is None else replace(clipped, features=_projected(clipped.features, directions))
     if params.form == "published":
         parts, radius = replace(parts, features=published.of_length_one(parts.features)), 1.0
     scored = replace(parts, features=clip_rows(parts.features, radius))
     if params.clusters_privately:
         start = _starting_centres(public, directions, params, radius)
-        clusters = noised_clusters(scored, start, radius, units, door, told)
+        clusters = noised_clusters(scored, start, radius, units, door)
         if params.form == "published":
             clusters, door.ledger = published.counted(clusters, scored, door.ledger)
-        heads = _cluster_heads(scored, clusters, params, radius, units, door, told)
+        heads = _cluster_heads(scored, clusters, params, radius, units, door)
         return Scorer(heads, clusters.mixture, directions), door.ledger
     topics = public.topics(params.heads, params.seed) if params.heads_by == "prompt" else None
     assigned = replace(scored, label=_topic(middles, topics))
     expected = np.full(params.heads, units / params.heads)
-    heads = _sums_or_trained(assigned, expected, params, radius, door, told)
+    heads = _sums_or_trained(assigned, expected, params, radius, door)
     return Scorer(heads, np.full(params.heads, 1 / params.heads), directions, topics), door.ledger
 
 
 def _directions(
-    clipped: PrivateSamples, public: Candidates, params: Dpprefsyn, radius: float, door: Door, told: str
+    clipped: PrivateSamples, public: Candidates, params: Dpprefsyn, radius: float, door: Door
 ) -> Directions:
     """P (line 5): of public differences, of the noised second moment of private ones, or none."""
     if params.projection == "none":
@@ -92,7 +94,7 @@ def _directions(
     blocks = partial(unit_means, contribution=upper_triangles, width=triangle_size(dim))
     total = door.sum(
         MOMENT, 1, replace(clipped, label=np.zeros(len(clipped.unit), dtype=np.int64)), blocks,
-        clip_norm=radius**2, about=(digest(np.array([radius])), told),
+        clip_norm=radius**2,
     )  # fmt: skip
     return main_directions(second_moment(total, dim), params.dimensions)
 
@@ -123,15 +125,16 @@ def _starting_centres(
 
 
 def _cluster_heads(
-    scored: PrivateSamples, clusters: Clusters, params: Dpprefsyn, radius: float, units: float, door: Door, told: str
+    scored: PrivateSamples, clusters: Clusters, params: Dpprefsyn, radius: float, units: float, door: Door
 ) -> Float[np.ndarray, "head part"]:
     """theta_k: the mean of a cluster's differences, which the last tally has, or trained."""
     fewest = units / (params.heads + 4)
     expected = np.maximum(clusters.counts, fewest)
     if not params.trains_heads:
         return np.asarray(clusters.sums / expected[:, None])
+    door.show(clusters.centres, expected)
     assigned = replace(scored, label=nearest_centre(scored.features, clusters.centres))
-    return _sums_or_trained(assigned, expected, params, radius, door, told)
+    return _sums_or_trained(assigned, expected, params, radius, door)
 
 
 def _sums_or_trained(
@@ -140,12 +143,11 @@ def _sums_or_trained(
     params: Dpprefsyn,
     radius: float,
     door: Door,
-    told: str,
 ) -> Float[np.ndarray, "head part"]:
     """Heads of pairs whose labels are their heads; `expected` units have each."""
     if params.scorer == "bradley_terry":
-        return trained_heads(assigned, expected, params.training, radius, door, told)
+        return trained_heads(assigned, expected, params.training, radius, door)
     heads, part = len(expected), assigned.features.shape[1]
     blocks = partial(unit_means, heads=heads, width=heads * part)
-    total = door.sum(HEADS, 1, assigned, blocks, clip_norm=radius, about=(digest(np.array([radius])), told))
+    total = door.sum(HEADS, 1, assigned, blocks, clip_norm=radius)
     return np.asarray(total.reshape(heads, part) / expected[:, None])

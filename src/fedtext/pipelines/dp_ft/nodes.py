@@ -20,7 +20,14 @@ from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
-from fedtext.training.adapters import adapted_model, adapter_of_weights, adapter_weights, saved_adapter, stacked
+from fedtext.training.adapters import (
+    adapted_model,
+    adapter_digest,
+    adapter_of_weights,
+    adapter_weights,
+    saved_adapter,
+    stacked,
+)
 from fedtext.training.dp_sgd import steps_of, trained_unprotected, trained_weights
 from fedtext.training.lora import TrainedAdapter
 from fedtext.training.pair_rows import pair_rows, refuse_wide
@@ -69,7 +76,8 @@ def tune_privately(
     samples = algorithm.of_first_rows(_halved(private_rows, private_enrolment, ledger))
     model = _adapted(generator, dp_ft, "sft")
     query = _query("sft", ledger, population, start["weights"].size, dp_ft)
-    return trained_weights(query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key)
+    told = _told(dp_ft, generator)
+    return trained_weights(query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, told=told)
 
 
 def write_tuned(generator: TrainableGenerator, tuned: Arrays, dp_ft: DpFt) -> TrainedAdapter:
@@ -92,7 +100,8 @@ def prefer_privately(
     model = _adapted(generator.with_adapter(tuned), dp_ft, "dpo")
     weights, loss = adapter_weights(model), preferences(model, dp_ft.beta)
     query = _query("dpo", ledger, population, weights.size, dp_ft)
-    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss)
+    told = _told(dp_ft, generator, adapter_digest(saved_adapter(tuned)))
+    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, told=told)
 
 
 def write_policy(generator: TrainableGenerator, tuned: Path, preferred: Arrays, dp_ft: DpFt) -> TrainedAdapter:
@@ -151,6 +160,11 @@ def _halved(private_rows: Arrays, private_enrolment: Arrays, ledger: Ledger) -> 
 
 def _query(stage: Stage, ledger: Ledger, population: Population, dim: int, dp_ft: DpFt) -> Query:
     return algorithm.planned_query(stage, dp_ft, ledger.declaration, population.training, dim=dim)
+
+
+def _told(dp_ft: DpFt, generator: TrainableGenerator, *tuned: str) -> str:
+    """What names a training's draws: all parameters, the model, and the adapter that it was tuned to."""
+    return " ".join((dp_ft.model_dump_json(), generator.source, *tuned))
 
 
 def _adapted(generator: TrainableGenerator, dp_ft: DpFt, stage: Stage) -> "PreTrainedModel":
