@@ -80,7 +80,7 @@ def entries(env: str | None) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("env", [None, "paper"])
 def test_every_entry_of_a_comparison_is_a_run(env: str | None) -> None:
     found = entries(env)
-    assert len(found) >= 25
+    assert len(found) >= 40
     for name, given in found.items():
         Flexible.model_validate(given["flexible"])
         silos, dealt = Silos.model_validate(given["silos"]), Partition.model_validate(given["partition"])
@@ -96,7 +96,19 @@ def test_rates_are_compared_at_as_many_texts(env: str | None, texts: int) -> Non
         assert given["texts"] * given["kept"] == pytest.approx(texts, rel=1e-3), name
 
 
-@pytest.mark.parametrize("name", ["flexible_eps4", "flexible_biased_eps4"])
-def test_a_quarter_of_a_published_budget_is_the_profile_s(name: str) -> None:
-    given = entries("paper")[name]
-    assert given["flexible"]["profile_epsilon"] / given["privacy"]["epsilon"] == 0.25
+def test_every_share_of_the_tables_has_its_three_columns() -> None:
+    found = entries(None)
+    for share in (1, 5, 10, 20, 30, 40):
+        names = [f"flexible_strong_{share}{column}" for column in ("", "_strong_only", "_no_dp")]
+        assert [found[name]["silos"]["strong"] for name in names] == [share / 100] * 3
+        columns = [(found[name]["flexible"]["noise"], found[name]["flexible"]["selection"]) for name in names]
+        assert columns == [(True, "votes"), (True, "none"), (False, "none")]
+
+
+def test_published_values_follow_the_budget() -> None:
+    """A quarter is the profile's, and training without noise has rounds and rates of its own."""
+    for name, given in entries("paper").items():
+        flexible = Flexible.model_validate(given["flexible"])
+        assert flexible.profile_epsilon / given["privacy"]["epsilon"] == 0.25, name
+        training = (flexible.training.rounds, flexible.training.batch_size, flexible.training.server_rate)
+        assert training == ((200, 256, 1e-3) if flexible.noise else (100, 32, 5e-5)), name

@@ -32,6 +32,7 @@ from tests.pipelines.conftest import Talker, configure, run_in_memory
 
 Run = Callable[..., dict[str, Any]]
 WEIGHTS = 5
+CLIENTS = conf_base(Privacy, unit="client")
 PRIVACY = {"epsilon": 30.0, "delta": 1e-3, "noise_seed": 1, "noise_multiplier": 1.5}
 
 
@@ -155,15 +156,27 @@ def test_a_silo_s_budget_that_does_not_do_ends_the_run_before_anything_is_read(r
 def test_a_client_s_silo_is_its_column_s_else_a_group_else_itself() -> None:
     records = pd.DataFrame({"client_id": ["a", "b", "a"], "text": list("xyz"), SILO_COLUMN: ["north", "south", "east"]})
     groups = conf_base(Silos, groups=4)
-    assert setup.assign_silos(records, groups).to_numpy().tolist() == [["a", "north"], ["b", "south"]]
+    assert setup.assign_silos(records, groups, CLIENTS).to_numpy().tolist() == [["a", "north"], ["b", "south"]]
     plain = records.drop(columns=SILO_COLUMN)
-    assert setup.assign_silos(plain, groups)["silo"].tolist() == [silo_name("a", 4), silo_name("b", 4)]
-    assert setup.assign_silos(plain, conf_base(Silos, groups=None))["silo"].tolist() == ["a", "b"]
+    assert setup.assign_silos(plain, groups, CLIENTS)["silo"].tolist() == [silo_name("a", 4), silo_name("b", 4)]
+    assert setup.assign_silos(plain, conf_base(Silos, groups=None), CLIENTS)["silo"].tolist() == ["a", "b"]
+
+
+def test_a_record_is_never_charged_to_the_silo_of_its_client_s_first() -> None:
+    records = pd.DataFrame({"client_id": ["a", "b", "a"], "text": list("xyz"), SILO_COLUMN: ["north", "south", "east"]})
+    groups, of_records = conf_base(Silos, groups=4), conf_base(Privacy, unit="record")
+    with pytest.raises(ValueError, match=r"unit is record, .* records of one client in several silos: .*unit=client"):
+        setup.assign_silos(records, groups, of_records)
+    apart = records.assign(client_id=["a", "b", "a east"])
+    assert setup.assign_silos(apart, groups, of_records)["silo"].tolist() == ["north", "south", "east"]
+    assert len(setup.assign_silos(records, conf_base(Silos, groups=1), of_records)) == 2
+    twice = records.assign(**{SILO_COLUMN: ["north", "south", "north"]})
+    assert len(setup.assign_silos(twice, groups, of_records)) == 2
 
 
 def test_one_silo_of_all_is_one_whatever_a_column_says() -> None:
     records = pd.DataFrame({"client_id": ["a", "b"], "text": list("xy"), SILO_COLUMN: ["north", "south"]})
-    assert setup.assign_silos(records, conf_base(Silos, groups=1))["silo"].tolist() == ["silo-0", "silo-0"]
+    assert setup.assign_silos(records, conf_base(Silos, groups=1), CLIENTS)["silo"].tolist() == ["silo-0", "silo-0"]
 
 
 @pytest.mark.parametrize(("split", "clients"), [("record", 10), ("hash", 40)])
@@ -175,7 +188,7 @@ def test_made_up_clients_as_silos_all_train_where_records_are_split_and_not_clie
     corpus = conf_base(Corpus, declared_public=True)
     held = assign_splittable_clients(records, dealt, corpus, chosen, privacy)
     train, *_ = split_samples(held, held, dealt)
-    units = setup.count_silos(setup.assign_silos(held, chosen), train, privacy, chosen)
+    units = setup.count_silos(setup.assign_silos(held, chosen, privacy), train, privacy, chosen)
     assert len(units) == clients
     if split == "record":
         parties = parties_of(units, chosen, 1.0)

@@ -39,7 +39,7 @@ def _setup() -> list[Node]:
     )
     declaring = FLEXIBLE.node(setup.declare_silos, SILOS, UNITS, name="declare_silos")
     return [
-        FLEXIBLE.node(setup.assign_silos, ["private_clients", SILOS], HELD_BY, name="assign_silos"),
+        FLEXIBLE.node(setup.assign_silos, ["private_clients", SILOS, PRIVACY], HELD_BY, name="assign_silos"),
         counting if corpus_is_public() else declaring,
         FLEXIBLE.node(setup.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
         FLEXIBLE.node(

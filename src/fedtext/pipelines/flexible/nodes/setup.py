@@ -22,13 +22,28 @@ from fedtext.training.adapters import adapter_weights, trainable_model
 Units = dict[str, int]
 
 
-def assign_silos(private_clients: pd.DataFrame, silos: Silos) -> pd.DataFrame:
-    """The silo of every client: `client_id`, `silo`. Of a client in several, that of its first record."""
+def assign_silos(private_clients: pd.DataFrame, silos: Silos, privacy: Privacy) -> pd.DataFrame:
+    """The silo of every client: `client_id`, `silo`. Of a client in several, a unit itself, that of its first record.
+
+    Raises:
+        ValueError: records are the units, and a client has some in several silos: one of them would pay for another's.
+    """
     firsts = private_clients.drop_duplicates("client_id")
     ids = firsts["client_id"].tolist()
     by_column = SILO_COLUMN in firsts and silos.groups != 1  # one silo of all has no use for a column
+    if by_column and privacy.unit == "record" and _spans_silos(private_clients):
+        raise InputError(
+            "privacy.unit is record, and the silo column puts records of one client in several silos: give a client "
+            "another id in each silo (corpus.client_column), or set privacy.unit=client"
+        )
     held = firsts[SILO_COLUMN].tolist() if by_column else [silo_name(one, silos.groups) for one in ids]
     return pd.DataFrame({"client_id": ids, "silo": held})
+
+
+def _spans_silos(private_clients: pd.DataFrame) -> bool:
+    """Whether a client has records in more than one silo."""
+    places = private_clients[["client_id", SILO_COLUMN]].drop_duplicates()
+    return bool(places["client_id"].duplicated().any())
 
 
 def count_silos(private_silos: pd.DataFrame, private_train: pd.DataFrame, privacy: Privacy, silos: Silos) -> Units:
