@@ -138,13 +138,15 @@ class Ledger(Parameters):
     `planned_unaccounted`: it also means to read private data without a mechanism.
 
     `parties` are all holders of the units, each with its own budget, none above the declared epsilon; empty: the
-    ledger does not tell them apart. The declared delta is everybody's.
+    ledger does not tell them apart. The declared delta is everybody's. `enrolled` is the public number of units where
+    parties are priced as larger than they are, so that theirs add up to more.
     """
 
     declaration: Privacy
     population: int = Field(ge=1)
     part: Part = "train"
     parties: tuple[Party, ...] = Field((), exclude_if=operator.not_)
+    enrolled: int | None = Field(None, ge=1, exclude_if=operator.not_)
     planned: tuple[Release, ...] | None = None
     planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
@@ -215,6 +217,11 @@ class Ledger(Parameters):
     def partition(self) -> str:
         """Equal for two ledgers whose parties divide the units alike; empty without parties."""
         return partition(self.parties)
+
+    @property
+    def protected_units(self) -> int:
+        """The public number of units, for people to read; `population` is what they are priced as."""
+        return self.enrolled or self.population
 
     @property
     def most_units(self) -> int:
