@@ -7,13 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedtext.corpora.preferences import read_pairs
-from fedtext.corpora.private_pairs import dealt_by_prompt, with_new_prompts
+from fedtext.corpora.preferences import PairForm, read_pairs
+from fedtext.corpora.private_pairs import dealt_by_prompt, refuse_private_prompts, with_new_prompts
 from fedtext.corpora.records import SPLITS
 from fedtext.corpora.splits import client_splits
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.pipelines.pairs.nodes import split_pairs
 from fedtext.system.errors import InputError
+from tests.corpora.published.forms import lines, tree
 from tests.parameters import conf_base
 
 PARTITION = conf_base(Partition, validation_share=0.2, test_share=0.2)
@@ -77,3 +78,26 @@ def test_of_a_private_corpus_no_pair_is_left_out_for_what_others_hold(public: bo
     train, validation, test = split_pairs(table, conf_base(Corpus, source="table", declared_public=public), PARTITION)
     assert bool(set(train["prompt"]) & set(test["prompt"])) is not public
     assert (len(train) + len(validation) + len(test) == 60) is not public
+
+
+@pytest.mark.parametrize("form", ["hh", "openassistant", "table"])
+@pytest.mark.parametrize("copied", [True, False])
+def test_public_prompts_that_are_the_private_ones_are_refused_in_any_form(
+    tmp_path: Path, form: PairForm, copied: bool
+) -> None:
+    asked = [f"How do I mend soup {number}?" for number in range(10)]
+    if form == "hh":
+        turns = [f"\n\nHuman: {one}\n\nAssistant:" for one in asked]
+        rows = [{"chosen": f"{turn} So.", "rejected": f"{turn} No."} for turn in turns]
+        private = read_pairs("hh", lines(tmp_path / "a.jsonl", rows))
+    elif form == "openassistant":
+        private = read_pairs("openassistant", lines(tmp_path / "a.jsonl", [tree(number) for number in range(10)]))
+        asked = ["What is a  soup?"] * 10
+    else:
+        private = pd.DataFrame({"prompt": asked})
+    public = pd.DataFrame({"prompt": [*asked[:3], *(f"Other {n}" for n in range(7))] if copied else ["Other", "So."]})
+    if copied:
+        with pytest.raises(InputError, match="holds 3 prompts of the private pairs"):
+            refuse_private_prompts(private, public, "prompts.csv")
+    else:
+        refuse_private_prompts(private, public, "prompts.csv")

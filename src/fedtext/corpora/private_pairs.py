@@ -10,6 +10,7 @@ import pandas as pd
 
 from fedtext.corpora.enrolment import taken_clients
 from fedtext.corpora.preferences import PAIR_COLUMNS, PairForm, read_pairs
+from fedtext.corpora.published.dialogues import ASSISTANT, HUMAN
 from fedtext.corpora.records import SPLIT_COLUMN
 from fedtext.corpora.rows import own_names
 from fedtext.corpora.splits import splits_of, text_splits
@@ -75,12 +76,22 @@ def refuse_alone(pairs: pd.DataFrame, where: str) -> None:
 
 def refuse_private_prompts(pairs: pd.DataFrame, prompts: pd.DataFrame, where: str) -> None:
     """Raise ValueError if many of the public prompts are private ones: all of them would be shown."""
-    shared = prompts["prompt"].isin(set(pairs["prompt"])).sum()
+    private = set().union(*map(_questions, pairs["prompt"]))
+    shared = sum(not _questions(prompt).isdisjoint(private) for prompt in prompts["prompt"])
     if shared > COPIED * len(prompts):
         raise InputError(
             f"corpus.public_path {where} holds {shared} prompts of the private pairs, and all its prompts would be "
             "public: name a file of public prompts"
         )
+
+
+def _questions(prompt: str) -> set[str]:
+    """What a prompt asks, with single spaces: all of it, and each person's turn where it is a transcript.
+
+    HH and OpenAssistant write `Human: X`, a blank line and `Assistant:`, where a file of prompts has `X`.
+    """
+    said = [turn.partition(ASSISTANT)[0] for turn in f"\n\n{prompt}".split(HUMAN)[1:]]
+    return {" ".join(turn.split()) for turn in (prompt, *said)} - {""}
 
 
 def dealt_by_prompt(pairs: pd.DataFrame, params: Partition) -> pd.DataFrame:
