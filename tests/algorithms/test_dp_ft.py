@@ -16,6 +16,7 @@ from fedtext.params.dp_ft import DpFt
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
+from fedtext.privacy.report import PAIR, final_report
 from fedtext.system.errors import InputError
 from fedtext.training.dp_sgd import steps_of
 from tests.parameters import conf_base
@@ -49,6 +50,16 @@ def test_both_trainings_cost_what_the_dearer_one_does_and_not_their_sum() -> Non
     each = [charged(ledger, stage).spent() for stage in ("sft", "dpo")]
     assert all(1.9 < spent <= 2.0 + 1e-9 for spent in each)
     assert charged(ledger, "sft", "dpo").spent() == pytest.approx(max(each))
+
+
+@pytest.mark.parametrize(("unit", "whole"), [("client", "everything it holds"), ("record", "the one pair that it is")])
+def test_the_report_names_those_who_are_there_and_not_the_declared_halves_together(unit: str, whole: str) -> None:
+    ledger = charged(opened(unit=unit), "sft", "dpo")
+    assert ledger.population == 2 * half_size(UNITS) > UNITS
+    report, text = final_report(ledger, (), record=PAIR)
+    assert report["population"] == UNITS
+    assert f"every single {unit} among {UNITS} of 2 parties, with {whole}" in text
+    assert "span of text" not in text
 
 
 def test_a_training_costs_what_its_own_loss_distribution_says() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.evaluation.membership import ceiling
+from fedtext.evaluation.membership import gaussian_ceiling
 from fedtext.evaluation.win_rate import RuleJudge, win_rate
 from fedtext.models.language_model import LanguageModel
 from tests.end_to_end.conftest import kedro, params
@@ -79,7 +79,7 @@ def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> No
     assert rates["conditions"]["policy"]["win_rate"] == pytest.approx(exact)
     assert set(rates["against"]) == {"sft_only", "random_policy", "longest_policy", "generator"}
     membership = json.loads((reported / "membership.json").read_text())
-    assert membership["ceiling"] == pytest.approx(ceiling(8.0, 1e-3), abs=1e-3)
+    assert membership["ceiling"] == pytest.approx(gaussian_ceiling(8.0, 1e-3), abs=1e-3)
     page = (reported / "report.html").read_text()
     assert "made-up annotators" in page
     assert "The policy&#x27;s answers" in page or "The policy's answers" in page

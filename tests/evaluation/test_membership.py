@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from scipy.stats import norm
 
 from fedtext.evaluation.membership import (
     Attack,
+    are_alone,
     attack,
     ceiling,
     gaussian_ceiling,
@@ -36,6 +38,38 @@ def test_its_interval_covers_as_often_as_it_says() -> None:
     rng, truth = np.random.default_rng(0), norm.cdf(0.5 / np.sqrt(2))
     found = [attack(rng.normal(0.5, 1, 80), rng.normal(0, 1, 120)) for _ in range(600)]
     assert np.mean([one.low <= truth <= one.high for one in found]) == pytest.approx(0.95, abs=0.025)
+
+
+def test_its_interval_covers_where_clients_have_several_pairs_that_are_alike() -> None:
+    rng, truth = np.random.default_rng(0), norm.cdf(0.5 / np.sqrt(2))
+    clients = np.repeat(np.arange(40), 4), np.repeat(np.arange(60), 4)
+
+    def scores(shift: float, client: np.ndarray) -> np.ndarray:
+        return np.asarray(
+            shift + np.sqrt(0.9) * rng.normal(size=60)[client] + np.sqrt(0.1) * rng.normal(size=len(client))
+        )
+
+    drawn = [(scores(0.5, clients[0]), scores(0.0, clients[1])) for _ in range(400)]
+    by_client = [attack(*one, clients=clients) for one in drawn]
+    assert np.mean([one.low <= truth <= one.high for one in by_client]) == pytest.approx(0.95, abs=0.04)
+    by_pair = [attack(*one) for one in drawn]
+    assert np.mean([one.low <= truth <= one.high for one in by_pair]) < 0.8
+
+
+@pytest.mark.parametrize(
+    ("clients", "prompts", "by_client", "by_record"),
+    [
+        ("abc", "xyz", True, True),
+        ("aab", "xyz", True, False),
+        ("abc", "xxz", False, False),
+        ("aab", "xxz", True, False),
+    ],
+)
+def test_units_are_alone_that_share_neither_client_nor_prompt(
+    clients: str, prompts: str, by_client: bool, by_record: bool
+) -> None:
+    pairs = pd.DataFrame({"client_id": list(clients), "prompt": list(prompts)})
+    assert (are_alone(pairs, "client"), are_alone(pairs, "record")) == (by_client, by_record)
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 8.0])

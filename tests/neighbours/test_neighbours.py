@@ -71,12 +71,18 @@ def written(rng: np.random.Generator, unit: str) -> str:
     return " ".join(rng.choice(WORDS, size=rng.integers(4, LONGEST[unit])))
 
 
+def of_own_prompts(records: pd.DataFrame) -> pd.DataFrame:
+    """Pairs, no two clients' to one prompt: the corpus is public, and held out are new prompts alone."""
+    made = paired(records)
+    return made.assign(prompt=made["prompt"] + " " + made["client_id"])
+
+
 def corpus(unit: str, clients: int = 28) -> pd.DataFrame:
     """One to five records a client, of very different lengths; each is a pair of answers to a prompt as well."""
     rng = np.random.default_rng(0)
     owners = [f"person {i:02d}" for i in range(clients) for _ in range(rng.integers(1, 6))]
     texts = [written(rng, unit) for _ in owners]
-    return paired(pd.DataFrame({"client_id": owners, "text": texts, "label": None, "date": None}))
+    return of_own_prompts(pd.DataFrame({"client_id": owners, "text": texts, "label": None, "date": None}))
 
 
 CHANGES = {f"the {place} {change}" for place in ("first", "middle", "last") for change in ("gone", "with other text")}
@@ -92,7 +98,7 @@ def neighbours(records: pd.DataFrame, trained: list[str], unit: str) -> dict[str
         found[f"the {place} gone"] = records.drop(index=rows).reset_index(drop=True)
         other = [written(rng, unit) for _ in range(len(records))]
         changed = records.assign(text=records["text"].where(~records.index.isin(rows), other))
-        found[f"the {place} with other text"] = paired(changed)
+        found[f"the {place} with other text"] = of_own_prompts(changed)
     return found
 
 

@@ -14,6 +14,7 @@ from fedtext.corpora.public_prompts import held_out
 from fedtext.params.corpus import Corpus
 from fedtext.params.policies import Policies
 from fedtext.pipelines.evaluation.nodes import policies as nodes
+from fedtext.reporting.policies import membership_sentence
 from fedtext.system.errors import InputError
 from tests.parameters import conf_base
 
@@ -52,12 +53,34 @@ def test_a_model_judges_by_what_it_says() -> None:
     assert found["judge"] == "a made-up model, 0% of its answers without a verdict"
 
 
-@pytest.mark.parametrize(("shift", "above"), [(0.0, False), (3.0, True)])
-def test_membership_beyond_the_budget_is_called_a_leak(shift: float, above: bool) -> None:
+GAUSSIAN = {"epsilon": 1.0, "delta": 1e-5, "releases": [{"sampling": "full"}, {"sampling": "full"}]}
+SAMPLED = {**GAUSSIAN, "releases": [{"sampling": "full"}, {"sampling": "poisson"}]}
+
+
+def margins(shift: float, *, alone: bool = True) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    margins = {"members": rng.normal(shift, 1.0, 300), "others": rng.normal(0.0, 1.0, 200)}
-    found = nodes.infer_membership(margins, {"epsilon": 1.0, "delta": 1e-5})
+    scores = {"members": rng.normal(shift, 1.0, 300), "others": rng.normal(0.0, 1.0, 200)}
+    return {**scores, **{f"clients_of_{k}": np.arange(len(v)) for k, v in scores.items()}, "alone": np.array(alone)}
+
+
+@pytest.mark.parametrize(("shift", "above"), [(0.0, False), (3.0, True)])
+@pytest.mark.parametrize(
+    ("report", "most"),
+    [(GAUSSIAN, 0.575), (SAMPLED, 0.731), ({**GAUSSIAN, "releases": [], "epsilon": 0.0}, 0.5)],
+)
+def test_membership_beyond_the_budget_is_called_a_leak(
+    shift: float, above: bool, report: dict[str, Any], most: float
+) -> None:
+    """Where every release asks everybody, the ceiling is a Gaussian's, far below what epsilon alone says."""
+    found = nodes.infer_membership(margins(shift), report)
     assert found["above"] is above
-    assert found["ceiling"] == pytest.approx(1 - 1 / (1 + np.e), abs=1e-4)
+    assert found["ceiling"] == pytest.approx(most, abs=5e-4)
     assert (found["members"], found["others"]) == (300, 200)
-    assert nodes.infer_membership(margins, {"epsilon": "infinity", "delta": 1e-5})["ceiling"] is None
+    assert nodes.infer_membership(margins(shift), {**report, "epsilon": "infinity"})["ceiling"] is None
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_leak_is_named_only_where_units_are_alone(alone: bool) -> None:
+    said = membership_sentence(nodes.infer_membership(margins(3.0, alone=alone), GAUSSIAN))
+    assert ("something leaks" in said) is alone
+    assert ("nothing follows" in said) is not alone

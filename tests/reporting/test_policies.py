@@ -16,7 +16,8 @@ def test_the_sentence_names_judge_prompts_and_controls() -> None:
     found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, ANSWERS)
     said = win_rate_sentence(found)
     rates = {name: f"{100 * one['win_rate']:.1f}%" for name, one in found["conditions"].items()}
-    assert f"on {rates['policy']} of 3 held-out public prompts" in said
+    assert f"answers win {rates['policy']} against those of the generator as it was" in said
+    assert "ties one half, over 3 held-out public prompts" in said
     assert "says the made-up annotators' rule" in said
     assert said.endswith(f"training to prefer the longest answer {rates['longest_policy']}.")
 
@@ -31,5 +32,9 @@ def test_the_table_has_a_row_for_every_policy_and_the_generator_as_it_was() -> N
 def test_an_attack_above_its_ceiling_is_called_a_leak() -> None:
     assert "AUC of 0.512 (95% interval 0.470 to 0.550)" in membership_sentence(MEMBERSHIP)
     assert "leaks" not in membership_sentence(MEMBERSHIP)
-    assert "something leaks" in membership_sentence({**MEMBERSHIP, "above": True})
+    above = {**MEMBERSHIP, "above": True}
+    assert "something leaks" in membership_sentence({**above, "alone": True})
+    beside = membership_sentence({**above, "alone": False})
+    assert "leaks" not in beside
+    assert "nothing follows from it" in beside
     assert "no finite ε" in membership_sentence({**MEMBERSHIP, "ceiling": None})

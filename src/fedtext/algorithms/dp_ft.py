@@ -93,7 +93,7 @@ def planned_ledger(population: int, params: DpFt, privacy: Privacy, *, dim: int)
     halves = [Party(name=name, kind="half", population=size, epsilon=privacy.epsilon) for name in HALVES.values()]
     queries = [planned_query(stage, params, privacy, population, dim=dim) for stage in stages(params)]
     ledger = opened_ledger(queries, privacy, 2 * size, parties=halves)
-    return ledger.model_copy(update={"planned_unaccounted": params.form == "unprotected"})
+    return ledger.model_copy(update={"enrolled": population, "planned_unaccounted": params.form == "unprotected"})
 
 
 def in_halves(samples: PrivateSamples) -> PrivateSamples:

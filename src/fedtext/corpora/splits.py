@@ -73,7 +73,16 @@ def record_splits(records: pd.DataFrame, params: Partition) -> list[Split]:
     Raises:
         ValueError: a split would have no record.
     """
-    known = {text: hashlib.sha256(text.encode()).hexdigest() for text in set(records["text"])}
+    return text_splits(records["text"], params, "records")
+
+
+def text_splits(texts: pd.Series, params: Partition, of: str) -> list[Split]:
+    """Split of every one of the texts, by a hash of it; an error calls them `of`.
+
+    Raises:
+        ValueError: a split would have none.
+    """
+    known = {text: hashlib.sha256(text.encode()).hexdigest() for text in set(texts)}
     splits = {
         text: _at(
             derived_seed(params.seed, "split of records", digest) / 2**63, params.validation_share, params.test_share
@@ -81,9 +90,9 @@ def record_splits(records: pd.DataFrame, params: Partition) -> list[Split]:
         for text, digest in known.items()
     }
     _refuse_empty(
-        splits, f"by hash, at {_shares(params)}: have more records, {OTHER_DRAW} {params.seed})", "different records"
+        splits, f"by hash, at {_shares(params)}: have more {of}, {OTHER_DRAW} {params.seed})", f"different {of}"
     )
-    return [splits[text] for text in records["text"]]
+    return [splits[text] for text in texts]
 
 
 def with_splits(records: pd.DataFrame, params: Partition) -> pd.DataFrame:

@@ -15,18 +15,22 @@ is for public pairs, or for pairs whose owners agreed.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+import pandas as pd
+from jaxtyping import Float, Int
 
 from fedtext.embedding.similarity import nearest
+from fedtext.evaluation.ratios import clustered_ratio
 from fedtext.privacy.gaussian import gaussian_shift
 from fedtext.system.errors import InputError
 
 NORMAL = 1.96  # of a 95% interval
 
 Scores = Float[np.ndarray, " pair"]
+Clients = Int[np.ndarray, " pair"]
 
 
 class Attack(NamedTuple):
@@ -43,10 +47,17 @@ class Attack(NamedTuple):
         return self.ceiling is not None and self.low > self.ceiling
 
 
-def attack(members: Scores, others: Scores, most: float | None = None) -> Attack:
+def attack(
+    members: Scores,
+    others: Scores,
+    most: float | None = None,
+    *,
+    clients: tuple[Clients, Clients] | None = None,
+) -> Attack:
     """How well scores tell members from others; `most` is the ceiling.
 
-    The interval is DeLong's (Biometrics 1988): over the draw of members and of others.
+    The interval is DeLong's (Biometrics 1988): over the draw of members and of others. Where `clients` of either are
+    given, whole clients are drawn (Obuchowski, Biometrics 1997), none of whom is on both sides.
 
     Raises:
         ValueError: fewer than two of either, or a score that is not finite.
@@ -57,8 +68,8 @@ def attack(members: Scores, others: Scores, most: float | None = None) -> Attack
     below_members = _share_below(others, members)
     above_others = 1.0 - _share_below(members, others)
     auc = float(below_members.mean())
-    variance = below_members.var(ddof=1) / len(members) + above_others.var(ddof=1) / len(others)
-    half = NORMAL * math.sqrt(float(variance))
+    own, theirs = clients or (np.arange(len(members)), np.arange(len(others)))
+    half = NORMAL * math.hypot(_error_of_mean(below_members, own), _error_of_mean(above_others, theirs))
     return Attack(auc, max(auc - half, 0.0), min(auc + half, 1.0), most)
 
 
@@ -79,6 +90,31 @@ def ceiling(epsilon: float, delta: float) -> float:
     return 1.0 - (1.0 - delta) ** 2 / (1.0 + math.exp(epsilon))
 
 
+def ceiling_of(report: Mapping[str, Any]) -> float | None:
+    """The best AUC that the releases of a privacy report allow; None: no finite epsilon bounds it.
+
+    A member is told from a unit that is away, as if it was zeroed out; a declared replacement costs no less.
+    """
+    epsilon, delta = float(report["epsilon"]), float(report["delta"])
+    if not math.isfinite(epsilon):
+        return None
+    asks_all = [release["sampling"] == "full" for release in report["releases"]]
+    return (gaussian_ceiling if asks_all and all(asks_all) else ceiling)(epsilon, delta)
+
+
+def are_alone(pairs: pd.DataFrame, unit: str) -> bool:
+    """Whether no two units among the pairs have a client or a prompt in common.
+
+    Else a member is told by what other units say of its client or its prompt, which no unit's epsilon bounds.
+
+    Args:
+        pairs: Those trained on, with `client_id` and `prompt`.
+        unit: What is protected; a record is a pair.
+    """
+    own = pairs["client_id"] if unit == "client" else pd.Series(range(len(pairs)), index=pairs.index)
+    return all(own.groupby(pairs[shared]).nunique().max() == 1 for shared in ("client_id", "prompt"))
+
+
 def log_ratio_margins(policy: Float[np.ndarray, "pair side"], reference: Float[np.ndarray, "pair side"]) -> Scores:
     """How much more than its reference the policy prefers the chosen answer (side 0) to the rejected one (side 1).
 
@@ -92,6 +128,12 @@ def log_ratio_margins(policy: Float[np.ndarray, "pair side"], reference: Float[n
 def nearest_synthetic(differences: Float[np.ndarray, "pair dim"], synthetic: Float[np.ndarray, "text dim"]) -> Scores:
     """Cosine of each pair's difference to the most similar synthetic one; a difference of zeros is like none: 0."""
     return nearest(_directions(differences), _directions(synthetic))[1].astype(np.float64)
+
+
+def _error_of_mean(values: Scores, clients: Clients) -> float:
+    """Standard error of the values' mean where whole clients are drawn; infinite for one client."""
+    ratio = clustered_ratio(values, np.ones(len(values)), clients)
+    return ratio.standard_error
 
 
 def _share_below(scores: Scores, of: Scores) -> Scores:

@@ -41,7 +41,7 @@ class Membership(Parameters):
 
 
 class Policies(Parameters):
-    """How often a policy's answers to held-out public prompts beat those of the generator as it was.
+    """How much a policy's answers to held-out public prompts win against those of the generator as it was.
 
     `win_rate`: whether that is measured; null: where an algorithm leaves a policy and somebody can judge. `judge`: the
     made-up annotators' `rule`; a `reward` model learned from the validation clients' pairs, with its own accuracy on

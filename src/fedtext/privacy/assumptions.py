@@ -65,7 +65,7 @@ def assumptions(ledger: Ledger) -> list[str]:
     if ledger.parties:
         found.append(_PARTIES.format(unit=declaration.unit))
     if declaration.adjacency == "add_remove":
-        count = f"{ledger.population} {declaration.unit}s"
+        count = f"{ledger.protected_units} {declaration.unit}s"
         found.append(f"That there are {count} is taken as public, which add_remove does not protect.")
     if any("discrete" not in release.mechanism.lower() for release in ledger.releases):
         found.append(_FLOAT_NOISE)

@@ -145,7 +145,8 @@ class Ledger(Parameters):
 
     `parties` are all holders of the units, each with its own budget, none above the declared epsilon; empty: the
     ledger does not tell them apart. `deal` names the rule that dealt the units out to them, where runs may have several
-    for the same names. The declared delta is everybody's.
+    for the same names. The declared delta is everybody's. `enrolled` is the public number of units where parties are
+    priced as larger than they are, so that theirs add up to more.
     """
 
     declaration: Privacy
@@ -153,6 +154,7 @@ class Ledger(Parameters):
     part: Part = "train"
     parties: tuple[Party, ...] = Field((), exclude_if=operator.not_)
     deal: str = Field("", exclude_if=operator.not_)
+    enrolled: int | None = Field(None, ge=1, exclude_if=operator.not_)
     planned: tuple[Release, ...] | None = None
     planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
@@ -223,6 +225,11 @@ class Ledger(Parameters):
     def partition(self) -> str:
         """Equal for two ledgers whose parties divide the units alike; empty without parties."""
         return partition(self.parties, self.deal)
+
+    @property
+    def protected_units(self) -> int:
+        """The public number of units, for people to read; `population` is what they are priced as."""
+        return self.enrolled or self.population
 
     @property
     def most_units(self) -> int:

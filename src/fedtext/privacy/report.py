@@ -20,6 +20,8 @@ EVALUATION = {
     "text itself and thrown away; its accuracy, and the share of the gap that is measured by it, are covered by no "
     "epsilon: leave them out of what you publish, unless the text may be read",
 }
+SPAN = "the one span of text that it is (a longer document is several records)"
+PAIR = "the one pair that it is, a prompt with two answers (several pairs of one person are several records)"
 NEIGHBOURS = {
     "zero_out": "{unit}s is replaced by one that contributes nothing; their number is public",
     "add_remove": "{unit}s is added or removed",
@@ -27,17 +29,20 @@ NEIGHBOURS = {
 }
 
 
-def final_report(ledger: Ledger, history: Sequence[Spent], further: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
+def final_report(
+    ledger: Ledger, history: Sequence[Spent], further: Sequence[str] = (), record: str = SPAN
+) -> tuple[dict[str, Any], str]:
     """What every algorithm's last node writes: `privacy_report.json` and `privacy_report.md`, held-out reads named.
 
     Args:
         ledger: After the last release.
         history: Every query that the data root's private data answered, this run's among them.
         further: Assumptions that the run relies on beyond what the declaration says.
+        record: What all of a record is, as `SPAN` or `PAIR`.
     """
     for name, reason in EVALUATION.items():
         ledger = ledger.evaluation_only_read(name, reason)
-    report = privacy_report(ledger, history=history, further=further)
+    report = privacy_report(ledger, history=history, further=further, record=record)
     return report, render_markdown(report)
 
 
@@ -46,6 +51,7 @@ def privacy_report(
     *,
     further: Sequence[str] = (),
     history: Sequence[Spent] = (),
+    record: str = SPAN,
 ) -> dict[str, Any]:
     """Everything a reader needs to judge the run, ready for JSON; an infinite epsilon is the string "infinity".
 
@@ -53,19 +59,20 @@ def privacy_report(
         ledger: The final ledger.
         further: Assumptions that the run relies on beyond what the declaration says.
         history: Every query that the data root's private data answered, this run's among them.
+        record: What all of a record is, as `SPAN` or `PAIR`.
     """
     declaration = ledger.declaration
     simulated = declaration.noise_seed is not None
     told_apart = {"partition": ledger.partition, "parties": party_rows(ledger, history)} if ledger.parties else {}
     return {
-        "statement": _statement(ledger) + (f" This is a {SIMULATED}." if simulated else ""),
+        "statement": _statement(ledger, record) + (f" This is a {SIMULATED}." if simulated else ""),
         "epsilon": number(ledger.epsilon()),
         "delta": declaration.delta,
         "budget": declaration.epsilon,
         "unit": declaration.unit,
         "adjacency": declaration.adjacency,
         "neighbours": f"one of the {NEIGHBOURS[declaration.adjacency].format(unit=declaration.unit)}",
-        "population": ledger.population,
+        "population": ledger.protected_units,
         **told_apart,
         "epsilon_by_adjacency": {adjacency: _epsilon_under(ledger, adjacency) for adjacency in get_args(Adjacency)},
         "releases": _releases(ledger),
@@ -129,7 +136,7 @@ def reported_releases(report: Mapping[str, Any]) -> list[Release]:
     return [Release.model_validate({key: entry[key] for key in entry if key in fields}) for entry in report["releases"]]
 
 
-def _statement(ledger: Ledger) -> str:
+def _statement(ledger: Ledger, record: str) -> str:
     declaration = ledger.declaration
     if ledger.unaccounted:
         names = ", ".join(f"'{entry.name}'" for entry in ledger.unaccounted)
@@ -138,13 +145,12 @@ def _statement(ledger: Ledger) -> str:
             f"mechanism by {names}; the accounted releases alone would be epsilon = {shown(ledger.spent())} at "
             f"delta = {declaration.delta:.4g}."
         )
-    span = "the one span of text that it is (a longer document is several records)"
-    whole = "everything it holds" if declaration.unit == "client" else span
+    whole = "everything it holds" if declaration.unit == "client" else record
     held = f" of {len(ledger.parties):,} parties" if ledger.parties else ""
     worst = ", the price of the party that spent most" if ledger.parties else ""
     return (
-        f"Protected is every single {declaration.unit} among {ledger.population:,}{held}, with {whole}, at epsilon = "
-        f"{shown(ledger.epsilon())} and delta = {declaration.delta:.4g} ({declaration.adjacency}){worst}."
+        f"Protected is every single {declaration.unit} among {ledger.protected_units:,}{held}, with {whole}, at "
+        f"epsilon = {shown(ledger.epsilon())} and delta = {declaration.delta:.4g} ({declaration.adjacency}){worst}."
     )
 
 

@@ -15,15 +15,15 @@ Document = Mapping[str, Any]
 
 
 def win_rate_sentence(found: Document) -> str:
-    """How often the policy's answers beat the generator's as it was, and how often the controls' do."""
+    """How much the policy's answers win against the generator's as it was, and how much the controls' do."""
     own = found["conditions"][found["judged"]]
     others = [name for name in in_order(found["conditions"]) if name not in (found["judged"], UNTUNED.name)]
     said = [f"{CONDITIONS[name].phrase} {WIN_RATE.shown(found['conditions'][name][WIN_RATE.name])}" for name in others]
     beside = f"; beside it, {', '.join(said)}" if said else ""
     return (
-        f"The policy's answers beat those of the generator as it was on {WIN_RATE.shown(own[WIN_RATE.name])} of "
-        f"{count(found['prompts'])} held-out public prompts (95% interval {interval(WIN_RATE, own)}), says "
-        f"{found['judge']}{beside}."
+        f"The policy's answers win {WIN_RATE.shown(own[WIN_RATE.name])} against those of the generator as it was (95% "
+        f"interval {interval(WIN_RATE, own)}), ties one half, over {count(found['prompts'])} held-out public prompts, "
+        f"says {found['judge']}{beside}."
     )
 
 
@@ -52,15 +52,25 @@ def win_rate_table(found: Document) -> str:
         "the policy wins against it",
         "words an answer",
     ]
-    title = f"Answers to {count(found['prompts'])} held-out public prompts, judged by {found['judge']}"
+    title = f"Answers to {count(found['prompts'])} held-out public prompts, ties one half, judged by {found['judge']}"
     return table(title, headers, rows, strong=[names.index(judged)])
+
+
+def _what_follows(found: Document) -> str:
+    """From an AUC above its ceiling: a leak, unless what tells a member may be said by units beside it."""
+    if found["alone"]:
+        return "that is more than was paid for, so something leaks"
+    return (
+        "that is more, and nothing follows from it: other units of a member's client or prompt were trained on, "
+        "and no ε bounds what they tell of it"
+    )
 
 
 def membership_sentence(found: Document) -> str:
     """How well the policy tells its pairs from others, beside what the budget allows."""
     auc = f"{found['auc']:.3f} (95% interval {found['low']:.3f} to {found['high']:.3f})"
     most = "no finite ε bounds it" if found["ceiling"] is None else f"the budget allows {found['ceiling']:.3f}"
-    leak = "; that is more than was paid for, so something leaks" if found["above"] else ""
+    leak = f"; {_what_follows(found)}" if found["above"] else ""
     return (
         f"Whoever has the policy tells {count(found['members'])} pairs of training clients from "
         f"{count(found['others'])} of test clients with an AUC of {auc}, where 0.5 is guessing; {most}{leak}. "

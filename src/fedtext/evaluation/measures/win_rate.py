@@ -1,4 +1,4 @@
-"""Share of held-out prompts whose answer beats that of the generator as it was (evaluation.win_rate)."""
+"""How much answers to held-out prompts win against those of the generator as it was (evaluation.win_rate)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WON, PROMPTS = "won", "prompts"
 
 @dataclass(frozen=True, kw_only=True)
 class WinRate(PerText):
-    """Wins over prompts, of answers that nobody else is shown."""
+    """The mean over prompts of how likely an answer wins, ties one half; answers that nobody else is shown."""
 
     HOME = (DOCUMENT, "conditions")
 

@@ -11,7 +11,7 @@ from fedtext.pipelines.dpprefsyn import policies as nodes
 from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.unrolling import Namespace
 
-DPPREFSYN, PARAMETERS = Namespace("dpprefsyn"), "params:dpprefsyn"
+DPPREFSYN, SOURCE, PARAMETERS = Namespace("dpprefsyn"), "params:corpus.source", "params:dpprefsyn"
 MADE = Outputs(DPPREFSYN.name)
 
 
@@ -42,7 +42,7 @@ OWN = Trained(MADE.pairs, MADE.policy, MADE.training_log, "sft")
 
 def alignment(kind: str, of: Trained = OWN, place: Namespace = DPPREFSYN) -> list[Node]:
     """The nodes that `dpprefsyn.alignment` asks for; none of them reads private data."""
-    made, given = [of.policy, of.log], ["generator", of.pairs, PARAMETERS]
+    made, given = [of.policy, of.log], ["generator", of.pairs, SOURCE, PARAMETERS]
     between = of.stage if of is OWN else f"{of.stage}_sft"
     tuned, tuning_log = DPPREFSYN(f"{between}.adapter"), DPPREFSYN(f"{between}.training_log")
 
@@ -61,7 +61,7 @@ def alignment(kind: str, of: Trained = OWN, place: Namespace = DPPREFSYN) -> lis
         "rloo": lambda: [
             node(
                 nodes.reinforce,
-                ["generator", "public_prompts", "encoder", MADE.scorers, "params:corpus.source", PARAMETERS],
+                ["generator", "public_prompts", "encoder", MADE.scorers, SOURCE, PARAMETERS],
                 made,
             )
         ],

@@ -87,11 +87,11 @@ def prefer_by_length(dpprefsyn: Dpprefsyn) -> Arrays:
     return LengthRule(1.0 if dpprefsyn.form == "longest" else -1.0).arrays()
 
 
-def learn_public_scorer(encoder: Encoder, dpprefsyn: Dpprefsyn) -> Arrays:
+def learn_public_scorer(encoder: Encoder, source: str, dpprefsyn: Dpprefsyn) -> Arrays:
     """`form: public`: one head, the mean difference of the public pairs `dpprefsyn.public_pairs`, without noise."""
     pairs = read_pairs("table", str(dpprefsyn.public_pairs))
     answers, prompts = pairs[["chosen", "rejected"]].to_numpy().tolist(), pairs["prompt"].tolist()
-    embedded = embedded_answers(encoder, dialogue_of("table"), prompts, answers, label="public pairs")
+    embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="public pairs")
     return Scorer(differences_of(embedded)[0].mean(axis=0, keepdims=True), np.ones(1)).arrays()
 
 

@@ -25,7 +25,7 @@ UNLEARNED: dict[str, tuple[Callable[..., object], list[str]]] = {
     "random": (nodes.draw_random_scorer, [EMBEDDED]),
     "longest": (nodes.prefer_by_length, []),
     "shortest": (nodes.prefer_by_length, []),
-    "public": (nodes.learn_public_scorer, ["encoder"]),
+    "public": (nodes.learn_public_scorer, ["encoder", SOURCE]),
 }
 
 

@@ -23,9 +23,9 @@ Made = tuple[TrainedAdapter, pd.DataFrame]
 Arrays = dict[str, np.ndarray]
 
 
-def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, dpprefsyn: Dpprefsyn) -> Made:
+def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
     """SFT on the chosen answers; the prompts are shown and not learned."""
-    form = _form(dpprefsyn)
+    form = _form(source, dpprefsyn)
     end = generator.ending(form.framing)
     trained, log = train_on_texts(
         generator,
@@ -39,9 +39,9 @@ def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, dpprefsyn
     return trained, pd.DataFrame(log)
 
 
-def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, dpprefsyn: Dpprefsyn) -> Made:
+def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
     """Preference optimisation of the generator as it is; it is the reference."""
-    form = _form(dpprefsyn)
+    form = _form(source, dpprefsyn)
     trained, log = train_preferences(
         generator,
         pairs[["chosen", "rejected"]].assign(prompt=begun_prompts(generator, form, pairs["prompt"])),
@@ -53,9 +53,11 @@ def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, dpprefsyn: Dppref
     return trained, pd.DataFrame(log)
 
 
-def prefer_after_tuning(generator: TrainableGenerator, pairs: pd.DataFrame, dpprefsyn: Dpprefsyn, tuned: Path) -> Made:
+def prefer_after_tuning(
+    generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn, tuned: Path
+) -> Made:
     """Preference optimisation of the tuned generator, which is the reference; the policy has both updates."""
-    trained, log = prefer(generator.with_adapter(tuned), pairs, dpprefsyn)
+    trained, log = prefer(generator.with_adapter(tuned), pairs, source, dpprefsyn)
     return stacked(saved_adapter(tuned), trained), log
 
 
@@ -68,7 +70,7 @@ def reinforce(
     dpprefsyn: Dpprefsyn,
 ) -> Made:
     """RLOO with the scorer's mean over heads as the reward of an answer to a public prompt."""
-    form, scorer = _form(dpprefsyn), Scorer.of(scorers)
+    form, scorer = _form(source, dpprefsyn), Scorer.of(scorers)
     prompts = public_prompts["prompt"].tolist()
     began = dict(zip(begun_prompts(generator, form, prompts), prompts, strict=True))
 
@@ -92,5 +94,6 @@ def reinforce(
     return trained, pd.DataFrame(log)
 
 
-def _form(dpprefsyn: Dpprefsyn) -> Dialogue:
-    return Dialogue(chat=dpprefsyn.sampler.prompt == "chat")
+def _form(source: str, dpprefsyn: Dpprefsyn) -> Dialogue:
+    """As candidates were asked for, and as the policy will be."""
+    return dialogue_of(source, chat=dpprefsyn.sampler.prompt == "chat")

@@ -80,7 +80,7 @@ def _membership(algorithm: Algorithm) -> list[Node]:
     return [
         place.node(
             nodes.score_membership,
-            [TRAIN, TEST, "generator", own.made, SOURCE, PARAMETERS],
+            [TRAIN, TEST, "generator", own.made, SOURCE, PARAMETERS, "params:privacy"],
             made.margins,
             name="score_membership",
             tags=Tag.CONTROL,

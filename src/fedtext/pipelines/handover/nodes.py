@@ -12,7 +12,7 @@ from fedtext.federation.communication import Cost, Exchange
 from fedtext.generation.few_shot import first_written
 from fedtext.models.encoder import Encoder
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.report import final_report
+from fedtext.privacy.report import PAIR, SPAN, final_report
 from fedtext.privacy.spending import Spent
 
 
@@ -39,12 +39,17 @@ def collect_round_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.
     return written_by_round(candidate_embeddings)
 
 
-def report_writer(assumption: str) -> Callable[[Ledger, tuple[Spent, ...]], tuple[dict[str, Any], str]]:
-    """The node that writes the privacy report; `assumption` is a sentence that it adds, or empty."""
+def report_writer(
+    assumption: str, *, of_pairs: bool = False
+) -> Callable[[Ledger, tuple[Spent, ...]], tuple[dict[str, Any], str]]:
+    """The node that writes the privacy report; `assumption` is a sentence that it adds, or empty.
+
+    `of_pairs`: a record is a pair.
+    """
 
     def write_privacy_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
         """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-        return final_report(ledger, release_history, [assumption] if assumption else [])
+        return final_report(ledger, release_history, [assumption] if assumption else [], PAIR if of_pairs else SPAN)
 
     return write_privacy_report
 

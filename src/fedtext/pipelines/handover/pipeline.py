@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.handover import nodes
-from fedtext.wiring.algorithm import Algorithm
+from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.unrolling import Namespace
+
+OF_PAIRS = (Makes.PREFERENCES, Makes.POLICY)  # whose private records are pairs
 
 
 def create_pipeline(algorithm: Algorithm) -> Pipeline:
@@ -16,7 +18,7 @@ def create_pipeline(algorithm: Algorithm) -> Pipeline:
     return Pipeline(
         [
             own.node(
-                nodes.report_writer(algorithm.assumption),
+                nodes.report_writer(algorithm.assumption, of_pairs=algorithm.makes in OF_PAIRS),
                 [paid.ledger, "release_history"],
                 [made.privacy_report, made.privacy_report_text],
                 name="write_privacy_report",

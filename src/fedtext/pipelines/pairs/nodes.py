@@ -1,4 +1,4 @@
-"""The pairs' nodes: read, split by client, embedded by their owners."""
+"""The pairs' nodes: read, split by client or by prompt, embedded by their owners."""
 
 from typing import Any
 
@@ -8,7 +8,13 @@ import pandas as pd
 from fedtext.corpora.annotators import annotators, preferences, questions, sharpness_for
 from fedtext.corpora.enrolment import taken_clients
 from fedtext.corpora.preferences import preferred
-from fedtext.corpora.private_pairs import as_records, private_pairs, refuse_private_prompts
+from fedtext.corpora.private_pairs import (
+    as_records,
+    dealt_by_prompt,
+    private_pairs,
+    refuse_private_prompts,
+    with_new_prompts,
+)
 from fedtext.corpora.public import stdlib_records
 from fedtext.corpora.public_prompts import public_prompts
 from fedtext.corpora.records import SPLITS
@@ -37,6 +43,8 @@ def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -
     pairs = private_pairs(corpus, privacy)
     if corpus.public_path is not None:
         refuse_private_prompts(pairs, public_prompts(corpus, ALL, 0), corpus.public_path)
+    if privacy.enrolment is None:  # a list of ids is split by them
+        pairs = dealt_by_prompt(pairs, partition)
     client_splits(pairs, partition)
     return as_records(pairs)
 
@@ -74,10 +82,14 @@ def two_answers(generator: Generator, asked: list[str], annotation: Annotation) 
     return list(zip(written[::2], written[1::2], strict=True))
 
 
-def split_pairs(private_pairs: pd.DataFrame, partition: Partition) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Pairs of the training, validation and test clients, by a hash of the client id."""
+def split_pairs(
+    private_pairs: pd.DataFrame, corpus: Corpus, partition: Partition
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Pairs of the training, validation and test clients; of public ones, held out are new prompts alone."""
     split = private_pairs["client_id"].map(client_splits(private_pairs, partition))
     train, validation, test = (private_pairs[split == name].reset_index(drop=True) for name in SPLITS)
+    if corpus.is_public:
+        train, validation, test = with_new_prompts(train, validation, test)
     return train, validation, test
 
 

@@ -27,7 +27,11 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
             noise_key(),
             *(_asked() if active_group("corpus")["source"] == "docstrings" else [_read()]),
             PAIRS.node(
-                nodes.split_pairs, [RECORDS, PARTITION], [TRAIN, VALIDATION, TEST], name="split_pairs", tags=Tag.SPLIT
+                nodes.split_pairs,
+                [RECORDS, CORPUS, PARTITION],
+                [TRAIN, VALIDATION, TEST],
+                name="split_pairs",
+                tags=Tag.SPLIT,
             ),
             _counted() if counted else _declared(),
             PAIRS.node(

@@ -7,15 +7,17 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora import public_prompts as corpora
-from fedtext.evaluation.membership import attack, ceiling, log_ratio_margins
+from fedtext.evaluation.membership import are_alone, attack, ceiling_of, log_ratio_margins
 from fedtext.evaluation.model_judge import ModelJudge
 from fedtext.evaluation.policies import compared_answers
 from fedtext.evaluation.reward_judge import learned_judge
 from fedtext.evaluation.win_rate import Judge, RuleJudge
+from fedtext.federation.units import unit_codes
 from fedtext.generation.dialogue import written_answers
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.params.corpus import Corpus
 from fedtext.params.policies import Policies
+from fedtext.params.privacy import Privacy
 from fedtext.pipelines.pairs.form import dialogue_of
 from fedtext.seeding import derived_seed, stream
 from fedtext.training.pair_rows import pair_log_probs, pair_rows
@@ -81,25 +83,31 @@ def score_membership(
     policy: Path,
     source: str,
     policies: Policies,
+    privacy: Privacy,
 ) -> dict[str, np.ndarray]:
-    """The policy's margin, in nats, of training clients' pairs (`members`) and of test clients' (`others`)."""
-    membership, margins = policies.membership, {}
+    """The policy's margin, in nats, of training clients' pairs (`members`) and of test clients' (`others`).
+
+    Beside them, whose pairs they are, and whether units are in training `alone` (`fedtext.evaluation.membership`).
+    """
+    membership = policies.membership
+    margins = {"alone": np.array(are_alone(private_train, privacy.unit))}
     form = dialogue_of(source, chat=membership.chat)
     for name, pairs in (("members", private_train), ("others", private_test)):
         drawn = stream(policies.seed, "membership", name).permutation(len(pairs))[: membership.pairs]
         rows = pair_rows(generator, pairs.iloc[np.sort(drawn)], membership.tokens, form)
         told, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
         margins[name] = log_ratio_margins(told, reference)
+        margins[f"clients_of_{name}"] = unit_codes(pairs["client_id"].iloc[np.sort(drawn)].tolist())
     return margins
 
 
 def infer_membership(private_margins: dict[str, np.ndarray], privacy_report: dict[str, Any]) -> dict[str, Any]:
     """How well the margins tell members from others: the AUC with its interval, beside what the budget allows."""
-    epsilon = float(privacy_report["epsilon"])
     members, others = private_margins["members"], private_margins["others"]
-    most = ceiling(epsilon, privacy_report["delta"]) if np.isfinite(epsilon) else None
-    found = attack(members, others, most)
-    return {**found._asdict(), "above": found.is_above, "members": len(members), "others": len(others)}
+    clients = private_margins["clients_of_members"], private_margins["clients_of_others"]
+    found = attack(members, others, ceiling_of(privacy_report), clients=clients)
+    counted = {"members": len(members), "others": len(others), "alone": bool(private_margins["alone"])}
+    return {**found._asdict(), "above": found.is_above, **counted}
 
 
 def _judged(judge: Judge, prompts: pd.DataFrame, answers: dict[str, pd.DataFrame]) -> dict[str, Any]:

@@ -1,0 +1,77 @@
+"""DPPrefSyn's nodes: a policy is trained in the form that it will be asked in, the corpus's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedtext.models.framing import Framing
+from fedtext.params.dpprefsyn import Dpprefsyn
+from fedtext.pipelines.dpprefsyn import nodes, policies
+from tests.parameters import conf_base
+
+PAIRS = pd.DataFrame({"prompt": ["A post."], "chosen": ["short"], "rejected": ["long"]})
+TRANSCRIPT = conf_base(Dpprefsyn, sampler={"prompt": "list"})
+
+
+class Begun:
+    """A generator that is shown requests as they are."""
+
+    def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
+        return list(requests)
+
+    def ending(self, framing: Framing) -> str:
+        return framing.closing
+
+    def with_adapter(self, path: Path) -> Begun:
+        return self
+
+
+@pytest.mark.parametrize(("source", "asked"), [("tldr", "A post.\n\nSummary:"), ("hh", "Human: A post.\n\nAssistant:")])
+def test_a_policy_is_trained_in_the_form_of_its_corpus(
+    monkeypatch: pytest.MonkeyPatch, source: str, asked: str
+) -> None:
+    seen: list[str] = []
+
+    def preferring(_: Any, pairs: pd.DataFrame, *__: Any, **___: Any) -> tuple[None, list[Any]]:
+        seen.extend(pairs["prompt"])
+        return None, []
+
+    def tuning(*_: Any, prompts: list[str], **__: Any) -> tuple[None, list[Any]]:
+        seen.extend(prompts)
+        return None, []
+
+    monkeypatch.setattr(policies, "train_preferences", preferring)
+    monkeypatch.setattr(policies, "train_on_texts", tuning)
+    policies.prefer(Begun(), PAIRS, source, TRANSCRIPT)  # type: ignore[arg-type]
+    policies.tune_on_chosen(Begun(), PAIRS, source, TRANSCRIPT)  # type: ignore[arg-type]
+    assert seen == [asked, asked]
+
+
+def test_public_pairs_are_embedded_in_the_form_of_the_corpus(tmp_path: Path) -> None:
+    PAIRS.to_csv(tmp_path / "pairs.csv", index=False)
+    params = conf_base(Dpprefsyn, form="public", public_pairs=str(tmp_path / "pairs.csv"))
+    encoder = Reading()
+    nodes.learn_public_scorer(encoder, "tldr", params)  # type: ignore[arg-type]
+    assert set(encoder.read) == {"A post.\n\nSummary: short", "A post.\n\nSummary: long"}
+
+
+class Reading:
+    """An encoder that remembers what it read."""
+
+    dim = 4
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def fitted(self, heads: Sequence[str], answers: Sequence[Sequence[str]]) -> list[str]:
+        return list(heads)
+
+    def encode(self, texts: Sequence[str], **_: Any) -> np.ndarray:
+        self.read.extend(texts)
+        return np.eye(self.dim, dtype=np.float32)[[len(text) % self.dim for text in texts]]
