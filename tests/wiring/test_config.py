@@ -93,6 +93,13 @@ def test_a_run_writes_below_its_data_root_only(toy: ToyProject, tmp_path: Path) 
     assert (tmp_path / "far/08_reporting/toy.json").is_file()
 
 
+def test_a_private_entry_that_was_set_after_the_files_were_read_is_not_previewed_either(toy: ToyProject) -> None:
+    config = loader(toy.path)
+    assert "private_more" not in config["catalog"]
+    config["catalog"] = {"private_more": {"type": "pandas.ParquetDataset", "filepath": "more.parquet"}}
+    assert config["catalog"]["private_more"]["metadata"]["kedro-viz"] == {"preview": False}
+
+
 def test_private_entries_are_not_previewed(toy: ToyProject) -> None:
     catalog = loader(toy.path)["catalog"]
     assert catalog["private_records"]["metadata"]["kedro-viz"] == {"layer": "private", "preview": False}

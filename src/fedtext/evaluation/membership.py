@@ -132,8 +132,7 @@ def nearest_synthetic(differences: Float[np.ndarray, "pair dim"], synthetic: Flo
 
 def _error_of_mean(values: Scores, clients: Clients) -> float:
     """Standard error of the values' mean where whole clients are drawn; infinite for one client."""
-    ratio = clustered_ratio(values, np.ones(len(values)), clients)
-    return ratio.standard_error
+    return clustered_ratio(values, np.ones(len(values)), clients).standard_error
 
 
 def _share_below(scores: Scores, of: Scores) -> Scores:

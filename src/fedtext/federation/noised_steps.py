@@ -54,9 +54,9 @@ def noised_steps(
     """What `training` makes of at most `query.steps` noised sums, and the ledger that paid for all of them.
 
     Every step draws its units, coins and noise anew, by streams of its own that have the whole release and `query.draw`
-    in them: no other training shares a draw. Noise is bound to the very sum it hides. A
-    draw that comes out empty gives pure noise. The sums are to be divided by `query.batch`, the expected size of a
-    draw, and never by what a draw came to, which is private.
+    in them: no other training shares a draw. Noise is bound to the very sum it hides. A draw that comes out empty gives
+    pure noise. The sums are to be divided by `query.batch`, the expected size of a draw, and never by what a draw came
+    to, which is private.
 
     Args:
         query: What is asked, as it was planned (`fedtext.federation.mechanism.opened_ledger`).

@@ -60,12 +60,10 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """As Kedro's, with the previews of private catalog entries switched off; files are read once."""
-        if key in self:  # was set, not read
-            return dict(super().__getitem__(key))
         if key != "globals":
             # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
             _ = self.data_root, self.description
-        if key not in self._read:
+        if key in self or key not in self._read:  # what was set comes before what was read
             config = super().__getitem__(key)
             self._read[key] = _without_private_previews(config) if key == "catalog" else config
         return deepcopy(self._read[key])

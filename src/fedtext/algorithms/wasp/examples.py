@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
+from fedtext.algorithms.wasp.votes import FAR, NEAR
 from fedtext.params.wasp import Wasp
 
 GOOD, BAD = "good", "bad"
@@ -21,14 +22,14 @@ def chosen_examples(candidates: pd.DataFrame, scores: Float[np.ndarray, "part ca
     Returns:
         Columns `kind`, `label`, `model`, `text`.
     """
-    near, *far = scores
     written = (candidates["text"] != "").to_numpy()
     found = []
     for label in wasp.classes:
         own = np.flatnonzero(written & of_class(candidates, label))
-        good = _highest(near, own, min(wasp.shown, (len(own) + 1) // 2))
-        bad = [_highest(votes, np.setdiff1d(own, good), wasp.shown) for votes in far]
-        for kind, rows in zip((GOOD, BAD), (good, *bad), strict=False):
+        chosen = {GOOD: _highest(scores[NEAR], own, min(wasp.shown, (len(own) + 1) // 2))}
+        if wasp.contrast:
+            chosen[BAD] = _highest(scores[FAR], np.setdiff1d(own, chosen[GOOD]), wasp.shown)
+        for kind, rows in chosen.items():
             found.append(candidates.iloc[rows].assign(kind=kind)[list(COLUMNS)])
     return pd.concat(found, ignore_index=True)
 

@@ -24,7 +24,7 @@ from fedtext.voting.class_means import class_sum_blocks
 from fedtext.voting.tally import Ballot, Candidates, joint_ballots, noised_tally
 from fedtext.voting.top_q import top_q_blocks
 
-NEAR = 0  # row of the scores; that of far votes, where there are any, is the next
+NEAR, FAR = 0, 1  # rows of the scores; the second is there with contrast alone
 CELLS = 2**22  # numbers in a block of ballots: 32 MB
 Scores = Float[np.ndarray, "part candidate"]  # as `Wasp.parts`
 
