@@ -47,7 +47,14 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("dp_sgd_generation", {}, "client"),
     ("dp_sgd_generation", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
     ("dp_ft", {"privacy": {"aggregation": "trusted"}}, "client"),
-    ("dp_ft", {"privacy": {"unit": "record", "aggregation": "trusted"}, "dp_ft": {"form": "sft"}}, "record"),
+    (
+        "dp_ft",
+        {
+            "dp_ft": {"form": "sft", "sft": {"epochs": 0.5, "batch_size": 40}},  # records are more than clients
+            "privacy": {"unit": "record", "aggregation": "trusted"},
+        },
+        "record",
+    ),
     ("dpprefsyn", {}, "client"),
     ("dpprefsyn", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
     ("dpprefsyn", {"dpprefsyn": {**CLUSTERED, "projection": "private"}, "privacy": {"unit": "record"}}, "record"),
