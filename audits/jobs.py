@@ -9,12 +9,14 @@ from typing import Any
 
 from audits.corpus import CLIENTS, SHARES, public_records, small_models
 from audits.worlds import Job
+from fedtext.algorithms.dp_ft import half_size
 from fedtext.models.encoder import load_encoder
 
 DELTA = 1e-5
 # A silo's declared units. All of them are in each of its batches, for an auditor would be told by the draw who is.
 HELD = 16
 LOCAL_STEPS = 2
+ENROLLED = round(CLIENTS * (1 - sum(SHARES.values())))  # clients to train on
 COMMON: dict[str, Any] = {
     "privacy": {"epsilon": 1.0, "delta": DELTA, "population": CLIENTS, "noise_seed": 0},
     "partition": SHARES,
@@ -22,6 +24,8 @@ COMMON: dict[str, Any] = {
     "silos": {"groups": 3, "strong": 0.67, "units": {f"silo-{number}": HELD for number in range(3)}},
 }
 TRAINING = {"clip_norm": 0.05, "local": {"epochs": 1, "batch_size": 1, "learning_rate": 1.0}}
+# A half's declared units are all in each batch, for the reason above.
+STEPS = {"epochs": 2.0, "batch_size": half_size(ENROLLED), "clip_norm": 0.01, "optimizer": {"learning_rate": 0.05}}
 VOTES = {"rounds": 2, "population": 12, "sampler": {"max_new_tokens": 16}}
 OWN: dict[str, dict[str, Any]] = {
     "popri": {"random_features": 64, "pool_minimum": 10},
@@ -41,16 +45,19 @@ OWN: dict[str, dict[str, Any]] = {
         "training": {"rounds": 2, "local_steps": LOCAL_STEPS, "batch_size": HELD, "clip_norm": 0.01,
                      "optimizer": {"learning_rate": 0.05}},
     },
+    "dp_ft": {"sft": STEPS, "dpo": STEPS, "tokens": {"prompt": 24, "answer": 16}, "chat": False},
+    "dp_sgd_generation": {"labels": "sea land", "training": {**STEPS, "batch_size": ENROLLED}},
     "dp_fedavg": {"rounds": 2, **TRAINING},
     "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
 }  # fmt: skip
+FORMS = {"dp_ft": {"privacy": {**COMMON["privacy"], "aggregation": "trusted"}}}  # other groups
 PLMS = {"one": "a small model", "other": "a small model"}
 GROUP = {"popri by ballots": "popri", "pe_sft": "pe"}  # whose parameters decide what is released
 
 
 def job(name: str) -> Job:
     """The algorithm `name`, or one of its forms, on the audit's public text and small models."""
-    parameters = {**COMMON, GROUP.get(name, name): OWN[name], "models": {"plms": PLMS}}
+    parameters = {**COMMON, GROUP.get(name, name): OWN[name], "models": {"plms": PLMS}, **FORMS.get(name, {})}
     return Job(name.partition(" ")[0], parameters, public_records(), models())
 
 
