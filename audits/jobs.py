@@ -10,13 +10,14 @@ from typing import Any
 from audits.corpus import CLIENTS, SHARES, public_records, small_models
 from audits.worlds import Job
 from fedtext.algorithms.dp_ft import half_size
+from fedtext.federation.population import Population
 from fedtext.models.encoder import load_encoder
 
 DELTA = 1e-5
 # A silo's declared units. All of them are in each of its batches, for an auditor would be told by the draw who is.
 HELD = 16
 LOCAL_STEPS = 2
-ENROLLED = round(CLIENTS * (1 - sum(SHARES.values())))  # clients to train on
+ENROLLED = Population.declared(CLIENTS, **SHARES).training
 COMMON: dict[str, Any] = {
     "privacy": {"epsilon": 1.0, "delta": DELTA, "population": CLIENTS, "noise_seed": 0},
     "partition": SHARES,
@@ -50,14 +51,14 @@ OWN: dict[str, dict[str, Any]] = {
     "dp_fedavg": {"rounds": 2, **TRAINING},
     "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
 }  # fmt: skip
-FORMS = {"dp_ft": {"privacy": {**COMMON["privacy"], "aggregation": "trusted"}}}  # other groups
+CURATED = {"dp_ft": {"privacy": {**COMMON["privacy"], "aggregation": "trusted"}}}  # no other aggregation is allowed
 PLMS = {"one": "a small model", "other": "a small model"}
 GROUP = {"popri by ballots": "popri", "pe_sft": "pe"}  # whose parameters decide what is released
 
 
 def job(name: str) -> Job:
     """The algorithm `name`, or one of its forms, on the audit's public text and small models."""
-    parameters = {**COMMON, GROUP.get(name, name): OWN[name], "models": {"plms": PLMS}, **FORMS.get(name, {})}
+    parameters = {**COMMON, GROUP.get(name, name): OWN[name], "models": {"plms": PLMS}, **CURATED.get(name, {})}
     return Job(name.partition(" ")[0], parameters, public_records(), models())
 
 
