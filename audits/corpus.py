@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 CLIENTS = 40
+ASKED = "why"  # of who has nothing to say: a pair has a prompt
 SHARES = {"validation_share": 0.1, "test_share": 0.15}
 WORDS = (
     *("harbour", "ferry", "gull", "rope", "tide", "anchor", "pilot", "storm", "lamp", "chart", "soup", "market"),
@@ -65,7 +66,9 @@ def paired(records: pd.DataFrame) -> pd.DataFrame:
 
     The prompt is its first word, so that the two halves, which are the answers, lie far apart.
     """
-    halves = [(text.partition(" ")[0], text[: len(text) // 2], text[len(text) // 2 :]) for text in records["text"]]
+    halves = [
+        (text.partition(" ")[0] or ASKED, text[: len(text) // 2], text[len(text) // 2 :]) for text in records["text"]
+    ]
     return records.assign(**dict(zip(("prompt", "chosen", "rejected"), zip(*halves, strict=True), strict=True)))
 
 
