@@ -97,7 +97,7 @@ def test_a_table_in_every_format(tmp_path: Path, suffix: str) -> None:
 
 
 def test_what_is_no_preference_is_left_out(tmp_path: Path) -> None:
-    rows = [("p", "a", "b"), ("p", "a", " a "), ("p", " ", "b"), ("p", "a", "")]
+    rows = [("p", "a", "b"), ("p", "a", " a "), ("p", " ", "b"), ("p", "a", ""), (" ", "a", "b")]
     table = pd.DataFrame(rows, columns=["prompt", "chosen", "rejected"])
     table.to_csv(tmp_path / "a.csv", index=False)
     assert len(read_pairs("table", tmp_path / "a.csv")) == 1

@@ -1,8 +1,9 @@
 """Preference pairs from local files: a prompt, the answer that somebody chose, and the one that was rejected.
 
 The forms: Anthropic's hh-rlhf; OpenAssistant's messages, whose siblings people ranked; the comparisons of OpenAI's
-summarize-from-feedback (TL;DR), each with its worker; and a table. An empty answer, two that are the same, or answers
-to two prompts are no preference: such pairs are left out, so that their units say nothing and no file is refused.
+summarize-from-feedback (TL;DR), each with its worker; and a table. An empty prompt or answer, two answers that are the
+same, or answers to two prompts are no preference: such pairs are left out, so that their units say nothing and no file
+is refused.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def read_pairs(form: PairForm, place: str | Path) -> pd.DataFrame:
         raise MissingFileError(f"{path} is not a file: check the path of the preference pairs")
     described, read = PAIR_FORMS[form]
     try:
-        pairs = [pair for pair in read(path) if pair.chosen.strip() and _differ(pair.chosen, pair.rejected)]
+        pairs = [pair for pair in read(path) if is_preference(*pair[:3])]
         if not pairs:
             raise FormError("no pairs")
     except (FormError, JsonError) as error:
@@ -58,15 +59,15 @@ def read_pairs(form: PairForm, place: str | Path) -> pd.DataFrame:
 
 
 def preferred(pairs: pd.DataFrame) -> pd.DataFrame:
-    """The pairs of which both answers are there and differ."""
-    kept = [
-        bool(one.strip()) and _differ(one, other) for one, other in zip(pairs["chosen"], pairs["rejected"], strict=True)
-    ]
+    """The rows of `pairs` that are preferences."""
+    columns = (pairs[name] for name in PAIR_COLUMNS[:3])
+    kept = [is_preference(*row) for row in zip(*columns, strict=True)]
     return pairs[kept].reset_index(drop=True)
 
 
-def _differ(chosen: str, rejected: str) -> bool:
-    return bool(rejected.strip()) and chosen.strip() != rejected.strip()
+def is_preference(prompt: str, chosen: str, rejected: str) -> bool:
+    """Whether something was asked, both answers are there, and they differ."""
+    return all(part.strip() for part in (prompt, chosen, rejected)) and chosen.strip() != rejected.strip()
 
 
 def hh_pairs(path: Path) -> Iterator[Pair]:
