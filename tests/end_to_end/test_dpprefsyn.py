@@ -22,14 +22,14 @@ SECRET, PUBLIC = "heliotrope", "03_primary/public_prompts.parquet"
 def table(path: Path, clients: int = 60) -> Path:
     """Pairs of clients who like long answers; every private text has a word that no public one has.
 
-    The last client's only pair has no prompt: it is no preference, and must not stop the run.
+    The only pair of each of the last ten clients has no prompt: it is no preference, and must not stop the run.
     """
     rng, rows = np.random.default_rng(0), []
     for number in range(clients):
         for _ in range(rng.integers(1, 4)):
             prompt, short = " ".join(rng.choice(HARBOUR, 6)), f"{SECRET} {' '.join(rng.choice(HARBOUR, 8))}"
             rows.append((prompt, f"{short} {' '.join(rng.choice(HARBOUR, 10))}", short, f"person {number:02d}"))
-    rows.append((" ", f"{SECRET} tide", f"{SECRET} gull", "nobody asked"))
+    rows += [("", f"{SECRET} tide", f"{SECRET} gull", f"nobody asked {number}") for number in range(10)]
     pd.DataFrame(rows, columns=["prompt", "chosen", "rejected", "client_id"]).to_csv(path, index=False)
     return path
 
