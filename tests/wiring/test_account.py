@@ -241,6 +241,31 @@ def test_a_node_that_releases_again_is_warned_of_in_the_log(tmp_path: Path, capl
     assert not caplog.records, "the same release again is none"
 
 
+def test_a_node_of_several_releases_is_warned_of_only_where_it_made_others_before(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A node may release for each silo, and may be killed between two of them."""
+
+    def node(delta: float, rounds: int) -> list[str]:
+        caplog.clear()
+        ledger = opened(releases=2, delta=delta)
+        with (
+            caplog.at_level(logging.WARNING),
+            standing(gate := account(tmp_path, public=True).gate("node", releases=True)),
+        ):
+            for round in range(1, rounds + 1):
+                _, ledger = answer(query(ledger.declaration, 2, round), answers(), HELD, ledger, KEY)
+        gate.tell()
+        return caplog.messages
+
+    assert node(DELTAS[0], rounds=1) == []
+    assert node(DELTAS[0], rounds=2) == []
+    (said,) = node(DELTAS[1], rounds=1)
+    assert said.startswith("node released private data again")
+    (said,) = node(DELTAS[1], rounds=2)
+    assert said.startswith("node released private data again")
+
+
 def test_the_first_ledger_s_budget_is_of_its_own_part(tmp_path: Path) -> None:
     run(account(tmp_path), opened("test", epsilon=3.0))
     train = opened(epsilon=1.0, delta=DELTAS[1])

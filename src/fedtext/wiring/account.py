@@ -71,6 +71,7 @@ class NodeGate:
     passed: list[Release] = field(default_factory=list)
     again: bool = False
     _ledger: Ledger | None = None
+    _own: set[tuple[object, ...]] = field(default_factory=set)  # what this run of the node let out itself
 
     def admit(self, release: Release, ledger: Ledger) -> None:
         """Raises RunRefusedError for a node that is no release, TotalExceeded for a new release beyond the budget."""
@@ -94,7 +95,8 @@ class NodeGate:
             self._refuse_second(release, entry)
         with suspended():
             new = self.account.history.add(entry)
-        self.again = new and any(one.node == self.node and one.key != entry.key for one in self._entries())
+        self._own.add(entry.key)
+        self.again |= new and any(one.node == self.node and one.key not in self._own for one in self._entries())
         self.passed.append(release)
 
     def tell(self) -> None:
