@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ import pytest
 from fedtext.corpora.preferences import PAIR_COLUMNS, PairForm, read_pairs
 from fedtext.system.errors import InputError
 from tests.corpora.published.forms import COUNT, flat, hh_rows, lines, tree
+from tests.real_data import real_data
 
-ROOT = Path(__file__).parents[2]
 SECRET = "the patient in room seven"
 
 
@@ -150,9 +149,6 @@ def test_no_file(tmp_path: Path) -> None:
     [("hh", "hh_harmless_test.jsonl.gz", 2303, 2169), ("table", "alpaca_eval_pairs.jsonl.gz", 9104, 9104)],
 )
 def test_real_pairs(form: PairForm, name: str, pairs: int, clients: int) -> None:
-    path = (ROOT / os.environ.get("FEDTEXT_SHARED", "../shared")).resolve() / "data" / "preferences" / name
-    if not path.exists():
-        pytest.skip(f"no {path}: set FEDTEXT_SHARED")
-    found = read_pairs(form, path)
+    found = read_pairs(form, real_data(f"preferences/{name}"))
     assert (len(found), found["client_id"].nunique()) == (pairs, clients)
     assert not (found["chosen"] == found["rejected"]).any()

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from tests.end_to_end.conftest import kedro, params
+from tests.real_data import real_data
 
 KINDS = "class function method module property"
 MADE = "flexible_privacy_report,flexible_synthetic"
@@ -69,3 +70,35 @@ def test_a_batch_larger_than_a_silo_is_refused_in_a_sentence(tmp_path: Path) -> 
     assert done.returncode != 0
     assert "batch_size is 500, but party 'silo-0' (strong silo) holds" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_ten_silos_of_bank_questions(tmp_path: Path) -> None:
+    """The run of docs/flexible.md: 77 intents, SmolLM2 trained by two silos of ten; its texts teach the intents."""
+    path = real_data("banking77/train.csv")
+    intents = sorted(pd.read_csv(path)["category"].unique())
+    sizes = {"training__rounds": 2, "training__local_steps": 8, "training__batch_size": 48, "texts": 1155, "kept": 0.2}
+    told = {
+        **{"corpus__source": "table", "corpus__path": path, "corpus__label_column": "category"},
+        **{"corpus__description": "questions that customers ask their bank", "corpus__declared_public": "true"},
+        **{"chunking__min_tokens": 4, "generation__prompt": "chat", "privacy__unit": "record"},
+        **{"partition__method": "iid", "partition__clients": 10, "partition__split": "record"},
+        **{"silos__groups": "null", "silos__strong": 0.2},
+        **{f"flexible__{name}": value for name, value in sizes.items()},
+        **{"flexible__labels": " ".join(intents), "task__labels": " ".join(intents)},
+        **{"evaluation__texts": 231, "evaluation__private_texts": 231, "evaluation__training__epochs": 1},
+    }
+    root = tmp_path / "bank"
+    done = kedro("run", "--pipelines", "flexible", "--params", params(data_root=root, privacy__epsilon=8, **told))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "released private data again" not in done.stdout + done.stderr
+    texts = pd.read_parquet(root / "07_model_output" / "flexible" / "synthetic.parquet")
+    assert texts["label"].nunique() == 77
+    assert len(texts) >= 2 * 77
+    reported = root / "08_reporting" / "flexible"
+    report = json.loads((reported / "privacy_report.json").read_text())
+    assert [(row["kind"], row["parties"]) for row in report["parties"]] == [("strong silo", 2), ("weak silo", 8)]
+    assert report["epsilon"] <= 8.0 + 1e-9
+    accuracies = json.loads((reported / "scorecard.json").read_text())["accuracy"]["conditions"]
+    assert accuracies["synthetic"]["class_accuracy"] > 20 / 77

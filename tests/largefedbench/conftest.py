@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from fedtext.largefedbench.tokens import ChunkTokenizer
+from tests.real_data import real_data
 
 from .pages import write_raw
-
-PROJECT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +27,4 @@ def raw(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The directory of real raw files, or a skip."""
-    path = (PROJECT / os.environ.get("FEDTEXT_SHARED", "../shared")).resolve()
-    if not (path / "data" / "congress").is_dir():
-        pytest.skip(f"no real raw files in {path}: set FEDTEXT_SHARED")
-    return path / "data"
+    return real_data("congress").parent

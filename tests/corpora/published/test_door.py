@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from tests.corpora.published.forms import (
     yelp_rows,
 )
 from tests.parameters import conf_base
+from tests.real_data import real_data
 
 ROOT = Path(__file__).parents[3]
 ALL = {**READERS, "pubmed": pubmed_rows}
@@ -263,16 +263,9 @@ def test_any_json_text_comes_through(tmp_path_factory: pytest.TempPathFactory, w
     assert [(row.text, row.label) for row in yelp(path)] == [(f"a{text}", str(stars)) for text, stars in written]
 
 
-def shared(name: str) -> Path:
-    path = (ROOT / os.environ.get("FEDTEXT_SHARED", "../shared")).resolve() / "data" / name
-    if not path.exists():
-        pytest.skip(f"no {path}: set FEDTEXT_SHARED")
-    return path
-
-
 @pytest.mark.shared
 def test_the_real_banking77() -> None:
-    path = shared("banking77/train.csv")
+    path = real_data("banking77/train.csv")
     records = read("banking77", path)
     assert (len(records), records["label"].nunique()) == (10003, 77)
     as_table = pd.read_csv(path)
@@ -282,14 +275,14 @@ def test_the_real_banking77() -> None:
 
 @pytest.mark.shared
 def test_the_real_conversations() -> None:
-    records = read("hh", shared("preferences/hh_harmless_test.jsonl.gz"))
+    records = read("hh", real_data("preferences/hh_harmless_test.jsonl.gz"))
     assert (len(records), records["client_id"].nunique()) == (2312, 2178)
     assert records["text"].str.startswith("Human:").all()
 
 
 @pytest.mark.shared
 def test_the_real_pages_of_pubmed() -> None:
-    records = read("pubmed", shared("raw_pages/pubmed"))
+    records = read("pubmed", real_data("raw_pages/pubmed"))
     assert records["client_id"].is_unique
     assert len(records) > 50
     assert records["label"].notna().mean() > 0.5
