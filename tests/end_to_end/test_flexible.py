@@ -100,5 +100,5 @@ def test_ten_silos_of_bank_questions(tmp_path: Path) -> None:
     report = json.loads((reported / "privacy_report.json").read_text())
     assert [(row["kind"], row["parties"]) for row in report["parties"]] == [("strong silo", 2), ("weak silo", 8)]
     assert report["epsilon"] <= 8.0 + 1e-9
-    accuracies = json.loads((reported / "scorecard.json").read_text())["accuracy"]["conditions"]
+    accuracies = json.loads((reported / "scorecard.json").read_text())["classification"]["conditions"]
     assert accuracies["synthetic"]["class_accuracy"] > 20 / 77
