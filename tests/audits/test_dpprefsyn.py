@@ -6,15 +6,19 @@ knows both, all that is public, and what is released.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from audits import jobs
+from audits.corpus import SHARES, paired, private_records, training_client, without
 from audits.faults import too_little_noise, unclipped
 from audits.statistics import epsilon_bounds, sight, threshold_bound
-from audits.worlds import Leak, without_noise
+from audits.worlds import Leak, TwoWorlds, without_noise
 from fedtext.algorithms.dpprefsyn.releases import learned_scorer
+from fedtext.corpora.splits import splits_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from tests.algorithms.dpprefsyn.examples import CLUSTERED, DIM, compared, dpprefsyn, held, privacy, public
@@ -75,7 +79,28 @@ def test_exact_sizes_tell_who_was_there_whatever_the_noise() -> None:
     assert threshold_bound((scores[0], scores[1]), delta=DELTA, alpha=1e-3) > spent
 
 
-def shares_of_all(mixture: np.ndarray) -> float:
+@pytest.mark.parametrize(("form", "is_seen"), [("published", True), ("clustered", False)])
+def test_exact_sizes_tell_from_the_records_on_who_was_there(form: str, is_seen: bool) -> None:
+    """The registered job on the records of all clients, and of all but one: do its scorers' shares say which it was?"""
+    small = jobs.job("dpprefsyn")
+    changed = {
+        "dpprefsyn": {**small.parameters["dpprefsyn"], **CLUSTERED, "form": form},
+        "privacy": {**small.parameters["privacy"], "epsilon": 0.25},
+        "corpus": {"declared_public": True},
+    }
+    everybody = paired(private_records())
+    client = training_client(everybody["client_id"], "middle")
+    splits = splits_of(everybody["client_id"], **SHARES, seed=0)
+    trained = int((everybody["client_id"].map(splits) == "train").sum())
+    job = replace(small, parameters={**small.parameters, **changed})
+    worlds = TwoWorlds(job, (everybody, without(everybody, client)), target="scorers")
+    scores = [
+        np.array([shares_of_all(worlds.run(real, n)[1]["mixture"], trained) for n in range(40)]) for real in (0, 1)
+    ]
+    assert (threshold_bound((scores[0], scores[1]), delta=DELTA, alpha=1e-3) > 0.25) == is_seen
+
+
+def shares_of_all(mixture: np.ndarray, pairs: int = PAIRS) -> float:
     """1 if no cluster is dropped and every share is a multiple of one over all pairs: then all of them were there."""
-    counts = mixture * PAIRS
+    counts = mixture * pairs
     return float((mixture > 0).all() and np.abs(counts - np.round(counts)).max() < 1e-9)
