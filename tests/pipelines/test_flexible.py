@@ -25,7 +25,7 @@ from fedtext.params.silos import Silos
 from fedtext.pipelines.flexible.nodes import setup
 from fedtext.pipelines.flexible.nodes import training as nodes
 from fedtext.pipelines.partition.nodes import assign_splittable_clients, split_samples
-from fedtext.privacy.ledger import BudgetExceeded
+from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key
 from tests.parameters import conf_base
 from tests.pipelines.conftest import Talker, configure, run_in_memory
@@ -211,6 +211,29 @@ def test_another_deal_to_silos_of_the_same_names_is_another_partition() -> None:
         return opened.partition
 
     assert partition(0) == partition(0, strong=0.25) != partition(1)
+
+
+def test_runs_that_choose_in_different_ways_begin_with_one_ledger_that_no_choice_can_be_charged_to() -> None:
+    encoder: Any = SimpleNamespace(dim=8)
+    units, start, privacy = dict.fromkeys("abcd", 40), np.zeros(WEIGHTS), conf_base(Privacy, PRIVACY)
+    chosen, dealt = conf_base(Silos, strong=0.5, groups=None), conf_base(Partition, method="iid", clients=4)
+
+    def opened(selection: str) -> Ledger:
+        training = {"rounds": 1, "local_steps": 1, "batch_size": 3}
+        flexible = conf_base(Flexible, labels=("tea",), training=training, selection=selection)
+        given = (units, start, encoder, flexible, chosen, privacy, conf_base(Corpus), dealt)
+        return setup.open_flexible_ledger(*given)
+
+    ledgers = {selection: opened(selection) for selection in ("votes", "herd", "uniform", "none")}
+    begun, plans = zip(*map(setup.begun_ledger, ledgers.values()), strict=True)
+    assert all(one == begun[0] for one in begun)
+    for ledger, plan in zip(ledgers.values(), plans, strict=True):
+        assert setup.whole_ledger(begun[0], plan) == ledger
+    assert ledgers["votes"].planned is not None
+    votes = ledgers["votes"].planned[-1]
+    assert setup.whole_ledger(begun[0], plans[0]).charge(votes).releases == (votes,)
+    with pytest.raises(ValueError, match="not what the ledger was opened for"):
+        begun[0].charge(votes)
 
 
 def test_silos_are_counted_on_a_public_corpus_and_declared_on_any_other() -> None:

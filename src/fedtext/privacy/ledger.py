@@ -135,6 +135,12 @@ class Release(Parameters):
         return bool(shared) and (self.name, self.round) == (other.name, other.round)
 
 
+class Plan(Parameters):
+    """What a run was opened for (`Ledger.planned`), apart from the ledger that is charged."""
+
+    releases: tuple[Release, ...] | None
+
+
 class Ledger(Parameters):
     """All reads of a run's private data under one declaration; `population` is the public number of units.
 

@@ -17,8 +17,10 @@ PARAMETERS, PRIVACY, CHUNKING, SILOS = "params:flexible", "params:privacy", "par
 CORPUS, PARTITION = "params:corpus", "params:partition"
 HELD_BY, UNITS = FLEXIBLE("private_silos"), FLEXIBLE("population")
 START, OPENED = FLEXIBLE("server"), FLEXIBLE("ledger_open")
+BEGUN, PLAN = FLEXIBLE("ledger_begun"), FLEXIBLE("plan")
 TRAINED, TRAINED_LEDGER, ADAPTER = (FLEXIBLE(f"tuned.{name}") for name in ("server", "ledger", "adapter"))
 PROFILE, PROFILE_LEDGER = "flexible_profile", FLEXIBLE("profile.ledger")
+CHOICE_LEDGER = FLEXIBLE("vote.ledger")
 TEXTS = [FLEXIBLE("vote.candidates"), FLEXIBLE("vote.candidate_embeddings")]
 SCORES = FLEXIBLE("vote.scores")
 EMBEDDED = ["private_embeddings", "private_enrolment", HELD_BY, "private_noise_key"]
@@ -49,6 +51,7 @@ def _setup() -> list[Node]:
             name="open_flexible_ledger",
             tags=Tag.BUDGET,
         ),
+        FLEXIBLE.node(setup.begun_ledger, OPENED, [BEGUN, PLAN], name="begin_ledger"),
     ]
 
 
@@ -63,7 +66,7 @@ def _training() -> list[Node]:
         ),
         FLEXIBLE.node(
             training.train_strong_silos,
-            [rows, "private_enrolment", HELD_BY, "private_noise_key", OPENED, "generator", START, PARAMETERS],
+            [rows, "private_enrolment", HELD_BY, "private_noise_key", BEGUN, "generator", START, PARAMETERS],
             [TRAINED, TRAINED_LEDGER],
             name="train_strong_silos",
             tags=Tag.RELEASE,
@@ -94,13 +97,14 @@ def _profile() -> list[Node]:
 def _refinement(selection: str) -> list[Node]:
     made = ALGORITHM.outputs
     kept, released = [made.synthetic, made.synthetic_embeddings], [SCORES, made.ledger]
+    going_on = FLEXIBLE.node(setup.whole_ledger, [PROFILE_LEDGER, PLAN], CHOICE_LEDGER, name="go_on_with_ledger")
     exchanged = FLEXIBLE.node(
         refinement.count_exchanged, [START, OPENED, TEXTS[1], PARAMETERS], made.exchange, name="count_exchanged"
     )
     if selection == "votes":
         reading = FLEXIBLE.node(
             refinement.cast_votes,
-            [*EMBEDDED, PROFILE_LEDGER, *TEXTS, PARAMETERS],
+            [*EMBEDDED, CHOICE_LEDGER, *TEXTS, PARAMETERS],
             released,
             name="cast_votes",
             tags=Tag.RELEASE,
@@ -109,16 +113,16 @@ def _refinement(selection: str) -> list[Node]:
     elif selection == "herd":
         reading = FLEXIBLE.node(
             refinement.release_code_means,
-            [*EMBEDDED, PROFILE_LEDGER, PARAMETERS],
+            [*EMBEDDED, CHOICE_LEDGER, PARAMETERS],
             released,
             name="release_code_means",
             tags=Tag.RELEASE,
         )
         keeping = FLEXIBLE.node(refinement.keep_by_means, [*TEXTS, SCORES, PARAMETERS], kept, name="keep_by_means")
     else:
-        reading = last_ledger(FLEXIBLE.name, PROFILE_LEDGER)
+        reading = last_ledger(FLEXIBLE.name, CHOICE_LEDGER)
         keeping = FLEXIBLE.node(refinement.keep_at_random, [*TEXTS, PARAMETERS], kept, name="keep_at_random")
-    return [reading, keeping, exchanged]
+    return [going_on, reading, keeping, exchanged]
 
 
 ALGORITHM = Algorithm(

@@ -14,7 +14,7 @@ from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
-from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.ledger import Ledger, Plan
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 from fedtext.training.adapters import adapter_weights, trainable_model
@@ -85,3 +85,17 @@ def open_flexible_ledger(
     parties = parties_of(units, silos, privacy.epsilon)
     ledger = budget.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
     return ledger.model_copy(update={"deal": deal_of(corpus, partition, silos)})
+
+
+def begun_ledger(ledger: Ledger) -> tuple[Ledger, Plan]:
+    """The opened ledger up to where texts are chosen, so that runs which choose in different ways train once; the plan.
+
+    The first can be charged for training and profile alone.
+    """
+    begun = ledger.planned and tuple(one for one in ledger.planned if one.name in (budget.DP_SGD, budget.PROFILE))
+    return ledger.model_copy(update={"planned": begun}), Plan(releases=ledger.planned)
+
+
+def whole_ledger(ledger: Ledger, plan: Plan) -> Ledger:
+    """The ledger that was begun, with all that the run was opened for."""
+    return ledger.model_copy(update={"planned": plan.releases})
