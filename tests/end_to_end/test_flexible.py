@@ -87,7 +87,7 @@ def test_ten_silos_of_bank_questions(tmp_path: Path) -> None:
     """The run of docs/flexible.md: 77 intents, SmolLM2 trained by two silos of ten; its texts teach the intents."""
     path = real_data("banking77/train.csv")
     intents = sorted(pd.read_csv(path)["category"].unique())
-    sizes = {"training__rounds": 2, "training__local_steps": 10, "training__batch_size": 64, "texts": 1155, "kept": 0.2}
+    sizes = {"training__rounds": 2, "training__local_steps": 10, "training__batch_size": 32, "texts": 1155, "kept": 0.2}
     told = {
         **{"corpus__source": "table", "corpus__path": path, "corpus__label_column": "category"},
         **{"corpus__description": "questions that customers ask their bank", "corpus__declared_public": "true"},
