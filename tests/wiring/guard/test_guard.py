@@ -118,6 +118,16 @@ def test_numbers_wording_and_figures_leave_an_evaluation() -> None:
         assert shown(value) == ""
 
 
+def test_a_label_leaves_an_evaluation_whatever_its_characters() -> None:
+    """Banking77 has `reverted_card_payment?`; a run of hours must not end at it."""
+    for label in ("reverted_card_payment?", "C#", "5 €", "user-0001 tea"):
+        held_out = {"private_test": HELD_OUT["private_test"].assign(label=label)}
+        assert list(evaluation_outputs(held_out, {"shown": {"labels": [label], "parts": {"a": [label]}}})) == []
+    assert shown({"labels": ["reverted_card_payment?"]}).startswith("shows a text")
+    long = {"private_test": HELD_OUT["private_test"].assign(label="Why? " * 50)}
+    assert list(evaluation_outputs(long, {"shown": "Why? " * 50}))
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [

@@ -17,6 +17,7 @@ WORD = re.compile(r"[\w.-]{1,64}")
 PHRASE = re.compile(r"[\w .,:;()=%+/'<>&-]{0,200}")
 PIECE = 24  # characters in a row that no figure's wording has in common with a text by chance
 LONG_ID = 8
+LONG_LABEL = 200
 
 
 def release_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
@@ -56,7 +57,7 @@ def evaluation_outputs(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) ->
     for name, value in outputs.items():
         figure = type(value).__module__.startswith("plotly.")
         plain = value.to_plotly_json() if figure else value
-        if not figure and (what := _no_number(value, arrays=False, phrases=True)) is not None:
+        if not figure and (what := _no_number(value, arrays=False, phrases=True, known=labels)) is not None:
             yield f"shows {what} in '{name}': an evaluation gives out numbers and figures, so return aggregates"
             continue
         said = [one for one in _strings(plain) if one not in labels]
@@ -66,21 +67,24 @@ def evaluation_outputs(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) ->
             yield f"shows the id of a held-out client in '{name}': return aggregates over clients"
 
 
-def _no_number(value: Any, *, arrays: bool, phrases: bool = False) -> str | None:
-    """The first thing in `value` that is no number, in words; `phrases` allows short strings of plain characters."""
+def _no_number(value: Any, *, arrays: bool, phrases: bool = False, known: Collection[str] = frozenset()) -> str | None:
+    """The first thing in `value` that is no number, in words; `phrases` allows short strings of plain characters.
+
+    `known` are strings that may stand there whatever their characters: labels, which people make up.
+    """
     if value is None or isinstance(value, bool | int | float | np.number | np.bool_):
         return None
     if isinstance(value, np.ndarray):
         plain = arrays and value.dtype.kind in "biufc"
         return None if plain else f"an array of {value.dtype}"
     if isinstance(value, str) and phrases:
-        return None if PHRASE.fullmatch(value) else "a text"
+        return None if value in known or PHRASE.fullmatch(value) else "a text"
     if isinstance(value, Mapping):
         if not all(isinstance(key, int) or (isinstance(key, str) and WORD.fullmatch(key)) for key in value):
             return "a text as a key"
         value = tuple(value.values())
     if isinstance(value, list | tuple):
-        inner = (_no_number(one, arrays=arrays, phrases=phrases) for one in value)
+        inner = (_no_number(one, arrays=arrays, phrases=phrases, known=known) for one in value)
         return next((what for what in inner if what is not None), None)
     return f"a {type(value).__name__}"
 
@@ -94,7 +98,7 @@ def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[s
         return {one for table in tables if name in table for one in table[name] if isinstance(one, str) and one}
 
     ids = {one for one in column("client_id") if len(one) >= LONG_ID and not one.isalpha()}
-    return column("text"), ids, column("label")
+    return column("text"), ids, {one for one in column("label") if len(one) <= LONG_LABEL}
 
 
 def _shares(said: str, joined: str) -> bool:
