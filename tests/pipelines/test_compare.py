@@ -24,6 +24,7 @@ from fedtext.reporting.figures_pca import pca_panels
 from fedtext.resuming.records import NodeRecord, Store
 from fedtext.system.atomic import REPLACED, partial_path
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.console import LOG_FILE
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, card, cloud
 from tests.parameters import conf_base
 from tests.privacy.histories import release, spent
@@ -180,6 +181,7 @@ def test_a_comparison_that_a_run_started_passes_on_whose_budget_it_is(
 def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands: list[list[str]]) -> None:
     asking(planned(tmp_path))(True)
     (tmp_path / "seed_3" / "mlflow.db").write_text("records")
+    (tmp_path / "seed_3" / ".fedtext" / LOG_FILE).write_text("what it said")  # a log grows: it would be both's
     killed = tmp_path / "seed_3" / "03_primary"
     for leftover in (partial_path(killed / "table.parquet"), killed / f"{REPLACED}adapter" / "weights"):
         leftover.parent.mkdir(parents=True, exist_ok=True)
@@ -189,6 +191,7 @@ def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands
     shared = tmp_path / "seed_3" / ".fedtext" / "releases.jsonl"
     assert (variant.data_root / ".fedtext" / "releases.jsonl").samefile(shared)
     assert not (variant.data_root / "mlflow.db").exists()
+    assert not (variant.data_root / ".fedtext" / LOG_FILE).exists()
     assert not list(tmp_path.glob(".partial*"))
     assert not list((variant.data_root / "03_primary").iterdir()), "what killed writes left stays where it is"
     (variant.data_root / "kept").write_text("")

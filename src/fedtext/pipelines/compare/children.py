@@ -24,10 +24,11 @@ from fedtext.privacy.report import reported_releases
 from fedtext.resuming.records import Store
 from fedtext.system.atomic import PARTIAL, REPLACED, partial_path, write_text
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.console import LOG_FILE
 
 # The same split and public text throughout: the seeds show what the algorithms vary, and results pair.
 FIXED_SEEDS = ("partition", "described")
-NOT_LINKED = ("lock", "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIAL}*", f"{REPLACED}*")
+NOT_LINKED = ("lock", LOG_FILE, "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIAL}*", f"{REPLACED}*")
 
 
 class Left(NamedTuple):
