@@ -86,7 +86,7 @@ def test_a_batch_larger_than_a_silo_is_refused_in_a_sentence(tmp_path: Path) -> 
 def test_ten_silos_of_bank_questions(tmp_path: Path) -> None:
     """A run of docs/flexible.md: 77 intents, SmolLM2 trained by two silos of ten; its texts teach some of the intents.
 
-    Chance is 1.3%. Both seeds of the page have 18%.
+    Chance is 1.3%. The page's three seeds have 18 to 19%.
     """
     path = real_data("banking77/train.csv")
     intents = sorted(pd.read_csv(path)["category"].unique())
