@@ -90,19 +90,35 @@ def test_ten_silos_of_bank_questions(tmp_path: Path) -> None:
     """
     path = real_data("banking77/train.csv")
     intents = sorted(pd.read_csv(path)["category"].unique())
-    sizes = {"training__rounds": 2, "training__local_steps": 10, "training__batch_size": 32, "texts": 1155, "kept": 0.2}
-    told = {
-        **{"corpus__source": "table", "corpus__path": path, "corpus__label_column": "category"},
-        **{"corpus__description": "questions that customers ask their bank", "corpus__declared_public": "true"},
-        **{"chunking__min_tokens": 4, "generation__prompt": "chat", "privacy__unit": "record"},
-        **{"partition__method": "iid", "partition__clients": 10, "partition__split": "record"},
-        **{"silos__groups": "null", "silos__strong": 0.2},
-        **{f"flexible__{name}": value for name, value in sizes.items()},
-        **{"flexible__labels": " ".join(intents), "task__labels": " ".join(intents)},
-        **{"evaluation__texts": 231, "evaluation__private_texts": 231, "evaluation__training__epochs": 1},
-    }
-    root = tmp_path / "bank"
-    done = kedro("run", "--pipelines", "flexible", "--params", params(data_root=root, privacy__epsilon=8, **told))
+    labels = " ".join(intents)
+    told = params(
+        data_root=(root := tmp_path / "bank"),
+        corpus__source="table",
+        corpus__path=path,
+        corpus__label_column="category",
+        corpus__declared_public="true",
+        corpus__description="questions that customers ask their bank",
+        chunking__min_tokens=4,
+        generation__prompt="chat",
+        partition__method="iid",
+        partition__clients=10,
+        partition__split="record",
+        privacy__unit="record",
+        privacy__epsilon=8,
+        silos__groups="null",
+        silos__strong=0.2,
+        flexible__training__rounds=2,
+        flexible__training__local_steps=10,
+        flexible__training__batch_size=32,
+        flexible__texts=1155,
+        flexible__kept=0.2,
+        flexible__labels=labels,
+        task__labels=labels,
+        evaluation__texts=231,
+        evaluation__private_texts=231,
+        evaluation__training__epochs=1,
+    )
+    done = kedro("run", "--pipelines", "flexible", "--params", told)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "released private data again" not in done.stdout + done.stderr
     texts = pd.read_parquet(root / "07_model_output" / "flexible" / "synthetic.parquet")

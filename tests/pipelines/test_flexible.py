@@ -225,13 +225,13 @@ def test_runs_that_choose_in_different_ways_begin_with_one_ledger_that_no_choice
         return setup.open_flexible_ledger(*given)
 
     ledgers = {selection: opened(selection) for selection in ("votes", "herd", "uniform", "none")}
-    begun, plans = zip(*map(setup.begun_ledger, ledgers.values()), strict=True)
+    begun, plans = zip(*map(setup.begin_ledger, ledgers.values()), strict=True)
     assert all(one == begun[0] for one in begun)
     for ledger, plan in zip(ledgers.values(), plans, strict=True):
-        assert setup.whole_ledger(begun[0], plan) == ledger
+        assert setup.go_on_with_ledger(begun[0], plan) == ledger
     assert ledgers["votes"].planned is not None
     votes = ledgers["votes"].planned[-1]
-    assert setup.whole_ledger(begun[0], plans[0]).charge(votes).releases == (votes,)
+    assert setup.go_on_with_ledger(begun[0], plans[0]).charge(votes).releases == (votes,)
     with pytest.raises(ValueError, match="not what the ledger was opened for"):
         begun[0].charge(votes)
 

@@ -51,7 +51,7 @@ def _setup() -> list[Node]:
             name="open_flexible_ledger",
             tags=Tag.BUDGET,
         ),
-        FLEXIBLE.node(setup.begun_ledger, OPENED, [BEGUN, PLAN], name="begin_ledger"),
+        FLEXIBLE.node(setup.begin_ledger, OPENED, [BEGUN, PLAN], name="begin_ledger"),
     ]
 
 
@@ -97,7 +97,7 @@ def _profile() -> list[Node]:
 def _refinement(selection: str) -> list[Node]:
     made = ALGORITHM.outputs
     kept, released = [made.synthetic, made.synthetic_embeddings], [SCORES, made.ledger]
-    going_on = FLEXIBLE.node(setup.whole_ledger, [PROFILE_LEDGER, PLAN], CHOICE_LEDGER, name="go_on_with_ledger")
+    going_on = FLEXIBLE.node(setup.go_on_with_ledger, [PROFILE_LEDGER, PLAN], CHOICE_LEDGER, name="go_on_with_ledger")
     exchanged = FLEXIBLE.node(
         refinement.count_exchanged, [START, OPENED, TEXTS[1], PARAMETERS], made.exchange, name="count_exchanged"
     )

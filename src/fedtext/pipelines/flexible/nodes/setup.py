@@ -87,7 +87,7 @@ def open_flexible_ledger(
     return ledger.model_copy(update={"deal": deal_of(corpus, partition, silos)})
 
 
-def begun_ledger(ledger: Ledger) -> tuple[Ledger, Plan]:
+def begin_ledger(ledger: Ledger) -> tuple[Ledger, Plan]:
     """The opened ledger up to where texts are chosen, so that runs which choose in different ways train once; the plan.
 
     The first can be charged for training and profile alone.
@@ -96,6 +96,6 @@ def begun_ledger(ledger: Ledger) -> tuple[Ledger, Plan]:
     return ledger.model_copy(update={"planned": begun}), Plan(releases=ledger.planned)
 
 
-def whole_ledger(ledger: Ledger, plan: Plan) -> Ledger:
+def go_on_with_ledger(ledger: Ledger, plan: Plan) -> Ledger:
     """The ledger that was begun, with all that the run was opened for."""
     return ledger.model_copy(update={"planned": plan.releases})
