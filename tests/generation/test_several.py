@@ -55,7 +55,8 @@ def generators(plms: Any) -> dict[str, Generator]:
 
 
 def side_by_side(given: dict[str, Generator]) -> pd.DataFrame:
-    request = SampleList().request(["Return the size.", "Raise an error.", "The last item."])
+    # What follows is told apart by more than bfloat16 rounds by: nearly equal tokens would be drawn by lot when cold.
+    request = SampleList().request(["Close the file.", "Open the file.", "Read the file."])
     prompts = pd.DataFrame({"prompt_id": [0, 1], "prompt": [request, request], "label": [None, None]})
     return texts_side_by_side(
         given,

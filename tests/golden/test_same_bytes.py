@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,9 +69,17 @@ def arithmetic() -> str:
     return state.hexdigest()[:12]
 
 
+def processor() -> str:
+    """The kind of processor: two kinds may agree in what `arithmetic` looks at and not in larger products."""
+    listed = Path("/proc/cpuinfo")
+    said = dict(re.findall(r"^(cpu family|model)\s*: (\d+)$", listed.read_text(), re.M)) if listed.exists() else {}
+    return "-".join(said.values()) or platform.machine()
+
+
 def record_of_this_machine() -> Path:
     """Where its results are recorded, if they are; else releases and prices alone can be compared."""
-    return RECORDS / f"{arithmetic()}.json"
+    own = RECORDS / f"{arithmetic()}-{processor()}.json"
+    return own if own.exists() or RECORD else RECORDS / f"{arithmetic()}.json"
 
 
 def leaves(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
