@@ -21,8 +21,9 @@ from fedtext.federation.units import unit_codes
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
+from fedtext.params.reading import watched
 from fedtext.params.silos import Silos
-from fedtext.pipelines.flexible.nodes import setup
+from fedtext.pipelines.flexible.nodes import profile, setup
 from fedtext.pipelines.flexible.nodes import training as nodes
 from fedtext.pipelines.partition.nodes import assign_splittable_clients, split_samples
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
@@ -139,6 +140,18 @@ def test_without_noise_nobody_is_protected_and_the_report_says_so(run_flexible: 
     read = {"votes": ["flexible.votes"], "herd": ["flexible.means"], "uniform": []}[selection]
     assert [entry["name"] for entry in report["unaccounted"]] == ["flexible.dp_sgd", "flexible.profile", *read]
     assert made["flexible_profile"].sum() == pytest.approx(60)
+
+
+def test_choices_of_as_many_texts_write_the_same_and_what_writes_does_not_ask_which(run_flexible: Run) -> None:
+    made = {selection: run_flexible(selection=selection) for selection in ("votes", "herd", "uniform", "none")}
+    counts = {selection: one["flexible.vote.text_counts"].tolist() for selection, one in made.items()}
+    assert counts["votes"] == counts["herd"] == counts["uniform"] != counts["none"]
+    read: set[str] = set()
+    with watched(read):
+        flexible = conf_base(Flexible, labels=("tea", "rum"))
+        profile.write_by_profile(Trainable(), Path(), np.ones(1), np.array([2, 1]), flexible, conf_base(Chunking))  # type: ignore[arg-type]
+    assert "Flexible.sampler" in read
+    assert not read & {"Flexible.selection", "Flexible.kept", "Flexible.texts", "Flexible.*"}
 
 
 def test_texts_follow_the_profile_and_picks_follow_the_texts(run_flexible: Run) -> None:

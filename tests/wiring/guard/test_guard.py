@@ -15,9 +15,14 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 import safetensors.numpy
+from kedro.io import DataCatalog
+from kedro.pipeline import node
 
 from fedtext.params.corpus import Corpus
+from fedtext.params.task import Task, parts_of
+from fedtext.privacy.tags import Tag
 from fedtext.system.progress import progress
+from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.bound import Known, bound_values
 from fedtext.wiring.guard.catalog import is_logged, is_previewed, place
 from fedtext.wiring.guard.leaving import count_outputs, evaluation_outputs
@@ -113,19 +118,37 @@ def shown(value: Any) -> str:
 
 
 def test_numbers_wording_and_figures_leave_an_evaluation() -> None:
-    figure = go.Figure(go.Bar(x=["user-0001 tea", "all others"], y=[0.2, 0.8]), layout={"title": "Words of clients"})
+    figure = go.Figure(go.Bar(x=["tea", "all others"], y=[0.2, 0.8]), layout={"title": "Words of clients"})
     for value in (1, 0.5, None, np.float32(2), {"top_1": [0.5, (1, 2)], "says": "eps = 1, n = 3 (of 7)"}, figure):
         assert shown(value) == ""
 
 
-def test_a_label_leaves_an_evaluation_whatever_its_characters() -> None:
-    """Banking77 has `reverted_card_payment?`; a run of hours must not end at it."""
-    for label in ("reverted_card_payment?", "C#", "5 €", "user-0001 tea"):
-        held_out = {"private_test": HELD_OUT["private_test"].assign(label=label)}
-        assert list(evaluation_outputs(held_out, {"shown": {"labels": [label], "parts": {"a": [label]}}})) == []
+def test_a_declared_label_leaves_an_evaluation_whatever_its_characters_and_whoever_has_it() -> None:
+    """Banking77 has `reverted_card_payment?`; a run of hours must not end at it, nor where no held-out record has it."""
+    for label in ("reverted_card_payment?", "C#", "5 €", "user-0001 tea", "Why? " * 50):
+        report = {"shown": {"labels": [label], "parts": {"a": [label]}}}
+        assert list(evaluation_outputs(HELD_OUT, report, {label})) == []
     assert shown({"labels": ["reverted_card_payment?"]}).startswith("shows a text")
-    long = {"private_test": HELD_OUT["private_test"].assign(label="Why? " * 50)}
-    assert list(evaluation_outputs(long, {"shown": "Why? " * 50}))
+
+
+def test_labels_are_declared_by_the_parameters_of_the_node_that_shows_them(tmp_path: Path) -> None:
+    def compare(test: pd.DataFrame, task: Task) -> dict[str, Any]:
+        return {"labels": [*task.labels, *parts_of(task.labels[0])], "records": len(test)}
+
+    catalog = DataCatalog.from_config({"{default}": {"type": "MemoryDataset"}})
+    shows = node(compare, ["private_test", "params:task"], "shown", name="show", tags=Tag.HELD_OUT)
+    task = conf_base(Task, labels=["where is it?\t5 €", "tea"])
+    given = {"private_test": HELD_OUT["private_test"].assign(label="tea"), "params:task": task}
+    made = Guard(catalog, tmp_path, {}).around(shows).run(given)
+    assert made["shown"] == {"labels": ["where is it?\t5 €", "tea", "where is it?", "5 €"], "records": 1}
+
+
+def test_a_telling_label_that_nobody_declared_does_not_leave_an_evaluation() -> None:
+    held_out = {"private_test": HELD_OUT["private_test"].assign(label="ward 7, Dr Tann")}
+    (fault,) = evaluation_outputs(held_out, {"shown": {"labels": ["tea", "ward 7, Dr Tann"]}}, {"tea"})
+    assert fault.startswith("shows a label of held-out text") and "task.labels" in fault
+    plain = {"private_test": HELD_OUT["private_test"].assign(label="accuracy")}
+    assert list(evaluation_outputs(plain, {"shown": {"measure": "accuracy"}})) == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ START, OPENED = FLEXIBLE("server"), FLEXIBLE("ledger_open")
 BEGUN, PLAN = FLEXIBLE("ledger_begun"), FLEXIBLE("plan")
 TRAINED, TRAINED_LEDGER, ADAPTER = (FLEXIBLE(f"tuned.{name}") for name in ("server", "ledger", "adapter"))
 PROFILE, PROFILE_LEDGER = "flexible_profile", FLEXIBLE("profile.ledger")
+COUNTS = FLEXIBLE("vote.text_counts")
 CHOICE_LEDGER = FLEXIBLE("vote.ledger")
 TEXTS = [FLEXIBLE("vote.candidates"), FLEXIBLE("vote.candidate_embeddings")]
 SCORES = FLEXIBLE("vote.scores")
@@ -84,9 +85,10 @@ def _profile() -> list[Node]:
             name="count_codes",
             tags=Tag.RELEASE,
         ),
+        FLEXIBLE.node(profile.share_out_texts, [PROFILE, PARAMETERS], COUNTS, name="share_out_texts"),
         FLEXIBLE.node(
             profile.write_by_profile,
-            ["generator", ADAPTER, TRAINED, PROFILE, PARAMETERS, CHUNKING],
+            ["generator", ADAPTER, TRAINED, COUNTS, PARAMETERS, CHUNKING],
             TEXTS[0],
             name="write_by_profile",
         ),

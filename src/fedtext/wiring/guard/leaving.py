@@ -16,8 +16,7 @@ from pydantic import BaseModel
 WORD = re.compile(r"[\w.-]{1,64}")
 PHRASE = re.compile(r"[\w .,:;()=%+/'<>&-]{0,200}")
 PIECE = 24  # characters in a row that no figure's wording has in common with a text by chance
-LONG_ID = 8
-LONG_LABEL = 200
+TELLING = 8  # characters of an id or a label
 
 
 def release_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
@@ -46,31 +45,37 @@ def count_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
             yield f"writes more than whole numbers to '{name}': return the numbers of units alone"
 
 
-def evaluation_outputs(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Iterator[str]:
+def evaluation_outputs(
+    inputs: Mapping[str, Any], outputs: Mapping[str, Any], declared: Collection[str] = frozenset()
+) -> Iterator[str]:
     """Faults of what leaves a held-out evaluation: numbers, wording of our own and figures, no piece of the inputs.
 
     `inputs` are the private ones. A string of an output may not be one of their texts, share a piece with one (36
-    characters in a row hold a whole one), or name one of their clients.
+    characters in a row hold a whole one), name one of their clients, or be a telling label. `declared` labels are
+    public: they leave, whatever their characters and whether or not a record has them.
     """
     texts, ids, labels = _private_strings(inputs.values())
+    hidden = labels - set(declared)
     joined = "\0".join(texts)
     for name, value in outputs.items():
         figure = type(value).__module__.startswith("plotly.")
         plain = value.to_plotly_json() if figure else value
-        if not figure and (what := _no_number(value, arrays=False, phrases=True, known=labels)) is not None:
+        if not figure and (what := _no_number(value, arrays=False, phrases=True, known=declared)) is not None:
             yield f"shows {what} in '{name}': an evaluation gives out numbers and figures, so return aggregates"
             continue
-        said = [one for one in _strings(plain) if one not in labels]
+        said = [one for one in _strings(plain) if one not in declared]
         if any(one in texts or _shares(one, joined) for one in said):
             yield f"shows held-out text in '{name}': return numbers and figures drawn from numbers"
         elif any(one in each for each in said for one in ids):
             yield f"shows the id of a held-out client in '{name}': return aggregates over clients"
+        elif any(one in hidden for one in said):
+            yield f"shows a label of held-out text in '{name}' that nobody declared: name it in task.labels"
 
 
 def _no_number(value: Any, *, arrays: bool, phrases: bool = False, known: Collection[str] = frozenset()) -> str | None:
     """The first thing in `value` that is no number, in words; `phrases` allows short strings of plain characters.
 
-    `known` are strings that may stand there whatever their characters: labels, which people make up.
+    `known` are strings that may stand there whatever their characters: declared labels, which people make up.
     """
     if value is None or isinstance(value, bool | int | float | np.number | np.bool_):
         return None
@@ -90,15 +95,17 @@ def _no_number(value: Any, *, arrays: bool, phrases: bool = False, known: Collec
 
 
 def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[str]]:
-    """Texts, telling client ids and labels of the tables among `values`; a plain word is no telling id."""
+    """Texts, telling client ids and telling labels of the tables among `values`; a plain word tells nothing."""
     pandas = sys.modules.get("pandas")
     tables = [value for value in values if pandas and isinstance(value, pandas.DataFrame)]
 
     def column(name: str) -> set[str]:
         return {one for table in tables if name in table for one in table[name] if isinstance(one, str) and one}
 
-    ids = {one for one in column("client_id") if len(one) >= LONG_ID and not one.isalpha()}
-    return column("text"), ids, {one for one in column("label") if len(one) <= LONG_LABEL}
+    def telling(name: str) -> set[str]:
+        return {one for one in column(name) if len(one) >= TELLING and not one.isalpha()}
+
+    return column("text"), telling("client_id"), telling("label")
 
 
 def _shares(said: str, joined: str) -> bool:

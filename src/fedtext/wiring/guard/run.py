@@ -15,6 +15,8 @@ from kedro.io import DataCatalog
 from kedro.pipeline.node import Node
 
 from fedtext.params import reading
+from fedtext.params.classes import OfClasses
+from fedtext.params.task import parts_of
 from fedtext.privacy.flow.graph import is_private
 from fedtext.privacy.ledger import Release
 from fedtext.privacy.tags import Tag
@@ -91,7 +93,8 @@ class Guard:
         if Tag.RELEASE in node.tags and self._passed is not None:
             yield from release_faults(inputs, outputs, self._passed(), private=hidden)
         if Tag.HELD_OUT in node.tags:
-            yield from leaving.evaluation_outputs({name: inputs[name] for name in private if name in inputs}, shown)
+            held = {name: inputs[name] for name in private if name in inputs}
+            yield from leaving.evaluation_outputs(held, shown, _declared_labels(inputs.values()))
         if Tag.CONTROL in node.tags:
             yield from leaving.control_outputs(outputs)
         if Tag.COUNT in node.tags:
@@ -114,6 +117,12 @@ class Guard:
         found = [name for name in names if not is_parameter(name)]
         classes = dataset_classes(found, self._catalog.config_resolver)
         return {name for name in found if is_private(name, classes)}
+
+
+def _declared_labels(values: Iterable[Any]) -> set[str]:
+    """The classes that parameters among `values` declare, and the parts of those that are control codes."""
+    labels = {label for value in values if isinstance(value, OfClasses) for label in value.labels}
+    return labels | {part for label in labels for part in parts_of(label)}
 
 
 def _by_dataset(names: Any, args: Sequence[Any], kwargs: Any) -> dict[str, Any]:

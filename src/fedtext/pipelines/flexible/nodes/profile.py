@@ -33,18 +33,25 @@ def count_codes(
     return counted, charged
 
 
+def share_out_texts(counted: np.ndarray, flexible: Flexible) -> np.ndarray:
+    """How many texts of each code are written, in proportion to its noised count.
+
+    A node of its own, since it alone asks how texts are chosen: choices of as many texts share what is written.
+    """
+    return np.array(profile.text_counts(counted, flexible), dtype=np.int64)
+
+
 def write_by_profile(
     generator: TrainableGenerator,
     adapter: Path,
     trained: np.ndarray,
-    counted: np.ndarray,
+    counts: np.ndarray,
     flexible: Flexible,
     chunking: Chunking,
 ) -> pd.DataFrame:
-    """Texts of the trained generator, of each code in proportion to its noised count."""
-    counts = profile.text_counts(counted, flexible)
+    """Texts of the trained generator, so many of each code."""
     tuned = generator.with_adapter(adapter)
-    return writing.written_texts(tuned, counts, flexible, chunking.length, tuned=trained.size > 0)
+    return writing.written_texts(tuned, counts.tolist(), flexible, chunking.length, tuned=trained.size > 0)
 
 
 def embed_candidates(candidates: pd.DataFrame, encoder: Encoder) -> np.ndarray:
