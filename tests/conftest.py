@@ -29,5 +29,6 @@ install_import_hook(_modules(), "tests.conftest.tower")
 
 @pytest.fixture
 def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Training as exact as float32 is, whatever pays on this machine."""
-    monkeypatch.setattr("fedtext.system.hardware.bfloat16_pays", lambda device: False)
+    """Training and decoding as exact as float32 is, whatever pays on this machine."""
+    for place in ("system.hardware", "system.precision", "models.language_model"):
+        monkeypatch.setattr(f"fedtext.{place}.bfloat16_pays", lambda device: False)

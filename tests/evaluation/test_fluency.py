@@ -19,7 +19,7 @@ def test_it_is_the_cross_entropy_of_all_tokens_over_all_bytes() -> None:
     for text in TEXTS:
         ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         with torch.inference_mode():
-            logits = model(torch.tensor([[start, *ids]])).logits[0, :-1].float()
+            logits = model(torch.tensor([[start, *ids]], device=model.device)).logits[0, :-1].float().cpu()
         nats += float(torch.nn.functional.cross_entropy(logits, torch.tensor(ids), reduction="sum"))
     assert nats_per_byte(MODEL, TEXTS) == pytest.approx(nats / sum(map(len, TEXTS)), rel=1e-4)
 

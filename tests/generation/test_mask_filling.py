@@ -97,7 +97,7 @@ def test_a_cold_draw_is_the_most_probable_token_and_masks_see_what_was_filled_be
 
     model, tokenizer = masked.load()
     (after,) = filled(masked, [TEXTS[1]], share=0.1, passes=1, temperature=1e-4)
-    ids = tokenizer([TEXTS[1]], return_tensors="pt")["input_ids"]
+    ids = tokenizer([TEXTS[1]], return_tensors="pt")["input_ids"].to(model.device)
     expected = set()
     for place in (1, 2, 3):
         probe = ids.clone()

@@ -122,6 +122,7 @@ def test_cleaned_texts_keep_their_places(llama, tokenizer):
 
 
 @pytest.mark.parametrize("name", ["generator", "on_device"])
+@pytest.mark.usefixtures("in_float32")
 def test_a_shipped_model_decodes_as_transformers_does(name):
     try:
         model, tokenizer = LanguageModel(bundled(name)).load()
@@ -134,7 +135,7 @@ def test_a_shipped_model_decodes_as_transformers_does(name):
     cold = conf_base(Sampler, temperature=1e-5, max_new_tokens=40)
     texts = sample_responses(model, tokenizer, prompts, responses=2, sampler=cold, seed=0, stop=SAMPLE_MARKER)
     for prompt, row in zip(prompts, texts, strict=True):
-        ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
+        ids = tokenizer(prompt, return_tensors="pt")["input_ids"].to(model.device)
         greedy = model.generate(ids, do_sample=False, max_new_tokens=40)[0, ids.shape[1] :]
         before, found, _ = tokenizer.decode(greedy, skip_special_tokens=True).partition(SAMPLE_MARKER)
         assert row == [before + found] * 2

@@ -67,6 +67,7 @@ def test_a_tokenizer_without_padding_pads_with_the_end_of_text(directory):
     assert tokenizer.pad_token == tokenizer.eos_token
 
 
+@pytest.mark.usefixtures("in_float32")
 def test_merging_an_adapter_changes_nothing_but_the_speed(directory, model, tmp_path):
     source = LanguageModel(str(directory))
     adapted = source.with_adapter(save_adapter(model, tmp_path / "adapter", scale=0.1))
@@ -107,6 +108,23 @@ def test_a_gentle_adapter_survives_bfloat16(llama, tmp_path):
 
     assert kept(nearest) < 0.5
     assert 0.6 < kept(moved) < 1.4
+
+
+def test_a_gentle_training_of_all_weights_survives_bfloat16(llama, tmp_path):
+    from fedtext.models.language_model import ALL_WEIGHTS, _with_weights
+
+    reduced = type(llama)(llama.config).to(torch.bfloat16)
+    before = {name: weight.detach().float().clone() for name, weight in reduced.named_parameters()}
+    torch.manual_seed(5)
+    wanted = {name: 1e-4 * torch.randn_like(weight) for name, weight in before.items()}
+    save_file({name: weight + wanted[name] for name, weight in before.items()}, tmp_path / ALL_WEIGHTS)
+    read = dict(_with_weights(reduced, tmp_path).named_parameters())
+    key = "model.layers.0.mlp.up_proj.weight"
+    moved = (read[key].float() - before[key]).double()
+    kept = float((moved * wanted[key].double()).sum() / wanted[key].double().square().sum())
+    assert 0.6 < kept < 1.4
+    nearest = ((before[key] + wanted[key]).bfloat16().float() - before[key]).double()
+    assert float((nearest * wanted[key].double()).sum() / wanted[key].double().square().sum()) < 0.5
 
 
 @pytest.mark.parametrize(

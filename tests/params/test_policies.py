@@ -46,6 +46,10 @@ def test_who_cannot_judge(corpus: Corpus, priced: bool, asked: dict[str, Any], s
         conf_base(Policies, asked).judged_by(corpus, priced=priced)
 
 
+def test_no_control_is_asked_for_by_an_empty_list_and_by_nothing_after_its_name() -> None:
+    assert conf_base(Policies, controls=[]).controls == conf_base(Policies, controls=None).controls == ()
+
+
 def test_a_control_that_nobody_knows_is_refused() -> None:
     with pytest.raises(ValidationError, match="did you mean 'random_policy'"):
         conf_base(Policies, controls="sft_only random_polcy")

@@ -52,8 +52,10 @@ def test_all_weights_are_read_back_as_they_were_trained(tmp_path: Path) -> None:
     moved = start + 1e-3 * np.random.default_rng(0).normal(size=start.size).astype(np.float32)
     trained_of_weights(base, None, moved, seed=0).save_pretrained(tmp_path / "all")  # type: ignore[arg-type]
     read, _ = base.with_adapter(tmp_path / "all").load()
-    assert np.array_equal(adapter_weights(read.requires_grad_(True)), moved)
-    tokens = torch.arange(2, 12)[None]
+    found = adapter_weights(read.requires_grad_(True))
+    exact = read.dtype == torch.float32  # on a GPU a model lands in bfloat16
+    assert np.array_equal(found, moved) if exact else np.allclose(found, moved, rtol=2**-7)
+    tokens = torch.arange(2, 12, device=read.device)[None]
     assert not torch.equal(read(tokens).logits, base.load()[0](tokens).logits)
 
 

@@ -67,7 +67,7 @@ def first_draws(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 
 def loss(model: Any) -> float:
     with torch.no_grad():
-        ids = torch.full((3, 8), 5) + torch.arange(3)[:, None]
+        ids = (torch.full((3, 8), 5) + torch.arange(3)[:, None]).to(model.device)
         return float(model(input_ids=ids, labels=ids).loss)
 
 
@@ -77,7 +77,7 @@ def test_with_hardly_any_noise_it_learns(llama: InMemory, lora: bool) -> None:
     model, weights, ledger = trained(base, lora=lora, optimizer={"learning_rate": 0.002 if lora else 0.02})
     before = loss(model)
     trained_ones = [p for p in model.parameters() if p.requires_grad]
-    torch.nn.utils.vector_to_parameters(torch.from_numpy(weights.copy()), trained_ones)
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(weights.copy()).to(model.device), trained_ones)
     assert loss(model) < before - (0.3 if lora else 1)
     (release,) = ledger.releases
     assert (release.steps, release.rate, release.sampling) == (10, 0.4, "poisson")

@@ -56,7 +56,7 @@ def test_log_probabilities_are_those_of_the_answers_tokens() -> None:
     found = pair_log_probs(GENERATOR, made.reshape(2, -1))
     for pair, told in zip(made, found, strict=True):
         for row, value in zip(pair, told, strict=True):
-            ids = torch.from_numpy(row[row != NO_TOKEN].astype(np.int64))
+            ids = torch.from_numpy(row[row != NO_TOKEN].astype(np.int64)).to(model.device)
             shown = torch.where(ids < 0, -2 - ids, ids)
             with torch.no_grad():
                 logs = model(input_ids=shown[None]).logits[0].log_softmax(-1)

@@ -66,7 +66,7 @@ def test_a_prompt_s_tokens_are_shown_and_not_scored() -> None:
     _, history = train_on_texts(base, answers, params, conf_base(Lora, rank=2), seed=0, label="x", prompts=prompts)
     expected = []
     for prompt, answer in zip(prompts, answers, strict=True):
-        ids = torch.tensor([tokenizer(prompt + answer)["input_ids"]])
+        ids = torch.tensor([tokenizer(prompt + answer)["input_ids"]], device=model.device)
         with torch.no_grad():
             log_probs = model(ids).logits[0, :-1].log_softmax(-1).gather(1, ids[0, 1:, None])[:, 0]
         expected += log_probs[len(tokenizer(prompt)["input_ids"]) - 1 :].tolist()

@@ -108,6 +108,7 @@ COMMANDS = [  # options of `kedro run`
     ("--runner ThreadRunner", "ThreadRunner keeps no history of releases", "leave --runner out"),
     ("--params popri.round=3", "popri.round is no parameter", "did you mean 'rounds'?"),
     ("--params rounds=3", "rounds is no parameter", "'pe.rounds'"),
+    ("--pipelines dpprefsyn --params policies.prompts=1", "policies.prompts is 1", "greater than or equal to 2"),
     ("--params models.generatr=x", "models.generatr is no parameter of models", "did you mean 'generator'?"),
     ("--params popri=3", "popri is 3", "popri.NAME=VALUE"),
     ("--params corpus=table", "corpus is 'table'", "corpus.NAME=VALUE"),

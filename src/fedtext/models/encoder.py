@@ -4,8 +4,8 @@ A text's vector is the same to the bit whatever is embedded with it, in whatever
 whatever process: a client's votes follow from its embeddings, and a vote that turns on the last bit must not turn with
 the company. A text's own number of tokens decides the shape it is computed in: padded to one of few lengths, in a batch
 that is always full (a text repeated fills the last one), by one thread. Measured with the offline encoder on a CPU, in
-bfloat16 and in float32, at every row, in any company (tests/embedding/test_encoder.py); a GPU gets the same shapes, but
-there the bits were not compared. Other machines and other versions of torch round differently.
+bfloat16 and in float32, at every row, in any company, and on an H200 (tests/models/test_encoder.py). Other machines and
+other versions of torch round differently.
 
 Matrix products run in bfloat16 where the hardware is made for it (cosine to the float32 embedding above 0.9999 for
 all-MiniLM-L6-v2, at a third of the time on a CPU with AMX).

@@ -21,7 +21,9 @@ from fedtext.system.precision import round_to_bfloat16
 from fedtext.system.progress import without_library_bars
 
 if TYPE_CHECKING:
+    import torch
     from peft import PeftModel
+    from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
@@ -181,7 +183,7 @@ def _with_weights(model: PreTrainedModel, directory: Path) -> PreTrainedModel:
     trained = load_file(directory / ALL_WEIGHTS)
     with torch.no_grad():
         for name, weight in model.named_parameters():  # tied ones come once, as they were saved
-            weight.copy_(trained[name])
+            weight.copy_(_rounded(trained[name].to(weight.device), weight.dtype))
     return model
 
 
@@ -194,5 +196,12 @@ def _merged(model: PeftModel) -> PreTrainedModel:
         for layer in (module for module in model.modules() if isinstance(module, LoraLayer)):
             weight = layer.get_base_layer().weight
             total = weight.float() + sum(layer.get_delta_weight(name).float() for name in layer.active_adapters)
-            weight.copy_(round_to_bfloat16(total) if weight.dtype == torch.bfloat16 else total)
+            weight.copy_(_rounded(total, weight.dtype))
     return model.unload()
+
+
+def _rounded(values: Tensor, dtype: torch.dtype) -> Tensor:
+    """Float32 values as they are written into weights of `dtype`: a small update survives bfloat16 on average."""
+    import torch
+
+    return round_to_bfloat16(values) if dtype == torch.bfloat16 else values

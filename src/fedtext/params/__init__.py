@@ -41,8 +41,10 @@ def each_once(values: tuple[Value, ...], name: str) -> tuple[Value, ...]:
 
 
 def words(value: object) -> object:
-    """A list as the command line gives it: words with spaces or commas between them.
+    """A list as the command line gives it: words with spaces or commas between them; after `name=` nothing, none.
 
-    A single word that is a number arrives as one.
+    A single word that is a number arrives as one, nothing as None.
     """
+    if value is None:
+        return ()
     return tuple(str(value).replace(",", " ").split()) if isinstance(value, str | int | float) else value

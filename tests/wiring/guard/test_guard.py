@@ -146,7 +146,8 @@ def test_labels_are_declared_by_the_parameters_of_the_node_that_shows_them(tmp_p
 def test_a_telling_label_that_nobody_declared_does_not_leave_an_evaluation() -> None:
     held_out = {"private_test": HELD_OUT["private_test"].assign(label="ward 7, Dr Tann")}
     (fault,) = evaluation_outputs(held_out, {"shown": {"labels": ["tea", "ward 7, Dr Tann"]}}, {"tea"})
-    assert fault.startswith("shows a label of held-out text") and "task.labels" in fault
+    assert fault.startswith("shows a label of held-out text")
+    assert "task.labels" in fault
     plain = {"private_test": HELD_OUT["private_test"].assign(label="accuracy")}
     assert list(evaluation_outputs(plain, {"shown": {"measure": "accuracy"}})) == []
 

@@ -10,8 +10,8 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
-from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.config import active_group
+from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
+from fedtext.wiring.config import active_group, active_parameters
 
 TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}  # of each public control
 
@@ -40,15 +40,18 @@ class PolicyForm(NamedTuple):
 
 
 def active_policies() -> PolicyForm:
-    """The form that the active parameters ask for; none where Kedro will find them faulty.
+    """The form that the active parameters ask for; none where Kedro will find corpus or evaluation faulty.
 
     Raises:
-        RunRefusedError: a judge is asked for that cannot judge, or membership where protected pairs may not be read.
+        RunRefusedError: the group `policies` is faulty, which Kedro does not see where nobody judges; a judge is asked
+            for that cannot judge; or membership where protected pairs may not be read.
     """
+    if faults := parameter_faults(active_parameters(), {"policies": Policies}):
+        raise parameters_refused(faults)
+    policies = Policies.model_validate(active_group("policies"))
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))
-        policies = Policies.model_validate(active_group("policies"))
     except ValidationError:
         return PolicyForm(None, (), membership=False)
     try:
