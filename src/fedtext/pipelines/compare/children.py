@@ -1,10 +1,10 @@
 """One run of a comparison: a `kedro run` in a process of its own, and what it leaves for the comparison to read.
 
 A process of its own gives its memory back, checks its own privacy flow and resumes exactly, so that a comparison that
-was killed goes on where it stopped. Runs of one seed share a data root: corpus, partition, embeddings and the controls
-are made once. An entry with parameters of its own gets its own data root, which starts as hard links to the files of
-an earlier one: what its parameters do not touch is up to date there. The noise key comes along, so a release that
-parameters do not touch is the same bytes, hence the same release, and not a second one.
+was killed takes its run with it and goes on where it stopped. Runs of one seed share a data root: corpus, partition,
+embeddings and the controls are made once. An entry with parameters of its own gets its own data root, which starts as
+hard links to the files of an earlier one: what its parameters do not touch is up to date there. The noise key comes
+along, so a release that parameters do not touch is the same bytes, hence the same release, and not a second one.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from fedtext.privacy.history import HISTORY_ROOT, release_history
 from fedtext.privacy.report import reported_releases
 from fedtext.resuming.records import Store
 from fedtext.system.atomic import PARTIAL, REPLACED, partial_path, write_text
+from fedtext.system.lifetime import end_with_parent
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.console import LOG_FILE
 
@@ -123,7 +124,9 @@ def run(child: Child) -> None:
     command = [sys.executable, "-m", "kedro", "run", "--pipelines", child.entry.algorithm, "--config", str(settings)]
     command += ["--conf-source", child.conf, *(["--env", child.env] if child.env else [])]
     around = {HISTORY_ROOT: os.environ.get(HISTORY_ROOT) or str(child.budget_root)}
-    done = subprocess.run(command, cwd=child.project, env={**os.environ, **around}, check=False)
+    done = subprocess.run(
+        command, cwd=child.project, env={**os.environ, **around}, check=False, preexec_fn=end_with_parent
+    )
     if done.returncode:
         raise RunRefusedError(
             f"{child.name} with seed {child.seed} failed with exit code {done.returncode}; its message stands above. "
