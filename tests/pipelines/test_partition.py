@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from kedro.io import DataCatalog
+from kedro.pipeline import node
 
 from fedtext.corpora.records import SPLITS
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.silos import Silos
 from fedtext.pipelines.partition.nodes import assign_clients, draw_partition, split_samples
+from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, explanation
+from fedtext.wiring.guard import Guard
 from tests.parameters import conf_base
 
 SILOS = conf_base(Silos)
@@ -101,3 +105,13 @@ def test_one_long_label_does_not_widen_every_row() -> None:
 def test_the_figure_says_which_partition_it_shows(params: dict[str, object], words: str) -> None:
     figure = draw_partition(samples(records()), conf_base(Partition, params))
     assert words in figure.layout.annotations[-1].text
+
+
+def test_the_guard_lets_the_figure_of_undeclared_labels_pass_which_shows_common_ones_alone(tmp_path: Path) -> None:
+    labels: list[object] = ["card_arrival", "lost_or_stolen?"] * 30
+    labels[:2] = ["ward 7, Dr Tann", "ward 8, Dr Ahn"]
+    catalog = DataCatalog.from_config({"{default}": {"type": "MemoryDataset"}})
+    drawn = node(draw_partition, ["private_test", "params:partition"], "shown", name="draw", tags=Tag.HELD_OUT)
+    given = {"private_test": samples(records(label=labels)), "params:partition": conf_base(Partition)}
+    figure = Guard(catalog, tmp_path, {}).around(drawn).run(given)["shown"]
+    assert set(figure.data[1].x) == {"card_arrival", "lost_or_stolen?", "all others"}

@@ -143,11 +143,21 @@ def test_labels_are_declared_by_the_parameters_of_the_node_that_shows_them(tmp_p
     assert made["shown"] == {"labels": ["where is it?\t5 €", "tea", "where is it?", "5 €"], "records": 1}
 
 
-def test_a_telling_label_that_nobody_declared_does_not_leave_an_evaluation() -> None:
-    held_out = {"private_test": HELD_OUT["private_test"].assign(label="ward 7, Dr Tann")}
-    (fault,) = evaluation_outputs(held_out, {"shown": {"labels": ["tea", "ward 7, Dr Tann"]}}, {"tea"})
-    assert fault.startswith("shows a label of held-out text")
-    assert "task.labels" in fault
+@pytest.mark.parametrize(("clients", "leaves"), [(19, False), (20, True)])
+def test_a_label_that_nobody_declared_leaves_an_evaluation_if_enough_clients_have_it(
+    clients: int, leaves: bool
+) -> None:
+    label = "ward 7, Dr Tann"
+    texts = [f"{TEXT} {one}" for one in range(40)]  # two of each client: it is not counted twice
+    ids = [f"user-{one % clients:04d}" for one in range(40)]
+    held_out = {"private_test": pd.DataFrame({"text": texts, "client_id": ids, "label": label})}
+    faults = list(evaluation_outputs(held_out, {"shown": {"labels": ["tea", label]}}, {"tea"}))
+    assert (faults == []) == leaves
+    assert leaves or faults[0].endswith("which nobody declared: name it in task.labels, or leave it out")
+    assert list(evaluation_outputs(held_out, {"shown": [label]}, {label})) == []
+
+
+def test_a_rare_label_that_is_a_plain_word_leaves() -> None:
     plain = {"private_test": HELD_OUT["private_test"].assign(label="accuracy")}
     assert list(evaluation_outputs(plain, {"shown": {"measure": "accuracy"}})) == []
 

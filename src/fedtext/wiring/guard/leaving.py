@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from fedtext.reporting.figures import MIN_CLIENTS
+
 WORD = re.compile(r"[\w.-]{1,64}")
 PHRASE = re.compile(r"[\w .,:;()=%+/'<>&-]{0,200}")
 PIECE = 24  # characters in a row that no figure's wording has in common with a text by chance
@@ -51,11 +53,11 @@ def evaluation_outputs(
     """Faults of what leaves a held-out evaluation: numbers, wording of our own and figures, no piece of the inputs.
 
     `inputs` are the private ones. A string of an output may not be one of their texts, share a piece with one (36
-    characters in a row hold a whole one), name one of their clients, or be a telling label. `declared` labels are
-    public: they leave, whatever their characters and whether or not a record has them.
+    characters in a row hold a whole one), name one of their clients, or be a label of few of them. `declared` labels
+    are public: they leave, whatever their characters and whoever has them.
     """
-    texts, ids, labels = _private_strings(inputs.values())
-    hidden = labels - set(declared)
+    texts, ids, rare = _private_strings(inputs.values())
+    hidden = rare - set(declared)
     joined = "\0".join(texts)
     for name, value in outputs.items():
         figure = type(value).__module__.startswith("plotly.")
@@ -69,7 +71,10 @@ def evaluation_outputs(
         elif any(one in each for each in said for one in ids):
             yield f"shows the id of a held-out client in '{name}': return aggregates over clients"
         elif any(one in hidden for one in said):
-            yield f"shows a label of held-out text in '{name}' that nobody declared: name it in task.labels"
+            yield (
+                f"shows a label of under {MIN_CLIENTS} held-out clients in '{name}', which nobody declared: name it in "
+                "task.labels, or leave it out"
+            )
 
 
 def _no_number(value: Any, *, arrays: bool, phrases: bool = False, known: Collection[str] = frozenset()) -> str | None:
@@ -95,17 +100,24 @@ def _no_number(value: Any, *, arrays: bool, phrases: bool = False, known: Collec
 
 
 def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[str]]:
-    """Texts, telling client ids and telling labels of the tables among `values`; a plain word tells nothing."""
+    """Texts, client ids and labels of few clients in the tables among `values`; a plain word tells nothing."""
     pandas = sys.modules.get("pandas")
     tables = [value for value in values if pandas and isinstance(value, pandas.DataFrame)]
 
     def column(name: str) -> set[str]:
         return {one for table in tables if name in table for one in table[name] if isinstance(one, str) and one}
 
-    def telling(name: str) -> set[str]:
-        return {one for one in column(name) if len(one) >= TELLING and not one.isalpha()}
+    def telling(found: set[str]) -> set[str]:
+        return {one for one in found if len(one) >= TELLING and not one.isalpha()}
 
-    return column("text"), telling("client_id"), telling("label")
+    rare = {label for table in tables if {"label", "client_id"} <= {*table} for label in _of_few(table)}
+    return column("text"), telling(column("client_id")), telling(rare)
+
+
+def _of_few(table: Any) -> Iterator[str]:
+    """Labels that fewer clients have than an aggregate may be of."""
+    clients = table.groupby("label")["client_id"].nunique()
+    yield from (label for label in clients.index[clients < MIN_CLIENTS] if isinstance(label, str))
 
 
 def _shares(said: str, joined: str) -> bool:
