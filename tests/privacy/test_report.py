@@ -118,8 +118,21 @@ def test_the_published_claim_stands_beside_the_exact_price() -> None:
     assert published["exact"] == pytest.approx(1.6078, abs=1e-4)
     assert "epsilon = 0.9617" in render_markdown(privacy_report(run))
     assert privacy_report(ledger())["published"] is None
-    exact = declaration.model_copy(update={"noise_multiplier": None})
-    assert privacy_report(run.model_copy(update={"declaration": exact}))["published"] is None, "no paper's multiplier"
+
+
+def test_what_the_noise_of_a_papers_formula_spends_stands_beside_what_it_was_meant_for() -> None:
+    """WASP: a deviation of 9.690 for joint votes of norm 1.63298, four times, spends 1.287 of 4."""
+    votes = tuple(release(9.690 / 1.63298, name="votes", round=t) for t in range(4))
+    run = small_ledger(releases=votes, epsilon=4.0, delta=1e-5, calibration="published")
+    published = privacy_report(run)["published"]
+    assert published["epsilon"] == 4.0
+    assert published["exact"] == pytest.approx(1.287, abs=1e-3)
+    said = "for epsilon = 4. Priced exactly under zero_out, what was released spends epsilon = 1.28"
+    assert said in render_markdown(privacy_report(run))
+    assert privacy_report(run.model_copy(update={"releases": ()}))["published"] is None
+    exact = conf_base(Privacy, epsilon=published["exact"], delta=1e-5, calibration="published")
+    same = run.model_copy(update={"declaration": exact})
+    assert privacy_report(same)["published"] is None, "no formula: it costs what was declared"
 
 
 def test_phases_that_a_paper_adds_up_stand_beside_the_exact_price_of_each_kind_of_party() -> None:

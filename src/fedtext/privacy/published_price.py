@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,18 +12,35 @@ from fedtext.privacy.privacy_loss import SampledGaussian
 from fedtext.privacy.published_accountants import rdp_epsilon
 from fedtext.privacy.wording import number, shown
 
+EXACT = 1e-3  # relative: a formula's noise costs something else than what was declared by more than that
+
 
 def published_price(ledger: Ledger) -> dict[str, Any] | None:
     """`epsilon` as claimed, `exact`, and both in a `statement`; with phases a row of `parties` a kind as well.
 
-    None where the noise is no paper's: the calibration is exact, or neither a multiplier nor phases of parties, two at
-    least, say what was claimed.
+    None where the noise is no paper's: the calibration is exact; parties have one phase only, so that nothing is added
+    up; or an algorithm without a formula has calibrated exactly all the same, and what was claimed is what is spent.
     """
     if ledger.declaration.calibration != "published":
         return None
     if ledger.declaration.noise_multiplier is not None:
         return _by_renyi(ledger)
-    return _by_phases(ledger)
+    return _by_phases(ledger) if ledger.parties else _by_formula(ledger)
+
+
+def _by_formula(ledger: Ledger) -> dict[str, Any] | None:
+    """A paper's formula made noise of the declared epsilon."""
+    claimed, exact = ledger.declaration.epsilon, number(ledger.spent())
+    if not ledger.releases or math.isclose(claimed, exact, rel_tol=EXACT):
+        return None
+    return {
+        "epsilon": claimed,
+        "exact": exact,
+        "statement": (
+            f"The noise is calibrated as published, for epsilon = {shown(claimed)}. Priced exactly under "
+            f"{ledger.declaration.adjacency}, what was released spends epsilon = {shown(exact)}."
+        ),
+    }
 
 
 def _by_renyi(ledger: Ledger) -> dict[str, Any]:
@@ -48,7 +66,7 @@ def _by_phases(ledger: Ledger) -> dict[str, Any] | None:
     """
     paid = bills([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
     phases = max(map(len, paid.values()), default=0)
-    if not ledger.parties or phases < 2:
+    if phases < 2:
         return None
     rows: list[dict[str, Any]] = []
     for kind in dict.fromkeys(party.kind for party in ledger.parties):
