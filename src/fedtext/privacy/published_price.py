@@ -30,9 +30,10 @@ def published_price(ledger: Ledger) -> dict[str, Any] | None:
 
 def _by_formula(ledger: Ledger) -> dict[str, Any] | None:
     """A paper's formula made noise of the declared epsilon."""
-    claimed, exact = ledger.declaration.epsilon, number(ledger.spent())
-    if not ledger.releases or math.isclose(claimed, exact, rel_tol=EXACT):
+    claimed, spent = ledger.declaration.epsilon, ledger.spent()
+    if not ledger.releases or math.isclose(claimed, spent, rel_tol=EXACT):
         return None
+    exact = number(spent)
     return {
         "epsilon": claimed,
         "exact": exact,
