@@ -28,6 +28,7 @@ from fedtext.wiring.console import LOG_FILE
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, card, cloud
 from tests.parameters import conf_base
 from tests.privacy.histories import release, spent
+from tests.system.test_lifetime import ended, lives
 
 PARAMETERS = {
     "popri": {"seed": 0, "rounds": 2},
@@ -158,6 +159,31 @@ def test_a_run_hands_over_its_reports_and_seconds_by_side(tmp_path: Path, comman
     assert seconds["clients"] == {"popri.release": 4.0, "other.release": 6.0}
     assert seconds["server"] == {"popri.round_01.train": 9.0}
     json.dumps([result, seconds])
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from fedtext.params.compare import Entry
+from fedtext.pipelines.compare.children import Child, Left, run
+root, left = Path(sys.argv[1]), Left(Path("a"), Path("b"), Path("c"))
+entry = Entry(algorithm="popri", params={})
+run(Child("popri", entry, 1, {}, root / "seed_1", root, left, None, root, "conf", None))
+"""
+SLEEPS = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's request is Linux's")
+def test_a_comparison_that_is_killed_takes_its_run_with_it(tmp_path: Path) -> None:
+    (tmp_path / "kedro").mkdir()  # stands before the installed one: a run is started in its project
+    (tmp_path / "kedro" / "__init__.py").touch()
+    (tmp_path / "kedro" / "__main__.py").write_text(SLEEPS)
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True) as compare:
+        assert compare.stdout is not None
+        started = int(compare.stdout.readline())
+        assert lives(started)
+        compare.kill()
+    assert ended(started, within=10)
 
 
 def test_all_runs_of_a_comparison_share_the_budget_of_its_data_root(

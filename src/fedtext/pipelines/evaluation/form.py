@@ -46,9 +46,10 @@ def active_policies() -> PolicyForm:
         RunRefusedError: the group `policies` is faulty, which Kedro does not see where nobody judges; a judge is asked
             for that cannot judge; or membership where protected pairs may not be read.
     """
-    if faults := parameter_faults(active_parameters(), {"policies": Policies}):
-        raise parameters_refused(faults)
-    policies = Policies.model_validate(active_group("policies"))
+    try:
+        policies = Policies.model_validate(active_group("policies"))
+    except ValidationError:
+        raise parameters_refused(parameter_faults(active_parameters(), {"policies": Policies})) from None
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))
