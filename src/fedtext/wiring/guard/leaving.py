@@ -54,10 +54,11 @@ def evaluation_outputs(
 
     `inputs` are the private ones. A string of an output may not be one of their texts, share a piece with one (36
     characters in a row hold a whole one), name one of their clients, or be a label of few of them. `declared` labels
-    are public: they leave, whatever their characters and whoever has them.
+    are public: they leave, whatever their characters and whoever has them. Labels of many clients name none of them,
+    also where a client is called by one.
     """
-    texts, ids, rare = _private_strings(inputs.values())
-    hidden = rare - set(declared)
+    texts, ids, rare, common = _private_strings(inputs.values())
+    hidden, harmless = rare - set(declared), common.union(declared)
     joined = "\0".join(texts)
     for name, value in outputs.items():
         figure = type(value).__module__.startswith("plotly.")
@@ -65,7 +66,7 @@ def evaluation_outputs(
         if not figure and (what := _no_number(value, arrays=False, phrases=True, known=declared)) is not None:
             yield f"shows {what} in '{name}': an evaluation gives out numbers and figures, so return aggregates"
             continue
-        said = [one for one in _strings(plain) if one not in declared]
+        said = [one for one in _strings(plain) if one not in harmless]
         if any(one in texts or _shares(one, joined) for one in said):
             yield f"shows held-out text in '{name}': return numbers and figures drawn from numbers"
         elif any(one in each for each in said for one in ids):
@@ -99,8 +100,8 @@ def _no_number(value: Any, *, arrays: bool, phrases: bool = False, known: Collec
     return f"a {type(value).__name__}"
 
 
-def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[str]]:
-    """Texts, client ids and labels of few clients in the tables among `values`; a plain word tells nothing."""
+def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[str], set[str]]:
+    """Texts, client ids, labels of few clients and of many in the tables among `values`; a plain word tells nothing."""
     pandas = sys.modules.get("pandas")
     tables = [value for value in values if pandas and isinstance(value, pandas.DataFrame)]
 
@@ -111,7 +112,7 @@ def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[s
         return {one for one in found if len(one) >= TELLING and not one.isalpha()}
 
     rare = {label for table in tables if {"label", "client_id"} <= {*table} for label in _of_few(table)}
-    return column("text"), telling(column("client_id")), telling(rare)
+    return column("text"), telling(column("client_id")), telling(rare), column("label") - rare
 
 
 def _of_few(table: Any) -> Iterator[str]:
