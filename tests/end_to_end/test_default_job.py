@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from fedtext.generation.legible import is_legible
+from fedtext.wiring.guard.leaving import TELLING
 from tests.end_to_end.conftest import kedro, params
 
 ENOUGH = 0.4  # of the gap between the public model and as many private samples
@@ -33,3 +34,14 @@ def test_it_is_above_every_control_and_closes_much_of_the_gap(tmp_path: Path) ->
     private = set(pd.read_parquet(tmp_path / "03_primary" / "private_samples.parquet")["text"])
     assert not private & set(texts)
     assert "that is better than as many public texts" in " ".join(done.stdout.split())
+
+
+def test_its_corpus_whole_passes_the_guard_up_to_the_figure_of_its_clients(tmp_path: Path) -> None:
+    """A label of many clients is shown, also where a client is called by it; the tiny job's corpus has no such label."""
+    told = params(data_root=tmp_path, models__generator="bundled:generator", generation__prompt="list")
+    done = kedro("run", "--to-nodes", "draw_partition", "--params", told)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    figure = json.loads((tmp_path / "08_reporting" / "figure_partition.json").read_text())
+    shown = set(figure["data"][1]["x"]) - {"all others"}
+    clients = set(pd.read_parquet(tmp_path / "03_primary" / "private_samples.parquet")["client_id"])
+    assert any(len(label) >= TELLING and not label.isalpha() for label in shown & clients)
