@@ -9,6 +9,7 @@ import pytest
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.plan import planned_multiplier, priced_rate, priced_sampling, sampling_rate
+from fedtext.system.errors import InputError
 from tests.parameters import conf_base
 
 
@@ -19,6 +20,13 @@ def privacy(**changes: Any) -> Privacy:
 def test_the_multiplier_is_calibrated_to_all_releases_or_declared() -> None:
     assert planned_multiplier(privacy(), 500, 5) == noise_multiplier(epsilon=1.0, delta=1e-5, rounds=5)
     assert planned_multiplier(privacy(noise_multiplier=2.5), 500, 5) == 2.5
+
+
+def test_published_noise_without_a_formula_wants_the_multiplier_that_the_paper_prints() -> None:
+    """Exact noise in its place would stand in the report as the paper's."""
+    assert planned_multiplier(privacy(calibration="published", noise_multiplier=19.3), 500, 5) == 19.3
+    with pytest.raises(InputError, match=r"calibration is published.*privacy\.noise_multiplier.*exact"):
+        planned_multiplier(privacy(calibration="published"), 500, 5)
 
 
 @pytest.mark.parametrize(

@@ -88,10 +88,16 @@ def planned_multiplier(
     each is of a Poisson draw of its own, of so many units on average. `beside`: what else the same units pay for.
 
     Raises:
-        ValueError: what `fedtext.privacy.calibration.noise_multiplier` refuses, as other releases that cost it all.
+        ValueError: published noise is declared and no multiplier, and nobody has published a formula for this; or what
+            `fedtext.privacy.calibration.noise_multiplier` refuses, as other releases that cost it all.
     """
     if privacy.noise_multiplier is not None:
         return privacy.noise_multiplier
+    if privacy.calibration == "published":
+        raise InputError(
+            "privacy.calibration is published, but no paper has a formula for the noise of this release: give the "
+            "paper's multiplier as privacy.noise_multiplier, or set privacy.calibration to exact"
+        )
     return noise_multiplier(
         epsilon=privacy.epsilon,
         delta=privacy.delta,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,14 +11,12 @@ from fedtext.privacy.privacy_loss import SampledGaussian
 from fedtext.privacy.published_accountants import rdp_epsilon
 from fedtext.privacy.wording import number, shown
 
-EXACT = 1e-3  # relative: a formula's noise costs something else than what was declared by more than that
-
 
 def published_price(ledger: Ledger) -> dict[str, Any] | None:
     """`epsilon` as claimed, `exact`, and both in a `statement`; with phases a row of `parties` a kind as well.
 
-    None where the noise is no paper's: the calibration is exact; parties have one phase only, so that nothing is added
-    up; or an algorithm without a formula has calibrated exactly all the same, and what was claimed is what is spent.
+    None where there is nothing to compare: the calibration is exact, nothing was released, or parties have one phase
+    only, so that nothing is added up.
     """
     if ledger.declaration.calibration != "published":
         return None
@@ -29,11 +26,10 @@ def published_price(ledger: Ledger) -> dict[str, Any] | None:
 
 
 def _by_formula(ledger: Ledger) -> dict[str, Any] | None:
-    """A paper's formula made noise of the declared epsilon."""
-    claimed, spent = ledger.declaration.epsilon, ledger.spent()
-    if not ledger.releases or math.isclose(claimed, spent, rel_tol=EXACT):
+    """A paper's formula made noise of the declared epsilon; without one `planned_multiplier` has refused the run."""
+    if not ledger.releases:
         return None
-    exact = number(spent)
+    claimed, exact = ledger.declaration.epsilon, number(ledger.spent())
     return {
         "epsilon": claimed,
         "exact": exact,

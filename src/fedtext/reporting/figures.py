@@ -20,6 +20,7 @@ from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, in_document
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.params.conditions import CONDITIONS, PREFERENCES, Role
+from fedtext.privacy.coarse import MIN_UNITS, coarse
 from fedtext.reporting.figure_style import (
     BELOW_SLANTED,
     CONTROL,
@@ -37,8 +38,6 @@ from fedtext.reporting.wording import count, share, spent
 if TYPE_CHECKING:
     from plotly.graph_objects import Bar, Figure
 
-MIN_CLIENTS = 20  # an aggregate of fewer clients is not shown
-ROUND_TO = 10  # and larger ones only to this many clients
 TOKEN_EDGES = (0, 64, 128, 256, 512, 1024, 2048, 4096)
 NARROW = 20  # letters of a panel's title that fit on a narrow page
 MOST_LABELS = 12  # bars that still have room for their number
@@ -166,22 +165,16 @@ def coarse_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:
     hidden = shown == 0  # none, or some: a reader cannot tell
     return Bar(
         x=labels,
-        y=np.where(hidden, MIN_CLIENTS / 2, shown),
+        y=np.where(hidden, MIN_UNITS / 2, shown),
         marker={
             "color": [PUBLIC if h else PRIVATE for h in hidden],
             "pattern": {"shape": ["/" if h else "" for h in hidden]},
         },
-        text=[f"under {MIN_CLIENTS}" if h else count(c) for h, c in zip(hidden, shown.tolist(), strict=True)],
+        text=[f"under {MIN_UNITS}" if h else count(c) for h, c in zip(hidden, shown.tolist(), strict=True)],
         textposition="outside",
         hoverinfo="skip",
         cliponaxis=False,
     )
-
-
-def coarse(clients: Int[np.ndarray, " ..."]) -> Int[np.ndarray, " ..."]:
-    """Numbers of clients rounded to 10; 0 where there are fewer than 20."""
-    rounded: np.ndarray = np.where(clients < MIN_CLIENTS, 0, np.rint(clients / ROUND_TO).astype(np.int64) * ROUND_TO)
-    return rounded
 
 
 def privacy_price(epsilon_after: Mapping[str, float], budget: float) -> Figure:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
+from fedtext.privacy.coarse import MIN_UNITS
 from fedtext.reporting.figure_style import BELOW_SLANTED, PRIVATE, note, styled
-from fedtext.reporting.figures import MIN_CLIENTS, coarse_bars
+from fedtext.reporting.figures import coarse_bars
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Bar, Figure
@@ -48,7 +49,7 @@ def partition_figure(clients: Int[np.ndarray, " sample"], labels: Sequence[str |
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_yaxes(tickformat=".0%", row=1, col=2)
     styled(figure, "Clients of the partition", height=440)
-    limits = f"Held-out clients only, rounded to 10; under {MIN_CLIENTS} are not shown."
+    limits = f"Held-out clients only, rounded to 10; under {MIN_UNITS} are not shown."
     return note(figure, f"{described}. {limits}", below=BELOW_SLANTED)
 
 
@@ -63,7 +64,7 @@ def _label_shares(held: Int[np.ndarray, "client label"], names: Sequence[str]) -
     """Labels that at least 20 clients hold, largest first; the others are one bar."""
     from plotly.graph_objects import Bar
 
-    common = np.flatnonzero((held > 0).sum(axis=0) >= MIN_CLIENTS)
+    common = np.flatnonzero((held > 0).sum(axis=0) >= MIN_UNITS)
     common = common[np.argsort(-held[:, common].sum(axis=0), kind="stable")][:MOST_LABELS]
     shares = held[:, common].sum(axis=0) / max(held.sum(), 1)
     rest = [OTHER] if len(common) < len(names) else []

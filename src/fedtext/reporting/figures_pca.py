@@ -17,8 +17,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from fedtext.evaluation.distribution import Pca
+from fedtext.privacy.coarse import MIN_UNITS, coarse
 from fedtext.reporting.figure_style import HELD_OUT_SHADES, ON_ANY, SYNTHETIC, note, styled
-from fedtext.reporting.figures import MIN_CLIENTS, coarse
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -151,7 +151,7 @@ def _held_out_note(density: Density | None) -> str:
     elif density.beyond > 1 / 2:
         most = "Most held-out texts lie where no text was released: in the outer frame.<br>"
     return (
-        f"{most}Shades: held-out text by clients, evaluation only.<br>Areas of under {MIN_CLIENTS} clients are blank "
+        f"{most}Shades: held-out text by clients, evaluation only.<br>Areas of under {MIN_UNITS} clients are blank "
         f"({density.hidden:.0%} of its texts).<br>The outer frame is all that lies beyond ({density.beyond:.0%})."
     )
 

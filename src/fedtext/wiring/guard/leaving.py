@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from fedtext.reporting.figures import MIN_CLIENTS
+from fedtext.privacy.coarse import MIN_UNITS
 
 WORD = re.compile(r"[\w.-]{1,64}")
 PHRASE = re.compile(r"[\w .,:;()=%+/'<>&-]{0,200}")
@@ -73,7 +73,7 @@ def evaluation_outputs(
             yield f"shows the id of a held-out client in '{name}': return aggregates over clients"
         elif any(one in hidden for one in said):
             yield (
-                f"shows a label of under {MIN_CLIENTS} held-out clients in '{name}', which nobody declared: name it in "
+                f"shows a label of under {MIN_UNITS} held-out clients in '{name}', which nobody declared: name it in "
                 "task.labels, or leave it out"
             )
 
@@ -118,7 +118,7 @@ def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[s
 def _of_few(table: Any) -> Iterator[str]:
     """Labels that fewer clients have than an aggregate may be of."""
     clients = table.groupby("label")["client_id"].nunique()
-    yield from (label for label in clients.index[clients < MIN_CLIENTS] if isinstance(label, str))
+    yield from (label for label in clients.index[clients < MIN_UNITS] if isinstance(label, str))
 
 
 def _shares(said: str, joined: str) -> bool:

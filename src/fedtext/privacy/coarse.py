@@ -1,0 +1,18 @@
+"""How numbers of units leave an evaluation without noise: of many units only, and rounded.
+
+This is no differential privacy: it keeps single units of a held-out evaluation from standing out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Int
+
+MIN_UNITS = 20  # an aggregate of fewer is not shown
+ROUND_TO = 10  # and larger ones only to so many
+
+
+def coarse(units: Int[np.ndarray, " ..."]) -> Int[np.ndarray, " ..."]:
+    """Numbers of units rounded to 10; 0 where there are fewer than 20."""
+    rounded: np.ndarray = np.where(units < MIN_UNITS, 0, np.rint(units / ROUND_TO).astype(np.int64) * ROUND_TO)
+    return rounded
