@@ -13,7 +13,7 @@ from fedtext.federation.holders import local_stddev, most_draws, population_of
 from fedtext.federation.query import Query
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.factorisation import Factorisation
-from fedtext.privacy.ledger import BY_ITSELF, Ledger, Part, Release, open_ledger
+from fedtext.privacy.ledger import Ledger, Part, Release, open_ledger
 from fedtext.privacy.noise import covering_stddev, noise_bound, refuse_inexact
 from fedtext.privacy.parties import Party, most_units
 from fedtext.privacy.plan import batch_rate, inside_a_party, priced_rate, priced_sampling
@@ -124,7 +124,7 @@ def planned_release(
         steps=query.steps,
         rounds=1 if correlation is None else correlation.rounds,
         non_negative=query.non_negative,
-        secret_draw=query.own and sampling != "full",
+        secret_draw=query.own,
         parties=query.parties,
     )
 
@@ -200,7 +200,7 @@ def summed_stddev(ledger: Ledger) -> float:
 def _described(declaration: Privacy, step: float, *, own: bool = False) -> str:
     """The mechanism in words, for the ledger and the privacy report."""
     widening = noise_widening(declaration)
-    adder = BY_ITSELF if own else f"{declaration.aggregation} aggregation"
+    adder = "by the party itself" if own else f"{declaration.aggregation} aggregation"
     words = f"exact discrete Gaussian, {adder}, grid step 2^{math.frexp(step)[1] - 1}"
     if widening > 1:
         words += f", noise {widening:.4g} times wider for an honest fraction of {declaration.honest_fraction}"

@@ -78,7 +78,7 @@ def _aggregation(ledger: Ledger) -> list[str]:
     Nothing where parties answered alone and nobody together.
     """
     declaration = ledger.declaration
-    shared = dict.fromkeys(release.name for release in ledger.releases if not release.is_own)
+    shared = dict.fromkeys(release.name for release in ledger.releases if not release.secret_draw)
     if ledger.releases and not shared:
         return []
     told_apart = len(shared) < len({release.name for release in ledger.releases})
@@ -92,7 +92,7 @@ def _aggregation(ledger: Ledger) -> list[str]:
 
 def _own(ledger: Ledger) -> list[str]:
     """What parties answered alone, under any aggregation."""
-    names = dict.fromkeys(release.name for release in ledger.releases if release.is_own)
+    names = dict.fromkeys(release.name for release in ledger.releases if release.secret_draw)
     return [_OWN.format(names=_quoted(names))] if names else []
 
 
@@ -100,7 +100,7 @@ def _insider(ledger: Ledger) -> list[str]:
     """What those that add shares of the noise see; with parties the epsilon against the one that knows most."""
     if not ledger.parties:
         return [_INSIDER]
-    shares = {release: len(release.parties or ledger.parties) for release in ledger.releases if not release.is_own}
+    shares = {release: len(release.parties or ledger.parties) for release in ledger.releases if not release.secret_draw}
     sharers = min((number for number in shares.values() if number > 1), default=None)
     if sharers is None:  # whoever adds all of the noise has nobody to see
         return []

@@ -31,7 +31,6 @@ from fedtext.system.errors import InputError
 
 Part = Literal["train", "test"]
 _PRICED = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")
-BY_ITSELF = "by the party itself"  # in a mechanism's words: one party added all of the noise
 _ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
@@ -61,8 +60,8 @@ class Release(Parameters):
     such vectors are never more than a right angle apart), which the ledger counts. `noise_stddev`, in the same unit, is
     the noise that may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share
     an entry, and one entry may pay for `rounds` rounds whose releases are one mechanism: that changes no price.
-    `secret_draw`: a party drew among its own units and added the noise before anybody else saw a thing, so that the
-    draw helps under local noise too.
+    `secret_draw`: one party answered alone. It drew among its own units and added the noise before anybody else saw a
+    thing, so that the draw helps under local noise too; the server sees its answer, and whose it is.
     `parties` names those that took part and pay; None: all.
     """
 
@@ -95,11 +94,6 @@ class Release(Parameters):
     def noise_multiplier(self) -> float:
         """Noise deviation over sensitivity."""
         return self.noise_stddev / self.sensitivity
-
-    @property
-    def is_own(self) -> bool:
-        """Whether one party answered alone, so that the server sees its answer and whose it is."""
-        return BY_ITSELF in self.mechanism
 
     def stream_name(self) -> str:
         """What tells this release's coins and noise from any other's: all of it but `non_negative`, which only prices.
