@@ -278,14 +278,14 @@ def test_the_gate_stands_before_every_round_and_is_told_of_each() -> None:
     told: list[tuple[str, int]] = []
 
     class Watch(OpenGate):
-        def admit(self, release: Release, ledger: Ledger) -> None:
+        def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
             told.append(("admit", 0))
 
-        def confirm(self, release: Release, round: int, receipt: str) -> None:
+        def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
             told.append((receipt, round))
 
     class Shut(OpenGate):
-        def admit(self, release: Release, ledger: Ledger) -> None:
+        def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
             raise RuntimeError("not admitted")
 
     data = np.zeros((ROUNDS, CLIENTS, 4))

@@ -195,12 +195,15 @@ class Notebook(OpenGate):
 
     def __init__(self) -> None:
         self.told: list[tuple[str, Release, str]] = []
+        self.draws: list[str] = []
 
-    def admit(self, release: Release, ledger: Ledger) -> None:
+    def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
         self.told.append(("admit", release, ""))
+        self.draws.append(draw)
 
-    def confirm(self, release: Release, round: int, receipt: str) -> None:
+    def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
         self.told.append(("confirm", release, receipt))
+        self.draws.append(draw)
 
 
 def test_the_gate_is_asked_first_and_told_once_before_anything_leaves() -> None:
@@ -211,6 +214,18 @@ def test_the_gate_is_asked_first_and_told_once_before_anything_leaves() -> None:
     assert [what for what, *_ in gate.told] == ["admit", "confirm"] * 3
     first, again, other = (receipt for what, _, receipt in gate.told if what == "confirm")
     assert first == again != other
+
+
+def test_the_gate_is_told_one_name_for_one_draw_and_another_for_another() -> None:
+    """Of one plan: the history prices answers of two names as independent, so no two of their steps share a draw."""
+    gate = Notebook()
+    with standing(gate):
+        first, fewer, other = run(), run(holding(np.arange(1, UNITS))), run(draw=("another rate",))
+    one, *same, another, confirmed = gate.draws
+    assert same == [one] * 3
+    assert another == confirmed != one
+    assert all(np.array_equal(a[a > 0], b) for a, b in zip(first[2], fewer[2], strict=True))
+    assert not any(np.array_equal(a, b) for a, b in zip(first[2], other[2], strict=True))
 
 
 def test_what_dies_before_its_end_has_released_nothing() -> None:

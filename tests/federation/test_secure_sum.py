@@ -378,12 +378,12 @@ class Watch(OpenGate):
     def __init__(self, refusing: str = "") -> None:
         self.refusing, self.told, self.receipts = refusing, list[Any](), list[str]()
 
-    def admit(self, release: Release, ledger: Ledger) -> None:
+    def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
         self.told.append(("admit", release.name))
         if self.refusing == "admit":
             raise RuntimeError("not admitted")
 
-    def confirm(self, release: Release, round: int, receipt: str) -> None:
+    def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
         self.told.append(("confirm", release.name, round))
         self.receipts.append(receipt)
         if self.refusing == "confirm":

@@ -65,6 +65,12 @@ def test_a_sampled_release_made_twice_of_changed_data_is_priced_without_amplific
     assert once < amplified < 0.5 * twice, "the wrong price could be told from the right one"
     independent = total(spent(drawn), spent(drawn.model_copy(update={"round": 1}), "b"))
     assert independent == pytest.approx(amplified, abs=1e-4), "two rounds draw anew"
+    other = total(spent(drawn, draw="one"), spent(drawn, "b", draw="another"))
+    assert other == pytest.approx(amplified, abs=1e-4), "so do two draws of other names"
+    assert total(spent(drawn, draw="one"), spent(drawn, "b", draw="one")) == twice
+    assert total(spent(drawn, draw="one"), spent(drawn, "b")) == twice, "a draw without a name may be any"
+    third = spent(drawn, "c", draw="another")
+    assert total(spent(drawn, draw="one"), spent(drawn, "b", draw="one"), third) > twice
 
 
 def test_another_part_pays_for_itself_unless_the_split_was_another() -> None:

@@ -193,6 +193,24 @@ def test_a_second_release_of_other_data_is_priced_without_the_draw(tmp_path: Pat
     assert total_epsilon(release_history(tmp_path), ledger, "s") == pytest.approx(full)
 
 
+def test_a_second_release_of_other_public_inputs_draws_anew_and_is_priced_so(tmp_path: Path) -> None:
+    """One in ten twice, drawn by lots of its own each time, costs far less than the same clients twice."""
+    ledger, other = opened(sampling="poisson", clients_per_round=20), {"draw": ("other candidates",)}
+    noise = planned_multiplier(ledger.declaration, CLIENTS, 1)
+    anew = epsilon(noise_multiplier=noise, delta=1e-4, rounds=2, sampling="poisson", rate=0.1)
+    assert 1 < anew < 1.5 < epsilon(noise_multiplier=noise, delta=1e-4, rounds=2) / 3
+    run(account(tmp_path), ledger)
+    with pytest.raises(TotalExceeded, match=rf"'sum' would make it {str(anew)[:4]}"):
+        release(account(tmp_path), ledger, untouched, **other)
+    for _ in range(2):  # the same once more is free
+        run(account(tmp_path, total=1.001 * anew), ledger, **other)
+    entries = release_history(tmp_path)
+    assert len(entries) == len({entry.draw for entry in entries}) == 2
+    assert total_epsilon(entries, ledger, "s") == pytest.approx(anew, rel=1e-4)
+    with pytest.raises(RunRefusedError, match="of other data"):
+        run(account(tmp_path, total=1.001 * anew), ledger, data=-DATA, **other)
+
+
 def test_a_node_that_is_no_release_gets_nothing_out(tmp_path: Path) -> None:
     with pytest.raises(RunRefusedError, match=r"node 'sneaky' asks private data for 'sum' .*tag it 'release'"):
         release(account(tmp_path), opened(), untouched, node="sneaky", releases=False)
@@ -297,8 +315,8 @@ def of_silos(multiplier: float, *by: str, round: int = 1) -> Ledger:
 def pass_through(of: Account, ledger: Ledger, receipt: str = "r") -> None:
     """As a door does it."""
     gate, made = of.gate("node", releases=True), (ledger.planned or ())[0]
-    gate.admit(made, ledger)
-    gate.confirm(made, made.round, receipt)
+    gate.admit(made, ledger, "draw")
+    gate.confirm(made, made.round, receipt, "draw")
 
 
 def test_each_party_has_its_own_budget_over_all_runs(tmp_path: Path) -> None:

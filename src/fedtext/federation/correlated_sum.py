@@ -35,6 +35,8 @@ from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, refuse_inexact
 from fedtext.system.errors import InputError
 
+SCHEDULE = "schedule"  # of all runs: whose turn it is depends on the key and the unit alone, and amplifies nothing
+
 
 @dataclass(frozen=True)
 class CorrelatedRound:
@@ -142,7 +144,7 @@ def correlated_sum(
         raise InputError(
             f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
         )
-    current().admit(plan.release, ledger)
+    current().admit(plan.release, ledger, SCHEDULE)
     samples = samples_of(samples, ledger, part)
     asked = scheduled(enrolled_units(samples, part), separation=factorisation.separation, round=round, key=key)
     stream = ("correlated", plan.release.stream_name(), str(query.dim), str(round), query.public_digest)
@@ -154,7 +156,7 @@ def correlated_sum(
     rows[held[counted]] += open_sums
     complete = factorisation.due[counted] == round
     hidden = (*stream, digest(rows[complete]))
-    current().confirm(plan.release, round, receipt(key, hidden))
+    current().confirm(plan.release, round, receipt(key, hidden), SCHEDULE)
     return CorrelatedRound(_noised(rows[complete], plan, key, hidden), rows[~complete], charged)
 
 

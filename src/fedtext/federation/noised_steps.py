@@ -22,7 +22,7 @@ from fedtext.federation.digest import digest
 from fedtext.federation.holders import samples_of, taking_part
 from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.federation.messages import client_messages, leaving, receipt
-from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.private_samples import PrivateSamples, asked_units, draw_name
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
 from fedtext.privacy.gate import current
@@ -106,6 +106,7 @@ class _Steps:
 
     def __init__(self, plan: PlannedSum, part: Ledger, charged: Ledger, key: NoiseKey) -> None:
         self.charged = charged
+        self.draw = draw_name(plan.query, part.declaration)  # in the names of all the steps' draws
         self._query, self._plan, self._part, self._key = plan.query, plan, part, key
         self._hidden: list[tuple[str, ...]] = []
 
@@ -136,7 +137,7 @@ class _Steps:
                 f"{self._query.name}: the training asked nothing: ask at least once, or leave the door closed"
             )
         names = tuple(name for step in self._hidden for name in step)
-        current().confirm(self._plan.release, self._query.round, receipt(self._key, names))
+        current().confirm(self._plan.release, self._query.round, receipt(self._key, names), self.draw)
 
 
 def _admitted(query: Query, ledger: Ledger, key: NoiseKey) -> _Steps:
@@ -148,5 +149,6 @@ def _admitted(query: Query, ledger: Ledger, key: NoiseKey) -> _Steps:
     plan.refuse_wrap(64)
     key.refuse_undeclared(ledger.declaration.noise_seed)
     charged = ledger.charge(plan.release)
-    current().admit(plan.release, ledger)
-    return _Steps(plan, part, charged, key)
+    steps = _Steps(plan, part, charged, key)
+    current().admit(plan.release, ledger, steps.draw)
+    return steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,7 @@ from jaxtyping import Bool, Int, Int64, Shaped
 from fedtext.federation.participation import participants
 from fedtext.federation.query import Query
 from fedtext.federation.units import silent_codes
+from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.system.errors import InputError
@@ -122,8 +124,17 @@ def asked_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Q
         clients_per_round=declared.clients_per_round if query.batch is None else query.batch,
         population=ledger.population,
         key=key,
-        stream=(query.name, str(query.round), declared.draw_name(), *query.draw),
+        stream=_draw_stream(query, declared),
     )
+
+
+def draw_name(query: Query, declaration: Privacy) -> str:
+    """A name for the draw that `asked_units` makes: two draws of different names are independent."""
+    return hashlib.sha256(json.dumps(_draw_stream(query, declaration)).encode()).hexdigest()[:16]
+
+
+def _draw_stream(query: Query, declaration: Privacy) -> tuple[str, ...]:
+    return (query.name, str(query.round), declaration.draw_name(), *query.draw)
 
 
 def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray, " unit"]:

@@ -31,7 +31,7 @@ from fedtext.federation.digest import digest
 from fedtext.federation.holders import samples_of, sent_by_holders, taking_part
 from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.federation.messages import client_messages, leaving, receipt
-from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.private_samples import PrivateSamples, asked_units, draw_name
 from fedtext.federation.query import Query
 from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger
@@ -86,7 +86,8 @@ def answer(
     plan.refuse_wrap(modulus_bits)
     key.refuse_undeclared(ledger.declaration.noise_seed)
     charged = ledger.charge(plan.release)
-    current().admit(plan.release, ledger)
+    draw = draw_name(query, part.declaration)
+    current().admit(plan.release, ledger, draw)
     samples = samples_of(samples, ledger, part)
     asked = asked_units(samples, part, key, query)
     stream = (plan.release.stream_name(), str(query.dim), query.public_digest)
@@ -98,7 +99,7 @@ def answer(
         if local:
             total += _noise(plan, key, ("client", str(sender), *stream, digest(sent)))
     hidden = (*stream, digest(total))
-    current().confirm(plan.release, query.round, receipt(key, hidden))
+    current().confirm(plan.release, query.round, receipt(key, hidden), draw)
     if not local:
         total += _noise(plan, key, hidden)
     return Answer(leaving(_centred(total, modulus_bits), plan.step), charged)

@@ -19,10 +19,13 @@ from fedtext.privacy.ledger import Ledger, Release
 class Gate(Protocol):
     """What a door asks."""
 
-    def admit(self, release: Release, ledger: Ledger) -> None:
-        """Raise if `release` may not be made on `ledger`; nothing private has been read yet."""
+    def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
+        """Raise if `release` may not be made on `ledger`; nothing private has been read yet.
 
-    def confirm(self, release: Release, round: int, receipt: str) -> None:
+        `draw` names the draw of its units, by all that is public of it: what has another name was drawn anew.
+        """
+
+    def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
         """Raise if what is about to leave may not; `receipt` is the same for the same release, and says nothing else.
 
         Two different sums of one plan have two receipts: a release that was made of other data is another release.
@@ -35,10 +38,10 @@ class Gate(Protocol):
 class OpenGate:
     """Lets everything pass: the ledger alone decides."""
 
-    def admit(self, release: Release, ledger: Ledger) -> None:
+    def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
         """Always."""
 
-    def confirm(self, release: Release, round: int, receipt: str) -> None:
+    def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
         """Always."""
 
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:

@@ -35,6 +35,7 @@ class Spent(Parameters):
     has an entry for each. `receipt` is the same for the same noised sum. `part` are the clients it was made of, and
     `split` says how clients were told apart: under another split they may be other people. `budget` is what the run
     had declared, `allowed` what all of them together might spend; None on a public corpus, where nothing is refused.
+    `draw` names how units were drawn: two of different names are independent. Empty: it may be any.
     `partition` says how the run's parties divided the units (`Ledger.partition`); empty: it did not tell them apart.
     """
 
@@ -50,6 +51,7 @@ class Spent(Parameters):
     budget: float
     allowed: float | None
     partition: str = Field("", exclude_if=operator.not_)
+    draw: str = Field("", exclude_if=operator.not_)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -222,13 +224,14 @@ def _for_unit(release: Release, declaration: Privacy) -> SampledGaussian:
 
 
 def _distinct(entries: Sequence[Spent]) -> Iterator[Release]:
-    """Each different release once. The same plan on two data sets is two, and both drew the same clients."""
-    receipts = {(entry.release, entry.round, entry.receipt) for entry in entries if entry.release is not None}
-    by_round = Counter((release, round) for release, round, _ in receipts)
-    times: dict[Release, int] = {}
-    for (release, _), count in by_round.items():
-        times[release] = max(count, times.get(release, 0))
-    for release, count in times.items():
+    """Each different release once. The same plan on two data sets is two; of one draw, both had the same units."""
+    answers = {(one.release, one.draw, one.round, one.receipt) for one in entries if one.release is not None}
+    unnamed = {release for release, draw, *_ in answers if not draw}
+    by_round = Counter((release, "" if release in unnamed else draw, round) for release, draw, round, _ in answers)
+    times: dict[tuple[Release, str], int] = {}
+    for (release, draw, _), count in by_round.items():
+        times[release, draw] = max(count, times.get((release, draw), 0))
+    for (release, _), count in times.items():
         drawn = release if count == 1 else release.model_copy(update={"sampling": "full", "rate": 1.0})
         for _ in range(count):
             yield drawn

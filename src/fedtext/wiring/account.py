@@ -73,7 +73,7 @@ class NodeGate:
     _ledger: Ledger | None = None
     _own: set[tuple[object, ...]] = field(default_factory=set)  # what this run of the node let out itself
 
-    def admit(self, release: Release, ledger: Ledger) -> None:
+    def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
         """Raises RunRefusedError for a node that is no release, TotalExceeded for a new release beyond the budget."""
         if not self.releases:
             raise RunRefusedError(
@@ -81,17 +81,18 @@ class NodeGate:
                 "'release', with a ledger in and out"
             )
         self._ledger = ledger
-        if not self._made(release):
+        if not self._made(release, draw):
             self.account._refuse(ledger, [release])
 
-    def confirm(self, release: Release, round: int, receipt: str) -> None:
+    def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
         """Writes the release down before it leaves; one made of other data is another one, and must be paid for."""
         assert self._ledger is not None  # admitted before
-        entry = self._entry(self._ledger, release, round, receipt)
-        others = [one for one in self._entries() if one.release == release and one.round == round]
-        if not others and not self._made(release):
+        entry = self._entry(self._ledger, release, round, receipt).model_copy(update={"draw": draw})
+        made = self._made(release, draw)
+        answers = {one.receipt for one in made if one.round == round}
+        if not made:
             self.account._refuse(self._ledger, [release])  # once more: another run may have released since
-        elif others and all(one.receipt != receipt for one in others):
+        elif answers and receipt not in answers:
             self._refuse_second(release, entry)
         with suspended():
             new = self.account.history.add(entry)
@@ -134,8 +135,9 @@ class NodeGate:
                 "or raise privacy.total_epsilon if the people behind them agree to it"
             )
 
-    def _made(self, release: Release) -> bool:
-        return any(entry.release == release for entry in self._entries())
+    def _made(self, release: Release, draw: str) -> list[Spent]:
+        """Answers to the same plan of units that may have been drawn as they are now."""
+        return [one for one in self._entries() if one.release == release and one.draw in ("", draw)]
 
     def _entries(self) -> tuple[Spent, ...]:
         return self.account.history.entries()

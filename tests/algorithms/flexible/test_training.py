@@ -124,7 +124,7 @@ def test_a_training_that_is_repeated_is_the_same_release_of_every_silo() -> None
     units, told = units_of(3), list[tuple[tuple[str, ...] | None, str]]()
 
     class Notebook(OpenGate):
-        def confirm(self, release: Release, round: int, receipt: str) -> None:
+        def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
             told.append((release.parties, receipt))
 
     with standing(Notebook()):
