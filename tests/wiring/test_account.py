@@ -211,6 +211,14 @@ def test_a_second_release_of_other_public_inputs_draws_anew_and_is_priced_so(tmp
         run(account(tmp_path, total=1.001 * anew), ledger, data=-DATA, **other)
 
 
+def test_what_everybody_is_told_makes_no_other_release_of_the_same_sum(tmp_path: Path) -> None:
+    """Without lots a setting that changes no answer changes nothing that leaves."""
+    first, _ = run(account(tmp_path), opened())
+    again, _ = run(account(tmp_path), opened(), draw=("another setting",))
+    assert first.tobytes() == again.tobytes()
+    assert len(release_history(tmp_path)) == 1
+
+
 def test_a_node_that_is_no_release_gets_nothing_out(tmp_path: Path) -> None:
     with pytest.raises(RunRefusedError, match=r"node 'sneaky' asks private data for 'sum' .*tag it 'release'"):
         release(account(tmp_path), opened(), untouched, node="sneaky", releases=False)

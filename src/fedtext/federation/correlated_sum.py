@@ -25,7 +25,7 @@ from fedtext.federation.holders import samples_of, taking_part
 from fedtext.federation.mechanism import PlannedSum, noise_widening, planned_release, planned_sum
 from fedtext.federation.messages import client_messages, receipt
 from fedtext.federation.participation import scheduled
-from fedtext.federation.private_samples import PrivateSamples, enrolled_units
+from fedtext.federation.private_samples import NO_LOTS, PrivateSamples, enrolled_units
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
 from fedtext.params.privacy import Privacy
@@ -34,8 +34,6 @@ from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, refuse_inexact
 from fedtext.system.errors import InputError
-
-SCHEDULE = "schedule"  # of all runs: whose turn it is depends on the key and the unit alone, and amplifies nothing
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ def correlated_sum(
         raise InputError(
             f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
         )
-    current().admit(plan.release, ledger, SCHEDULE)
+    current().admit(plan.release, ledger, NO_LOTS)
     samples = samples_of(samples, ledger, part)
     asked = scheduled(enrolled_units(samples, part), separation=factorisation.separation, round=round, key=key)
     stream = ("correlated", plan.release.stream_name(), str(query.dim), str(round), query.public_digest)
@@ -156,7 +154,7 @@ def correlated_sum(
     rows[held[counted]] += open_sums
     complete = factorisation.due[counted] == round
     hidden = (*stream, digest(rows[complete]))
-    current().confirm(plan.release, round, receipt(key, hidden), SCHEDULE)
+    current().confirm(plan.release, round, receipt(key, hidden), NO_LOTS)
     return CorrelatedRound(_noised(rows[complete], plan, key, hidden), rows[~complete], charged)
 
 

@@ -22,7 +22,7 @@ from fedtext.federation.digest import digest
 from fedtext.federation.holders import samples_of, taking_part
 from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.federation.messages import client_messages, leaving, receipt
-from fedtext.federation.private_samples import PrivateSamples, asked_units, draw_name
+from fedtext.federation.private_samples import PrivateSamples, asked_units, name_of_draw
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
 from fedtext.privacy.gate import current
@@ -106,7 +106,7 @@ class _Steps:
 
     def __init__(self, plan: PlannedSum, part: Ledger, charged: Ledger, key: NoiseKey) -> None:
         self.charged = charged
-        self.draw = draw_name(plan.query, part.declaration)  # in the names of all the steps' draws
+        self.draw = name_of_draw(plan.query, part.declaration)  # in the names of all the steps' draws
         self._query, self._plan, self._part, self._key = plan.query, plan, part, key
         self._hidden: list[tuple[str, ...]] = []
 

@@ -20,6 +20,7 @@ from fedtext.privacy.noise import NoiseKey
 from fedtext.system.errors import InputError
 
 UNLABELLED = -1
+NO_LOTS = "no lots"
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,8 @@ def asked_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Q
     """Codes of the units that take part in a release, drawn among all that are enrolled.
 
     By the declaration, or by a Poisson draw of the query's own batch. The run's secret and a unit's own code draw it,
-    anew for every release: another name, round or declaration, or
-    other words in `query.draw` (what the units are told to compute, and of which public inputs), give an independent
-    draw.
+    anew for every release: another name, round or declaration, or other words in `query.draw` (what the units are told
+    to compute, and of which public inputs), give an independent draw.
 
     Raises:
         ValueError: what `enrolled_units` refuses.
@@ -128,8 +128,13 @@ def asked_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Q
     )
 
 
-def draw_name(query: Query, declaration: Privacy) -> str:
-    """A name for the draw that `asked_units` makes: two draws of different names are independent."""
+def name_of_draw(query: Query, declaration: Privacy) -> str:
+    """A name for the draw that `asked_units` makes: two draws of different names are independent.
+
+    Where no lots are drawn, all have one name: what a query is told then changes nothing of who is asked.
+    """
+    if declaration.sampling == "full" and query.batch is None:
+        return NO_LOTS
     return hashlib.sha256(json.dumps(_draw_stream(query, declaration)).encode()).hexdigest()[:16]
 
 

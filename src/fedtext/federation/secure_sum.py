@@ -31,7 +31,7 @@ from fedtext.federation.digest import digest
 from fedtext.federation.holders import samples_of, sent_by_holders, taking_part
 from fedtext.federation.mechanism import PlannedSum, planned_sum
 from fedtext.federation.messages import client_messages, leaving, receipt
-from fedtext.federation.private_samples import PrivateSamples, asked_units, draw_name
+from fedtext.federation.private_samples import PrivateSamples, asked_units, name_of_draw
 from fedtext.federation.query import Query
 from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger
@@ -86,7 +86,7 @@ def answer(
     plan.refuse_wrap(modulus_bits)
     key.refuse_undeclared(ledger.declaration.noise_seed)
     charged = ledger.charge(plan.release)
-    draw = draw_name(query, part.declaration)
+    draw = name_of_draw(query, part.declaration)
     current().admit(plan.release, ledger, draw)
     samples = samples_of(samples, ledger, part)
     asked = asked_units(samples, part, key, query)
