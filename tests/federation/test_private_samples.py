@@ -88,11 +88,14 @@ def test_every_release_has_a_draw_of_its_own(sampling: str) -> None:
     """Composition takes the draws of two releases to be independent: whatever tells them apart must change the draw."""
 
     def drawn(key: int = 0, declared: Mapping[str, Any] | None = None, **changed: Any) -> tuple[int, ...]:
-        opened = ledger(60, **{"sampling": sampling, "clients_per_round": 20, **(declared or {})})
+        of = changed.pop("population", 60)
+        opened = ledger(of, **{"sampling": sampling, "clients_per_round": 20, **(declared or {})})
         return tuple(asked(holding(SIXTY), opened, key, **changed))
 
     others = [drawn(key=1), drawn(declared={"epsilon": 2}), drawn(declared={"clients_per_round": 21})]
     others += [drawn(name="b.sum"), drawn(round=2), drawn(settings='{"clip": 2}'), drawn(public_digest="cd")]
+    others += [drawn(noise_multiplier=9.1), drawn(clip_norm=2.0), drawn(dim=5), drawn(non_negative=True)]
+    others += [drawn(population=61)]
     assert drawn() == drawn()
     assert len({drawn(), *others}) == 1 + len(others)
     overlaps = [len(set(drawn()) & set(other)) for other in others]

@@ -115,6 +115,11 @@ BIASED = {"method": "biased", "clients": 10}
         ({**MADE_UP, "corpus": {"max_clients": 9}}, MADE_UP),
         ({"silo": {"groups": 6}}, {"silo": {"groups": 7}}),
         ({"corpus": {"silo_column": "ward"}}, {}),
+        *(
+            ({"corpus": {column: "other"}}, {})
+            for column in ("client_column", "text_column", "label_column", "date_column")
+        ),
+        ({"corpus": {"source": "table", "path": "one.csv"}}, {"corpus": {"source": "table", "path": "other.csv"}}),
         ({**BIASED, "silo": {"strong": 0.1}}, {**BIASED, "silo": {"strong": 0.2}}),
         ({**BIASED, "silo": {"strong_codes": "1"}}, {**BIASED, "silo": {"strong_codes": "1 3"}}),
     ],

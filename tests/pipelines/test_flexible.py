@@ -169,7 +169,9 @@ def test_a_silo_s_budget_that_does_not_do_ends_the_run_before_anything_is_read(r
 def test_a_client_s_silo_is_its_column_s_else_a_group_else_itself() -> None:
     records = pd.DataFrame({"client_id": ["a", "b", "a"], "text": list("xyz"), SILO_COLUMN: ["north", "south", "east"]})
     groups = conf_base(Silos, groups=4)
-    assert setup.assign_silos(records, groups, CLIENTS).to_numpy().tolist() == [["a", "north"], ["b", "south"]]
+    assert setup.assign_silos(records, groups, CLIENTS).to_numpy().tolist() == [["a", "east"], ["b", "south"]]
+    turned = setup.assign_silos(records[::-1], groups, CLIENTS)
+    assert dict(turned.to_numpy().tolist()) == {"a": "east", "b": "south"}, "in whatever order its rows come"
     plain = records.drop(columns=SILO_COLUMN)
     assert setup.assign_silos(plain, groups, CLIENTS)["silo"].tolist() == [silo_name("a", 4), silo_name("b", 4)]
     assert setup.assign_silos(plain, conf_base(Silos, groups=None), CLIENTS)["silo"].tolist() == ["a", "b"]

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from fedtext.privacy.accountant import epsilon
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.spending import (
+    Rules,
     Spent,
     TotalExceeded,
     not_yet_made,
@@ -21,13 +22,15 @@ from fedtext.privacy.spending import (
 )
 from tests.privacy.histories import DELTA, ledger, party, release, spent
 
+RULES = Rules("s")
+
 
 def exact(rounds: int = 1, multiplier: float = 4.0, **changes: Any) -> float:
     return epsilon(**{"noise_multiplier": multiplier, "delta": DELTA, "rounds": rounds, **changes})
 
 
-def total(*entries: Spent, of: Ledger | None = None, split: str = "s", **more: Any) -> float:
-    return total_epsilon(entries, of or ledger(), split, **more)
+def total(*entries: Spent, of: Ledger | None = None, split: str = "s", spans: str = "", **more: Any) -> float:
+    return total_epsilon(entries, of or ledger(), Rules(split, spans), **more)
 
 
 def test_nothing_was_spent_on_nothing() -> None:
@@ -113,6 +116,18 @@ def test_what_was_released_under_single_records_bounds_no_client_s_loss() -> Non
     assert total(of_records, of=ledger(unit="record")) == pytest.approx(exact())
 
 
+def test_what_was_released_under_records_of_another_cut_bounds_no_record_s_loss() -> None:
+    """A record of 512 tokens holds eight of 64: what eight releases cost, and not one, is what it may have lost."""
+    short, of_records = spent(release(unit="record"), spans="64"), ledger(unit="record")
+    assert total(short, of=of_records, spans="64") == pytest.approx(exact())
+    assert math.isinf(total(short, of=of_records, spans="512"))
+    assert math.isinf(total(spent(release(unit="record")), of=of_records, spans="64")), "an old entry may be of any"
+    assert spent_on([short], of_records, Rules("s", "512")) == ["'sum' x 1 of records cut in another way: inf"]
+    of_clients = spent(release(), spans="64")
+    assert total(of_clients, spans="512") == pytest.approx(exact()), "whoever is a client is one however texts are cut"
+    assert math.isfinite(total(of_clients, of=of_records, spans="512"))
+
+
 @pytest.mark.parametrize("adjacency", ["zero_out", "add_remove", "replace_one"])
 @pytest.mark.parametrize("drawn", [{}, {"sampling": "poisson", "rate": 0.05}])
 def test_what_was_released_under_clients_costs_a_record_what_replacing_its_client_costs(
@@ -130,19 +145,19 @@ def test_what_is_planned_counts_with_what_was_made() -> None:
 def test_a_run_that_is_repeated_or_resumed_has_nothing_new_to_make() -> None:
     plans = tuple(release(round=t) for t in (1, 2, 3))
     opened = ledger(planned=plans)
-    assert not_yet_made([], opened, "s") == [*plans]
+    assert not_yet_made([], opened, RULES) == [*plans]
     # What was made is on a grid: a little more sensitivity, a little more noise, the same multiplier.
     made = [spent(release(4.0 * 1.001, round=t, sensitivity=1.001, mechanism="on a grid"), f"{t}") for t in (1, 2)]
-    assert not_yet_made(made, opened, "s") == [plans[2]]
+    assert not_yet_made(made, opened, RULES) == [plans[2]]
     louder = [spent(release(3.9, round=1))]
-    assert not_yet_made(louder, opened, "s") == [*plans]
+    assert not_yet_made(louder, opened, RULES) == [*plans]
     elsewhere = [spent(release(round=1), part="test")]
-    assert not_yet_made(elsewhere, opened, "s") == [*plans]
+    assert not_yet_made(elsewhere, opened, RULES) == [*plans]
 
 
 def refused(*entries: Spent, allowed: float, **more: Any) -> None:
     arguments: dict[str, Any] = {"planned": [release(3.7, round=9, name="new")], **more}
-    refuse_overdraft(entries, ledger(), "s", arguments.pop("planned"), allowed=allowed, **arguments)
+    refuse_overdraft(entries, ledger(), RULES, arguments.pop("planned"), allowed=allowed, **arguments)
 
 
 def test_a_plan_beyond_what_is_left_is_refused_with_what_was_spent_on_what() -> None:
@@ -174,7 +189,7 @@ def test_nothing_new_is_never_refused() -> None:
 
 def test_what_was_spent_on_what_names_reads_by_their_reason() -> None:
     read = spent(None, "popri.checkpoint", reason="lowest FID")
-    assert spent_on([spent(release()), read], ledger(), "s") == [f"'sum' x 1: {exact():.4g}", "'lowest FID' x 0: inf"]
+    assert spent_on([spent(release()), read], ledger(), RULES) == [f"'sum' x 1: {exact():.4g}", "'lowest FID' x 0: inf"]
 
 
 def test_json_keeps_every_entry() -> None:
@@ -195,11 +210,11 @@ def by(*names: str, receipt: str = "a", multiplier: float = 4.0, round: int = 0,
 
 def test_a_party_s_total_is_of_its_own_releases_over_all_runs_and_the_data_set_s_is_the_worst() -> None:
     entries = [by("a"), by("a", round=1, receipt="b"), by("b", multiplier=3.0), spent(release(8.0), "c")]
-    totals = party_totals(entries, TWO, "s")
+    totals = party_totals(entries, TWO, RULES)
     both = [(2 / 16 + 1 / 64) ** -0.5, (1 / 9 + 1 / 64) ** -0.5]
     assert totals == {name: pytest.approx(exact(multiplier=own)) for name, own in zip("ab", both, strict=True)}
     assert total(*entries, of=TWO) == max(totals.values()) == totals["a"]
-    assert party_totals(entries, TWO, "s", [release(1.0, parties=("b",), round=9)])["a"] == totals["a"]
+    assert party_totals(entries, TWO, RULES, [release(1.0, parties=("b",), round=9)])["a"] == totals["a"]
 
 
 def test_a_later_run_that_tells_no_parties_apart_adds_to_each() -> None:
@@ -215,33 +230,33 @@ def test_parties_of_another_split_or_partition_may_be_anybody(changed: dict[str,
     """Other silos, or the same names dealt anew, can hold the same people: their releases count for every party."""
     entries = [by("a"), by("b", multiplier=3.0, **changed)]
     both = exact(multiplier=(1 / 16 + 1 / 9) ** -0.5)
-    assert party_totals(entries, TWO, "s") == {"a": pytest.approx(both), "b": pytest.approx(exact(multiplier=3.0))}
+    assert party_totals(entries, TWO, RULES) == {"a": pytest.approx(both), "b": pytest.approx(exact(multiplier=3.0))}
 
 
 def test_an_overdraft_names_the_party_and_what_it_paid_for() -> None:
     entries, asked = [by("a"), by("b", multiplier=40.0)], [release(4.0, parties=("a",), round=1)]
     with pytest.raises(TotalExceeded, match=r"may cost party 'a' \(silo\) epsilon 1; 0\.9\d+ is spent") as refused:
-        refuse_overdraft(entries, TWO, "s", asked, allowed=1.0)
+        refuse_overdraft(entries, TWO, RULES, asked, allowed=1.0)
     assert (refused.value.party, refused.value.total) == ("a", pytest.approx(exact(rounds=2)))
     assert "('sum' x 1: 0.9" in str(refused.value)
-    refuse_overdraft(entries, TWO, "s", [release(4.0, parties=("b",), round=1)], allowed=1.0)
+    refuse_overdraft(entries, TWO, RULES, [release(4.0, parties=("b",), round=1)], allowed=1.0)
     with pytest.raises(TotalExceeded, match=r"party 'b' \(silo\) epsilon 0\.5;"):
-        refuse_overdraft(entries, TWO, "s", [release(4.0, parties=("b",), round=1)], allowed=1.0, each={"b": 0.5})
+        refuse_overdraft(entries, TWO, RULES, [release(4.0, parties=("b",), round=1)], allowed=1.0, each={"b": 0.5})
 
 
 def test_who_spent_too_much_does_not_stop_others() -> None:
     entries = [by("a", multiplier=1.0)]
-    refuse_overdraft(entries, TWO, "s", [release(5.0, parties=("b",), round=1)], allowed=1.0)
+    refuse_overdraft(entries, TWO, RULES, [release(5.0, parties=("b",), round=1)], allowed=1.0)
     with pytest.raises(TotalExceeded, match="party 'a'"):
-        refuse_overdraft(entries, TWO, "s", [release(5.0, round=1)], allowed=1.0)
+        refuse_overdraft(entries, TWO, RULES, [release(5.0, round=1)], allowed=1.0)
     with pytest.raises(TotalExceeded, match="a read without a mechanism would make it inf"):
-        refuse_overdraft([], TWO, "s", [], allowed=1.0, unaccounted=True)
+        refuse_overdraft([], TWO, RULES, [], allowed=1.0, unaccounted=True)
 
 
 def test_a_plan_of_one_party_is_not_made_by_another() -> None:
     plan = (release(parties=("a",)), release(parties=("b",)))
     run = ledger(parties=TWO.parties, planned=plan)
-    assert not_yet_made([by("a")], run, "s") == [plan[1]]
+    assert not_yet_made([by("a")], run, RULES) == [plan[1]]
 
 
 def test_an_entry_without_parties_is_written_as_it_always_was() -> None:

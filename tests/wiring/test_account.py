@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fedtext.federation.blocks import Block
-from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.mechanism import opened_ledger, planned_release
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf, answer
@@ -25,12 +25,12 @@ from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.parties import Party
 from fedtext.privacy.plan import planned_multiplier
-from fedtext.privacy.spending import TotalExceeded, total_epsilon
+from fedtext.privacy.spending import Rules, TotalExceeded, total_epsilon
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import Account
 from tests.parameters import conf_base
 
-CLIENTS, KEY = 200, new_noise_key(1)
+CLIENTS, KEY, RULES = 200, new_noise_key(1), Rules("s")
 DATA = np.random.default_rng(0).normal(size=(CLIENTS, 4))
 HELD = PrivateSamples.of_one_class(np.zeros((CLIENTS, 0)), np.arange(CLIENTS))
 
@@ -41,7 +41,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def account(root: Path, **changes: Any) -> Account:
-    return Account(**{"history": History(root), "public": False, "total": None, "split": "s", **changes})
+    return Account(**{"history": History(root), "public": False, "total": None, "rules": RULES, **changes})
 
 
 def opened(part: str = "train", releases: int = 1, **declared: Any) -> Ledger:
@@ -91,7 +91,7 @@ def test_the_first_run_pays_and_the_same_release_again_is_the_same_bytes_and_fre
     assert (entry.node, entry.round, entry.part, entry.split, entry.budget, entry.allowed) == (
         "node", 1, "train", "s", 1.0, 1.0,
     )  # fmt: skip
-    assert total_epsilon([entry], opened(), "s") == pytest.approx(1.0, rel=1e-6)
+    assert total_epsilon([entry], opened(), RULES) == pytest.approx(1.0, rel=1e-6)
 
 
 DELTAS = (1e-4, 1.01e-4, 1.02e-4, 1.03e-4)
@@ -115,7 +115,7 @@ def test_of_a_public_corpus_all_is_counted_and_nothing_refused(tmp_path: Path) -
         run(account(tmp_path, public=True), opened(delta=delta))
     entries = release_history(tmp_path)
     assert [entry.allowed for entry in entries] == [None] * 4
-    assert total_epsilon(entries, opened(), "s") > 2
+    assert total_epsilon(entries, opened(), RULES) > 2
 
 
 def test_a_declared_total_allows_what_fits_and_no_more(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_test_clients_pay_for_themselves_unless_the_split_changed(tmp_path: Path
     run(account(tmp_path), opened("test", delta=DELTAS[1]))
     assert [entry.part for entry in release_history(tmp_path)] == ["train", "test"]
     with pytest.raises(TotalExceeded, match=r"'sum' x 2: 1\.48"):
-        run(account(tmp_path, split="other"), opened("test", delta=DELTAS[2]))
+        run(account(tmp_path, rules=Rules("other")), opened("test", delta=DELTAS[2]))
 
 
 def test_a_run_of_rounds_is_resumed_within_its_plan(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_second_release_of_other_data_is_priced_without_the_draw(tmp_path: Pat
     with pytest.raises(RunRefusedError, match="of other data"):
         run(account(tmp_path, total=3.0), ledger, data=-DATA)
     run(account(tmp_path, total=1.01 * full), ledger, data=-DATA)
-    assert total_epsilon(release_history(tmp_path), ledger, "s") == pytest.approx(full)
+    assert total_epsilon(release_history(tmp_path), ledger, RULES) == pytest.approx(full)
 
 
 def test_a_second_release_of_other_public_inputs_draws_anew_and_is_priced_so(tmp_path: Path) -> None:
@@ -206,9 +206,49 @@ def test_a_second_release_of_other_public_inputs_draws_anew_and_is_priced_so(tmp
         run(account(tmp_path, total=1.001 * anew), ledger, **other)
     entries = release_history(tmp_path)
     assert len(entries) == len({entry.draw for entry in entries}) == 2
-    assert total_epsilon(entries, ledger, "s") == pytest.approx(anew, rel=1e-4)
+    assert total_epsilon(entries, ledger, RULES) == pytest.approx(anew, rel=1e-4)
     with pytest.raises(RunRefusedError, match="of other data"):
         run(account(tmp_path, total=1.001 * anew), ledger, data=-DATA, **other)
+
+
+@pytest.mark.parametrize("other", [{"noise_multiplier": 1.01}, {"clip_norm": 2.0}])
+def test_two_draws_that_are_priced_as_independent_are_of_other_clients(tmp_path: Path, other: dict[str, Any]) -> None:
+    """A sum asked once more at another noise or clip: were the lots the same, sampling would help once and not twice."""
+    ledger, drawn = opened(sampling="poisson", clients_per_round=20), []
+
+    def noting(held: PrivateSamples) -> list[Block]:
+        drawn.append(set(held.unit.tolist()))
+        return [Block(held.unit, DATA[held.unit])]
+
+    noise = planned_multiplier(ledger.declaration, CLIENTS, 1)
+    more = {name: value * (noise if name == "noise_multiplier" else 1) for name, value in other.items()}
+    for asked in ({}, more):
+        own = opened_ledger([query(ledger.declaration, 1, **asked)], ledger.declaration, CLIENTS)
+        release(account(tmp_path, public=True), own, noting, **asked)
+    entries = release_history(tmp_path)
+    assert len({entry.draw for entry in entries}) == 2
+    assert total_epsilon(entries, ledger, RULES) < 1.5, "the price of two independent draws"
+    assert len(drawn[0] & drawn[1]) < len(drawn[0]) / 2, "which they are"
+
+
+def test_a_later_and_larger_budget_of_a_party_does_not_raise_what_it_was_promised(tmp_path: Path) -> None:
+    def of_two(north: float, noise: float) -> Ledger:
+        held = [Party(name=name, kind="silo", population=CLIENTS // 2, epsilon=1.0) for name in ("north", "south")]
+        held[0] = held[0].model_copy(update={"epsilon": north})
+        privacy = conf_base(Privacy, {"epsilon": 1.0, "delta": 1e-4, "noise_seed": 1})
+        planned = [planned_release(query(privacy, 1, noise_multiplier=noise), privacy, CLIENTS)]
+        return open_ledger(privacy, CLIENTS, planned, parties=held)
+
+    first = of_two(0.5, 7.0)
+    account(tmp_path).refuse_plan(first)
+    with standing(account(tmp_path).gate("node", releases=True)):
+        gate = current()
+        gate.admit(first.planned[0], first, "no lots")
+        gate.confirm(first.planned[0], 1, "a", "no lots")
+    assert account(tmp_path).allowed_each(of_two(1.0, 7.5)) == {"north": 0.5, "south": 1.0}
+    with pytest.raises(TotalExceeded, match=r"may cost party 'north' \(silo\) epsilon 0\.5;"):
+        account(tmp_path).refuse_plan(of_two(1.0, 7.5))
+    account(tmp_path, total=1.0).refuse_plan(of_two(1.0, 7.5))
 
 
 def test_what_everybody_is_told_makes_no_other_release_of_the_same_sum(tmp_path: Path) -> None:
@@ -248,7 +288,7 @@ def test_a_read_without_a_mechanism_makes_the_total_infinite(tmp_path: Path) -> 
         current().unaccounted("checkpoint", "lowest FID", ledger)
     (entry,) = release_history(tmp_path)
     assert (entry.release, entry.reason, entry.allowed) == (None, "lowest FID", None)
-    assert math.isinf(total_epsilon([entry], ledger, "s"))
+    assert math.isinf(total_epsilon([entry], ledger, RULES))
     with pytest.raises(TotalExceeded, match="inf is spent"):
         run(account(tmp_path, total=1e6), opened())
 

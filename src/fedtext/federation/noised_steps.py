@@ -106,7 +106,7 @@ class _Steps:
 
     def __init__(self, plan: PlannedSum, part: Ledger, charged: Ledger, key: NoiseKey) -> None:
         self.charged = charged
-        self.draw = name_of_draw(plan.query, part.declaration)  # in the names of all the steps' draws
+        self.draw = name_of_draw(plan.query, part)  # in the names of all the steps' draws
         self._query, self._plan, self._part, self._key = plan.query, plan, part, key
         self._hidden: list[tuple[str, ...]] = []
 

@@ -14,7 +14,6 @@ from jaxtyping import Bool, Int, Int64, Shaped
 from fedtext.federation.participation import participants
 from fedtext.federation.query import Query
 from fedtext.federation.units import silent_codes
-from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.system.errors import InputError
@@ -111,8 +110,9 @@ def asked_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Q
     """Codes of the units that take part in a release, drawn among all that are enrolled.
 
     By the declaration, or by a Poisson draw of the query's own batch. The run's secret and a unit's own code draw it,
-    anew for every release: another name, round or declaration, or other words in `query.draw` (what the units are told
-    to compute, and of which public inputs), give an independent draw.
+    anew for every release: another price (noise, clip, who takes part, of how many), name, round or declaration, or
+    other words in `query.draw` (what the units are told to compute, and of which public inputs), give an independent
+    draw.
 
     Raises:
         ValueError: what `enrolled_units` refuses.
@@ -124,22 +124,24 @@ def asked_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Q
         clients_per_round=declared.clients_per_round if query.batch is None else query.batch,
         population=ledger.population,
         key=key,
-        stream=_draw_stream(query, declared),
+        stream=_draw_stream(query, ledger),
     )
 
 
-def name_of_draw(query: Query, declaration: Privacy) -> str:
+def name_of_draw(query: Query, ledger: Ledger) -> str:
     """A name for the draw that `asked_units` makes: two draws of different names are independent.
 
     Where no lots are drawn, all have one name: what a query is told then changes nothing of who is asked.
     """
-    if declaration.sampling == "full" and query.batch is None:
+    if ledger.declaration.sampling == "full" and query.batch is None:
         return NO_LOTS
-    return hashlib.sha256(json.dumps(_draw_stream(query, declaration)).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(_draw_stream(query, ledger)).encode()).hexdigest()[:16]
 
 
-def _draw_stream(query: Query, declaration: Privacy) -> tuple[str, ...]:
-    return (query.name, str(query.round), declaration.draw_name(), *query.draw)
+def _draw_stream(query: Query, ledger: Ledger) -> tuple[str, ...]:
+    """All that tells one release from another: two releases are priced as if each had a draw of its own."""
+    priced = json.dumps([*query.price, ledger.population])
+    return (query.name, str(query.round), ledger.declaration.draw_name(), priced, *query.draw)
 
 
 def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray, " unit"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -52,6 +52,11 @@ class Query:
     own: bool = False
     public_digest: str = ""
     draw: tuple[str, ...] = ()
+
+    @property
+    def price(self) -> tuple[object, ...]:
+        """The values of all fields but the last two."""
+        return tuple(getattr(self, field.name) for field in fields(self)[:-2])
 
     def about(self, public_digest: str, settings: str = "") -> Query:
         """The question as it is asked: about these public inputs, by what units are told to compute of them."""

@@ -86,7 +86,7 @@ def answer(
     plan.refuse_wrap(modulus_bits)
     key.refuse_undeclared(ledger.declaration.noise_seed)
     charged = ledger.charge(plan.release)
-    draw = name_of_draw(query, part.declaration)
+    draw = name_of_draw(query, part)
     current().admit(plan.release, ledger, draw)
     samples = samples_of(samples, ledger, part)
     asked = asked_units(samples, part, key, query)

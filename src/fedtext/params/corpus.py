@@ -19,6 +19,8 @@ PUBLISHED_NAMES: tuple[PublishedName, ...] = get_args(PublishedName)
 DocstringKind = Literal["class", "function", "method", "module", "property"]
 DOCSTRING_KINDS: tuple[DocstringKind, ...] = get_args(DocstringKind)
 DOCSTRING_COLUMNS = ("package", "kind")
+# Columns that decide whose a row is: its owner's, or, where no column names one, a digest of all that the row holds.
+NAMING_COLUMNS = ("client_column", "text_column", "label_column", "code_columns", "date_column")
 
 
 def as_phrase(description: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.parties import Party, bills
-from fedtext.privacy.spending import Spent, party_totals
+from fedtext.privacy.spending import Rules, Spent, party_totals
 from fedtext.privacy.wording import number, shown, table
 
 _Alike = tuple[str, float, tuple[tuple[str, int], ...]]  # kind, budget, and names and rounds of releases
@@ -23,7 +23,7 @@ def party_rows(ledger: Ledger, history: Sequence[Spent]) -> list[dict[str, Any]]
     name, with its own population and epsilons.
     """
     paid = bills([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
-    totals = party_totals(history, ledger, history[-1].split if history else "")
+    totals = party_totals(history, ledger, history[-1].rules if history else Rules(""))
     alike: dict[_Alike, list[Party]] = defaultdict(list)
     for party in ledger.parties:
         names = tuple((ledger.releases[at].name, ledger.releases[at].round) for at in paid[party.name])

@@ -10,7 +10,7 @@ from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.party_report import party_lines, party_rows, who_paid
 from fedtext.privacy.published_price import published_price
-from fedtext.privacy.spending import Spent, spent_on, total_epsilon
+from fedtext.privacy.spending import Rules, Spent, spent_on, total_epsilon
 from fedtext.privacy.wording import number, shown, table
 
 EVALUATION = {
@@ -177,8 +177,8 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
 
 def _data_set(ledger: Ledger, history: Sequence[Spent]) -> dict[str, Any]:
     """What all releases of the same clients' data cost together, whichever runs made them, and what they may cost."""
-    split = history[-1].split if history else ""
-    epsilon = total_epsilon(history, ledger, split)
+    rules = history[-1].rules if history else Rules("")
+    epsilon = total_epsilon(history, ledger, rules)
     own = [entry for entry in history if entry.part == ledger.part]
     allowed = own[-1].allowed if own else None
     answers = f"{len(own)} {'answer' if len(own) == 1 else 'answers'}"
@@ -190,7 +190,7 @@ def _data_set(ledger: Ledger, history: Sequence[Spent]) -> dict[str, Any]:
         "public": allowed is None,
         "statement": f"All that was ever released of this data set, {answers}, costs epsilon = "
         f"{shown(number(epsilon))} together{', for the party that spent most' if ledger.parties else ''}; {bound}.",
-        "spent_on": spent_on(history, ledger, split),
+        "spent_on": spent_on(history, ledger, rules),
     }
 
 

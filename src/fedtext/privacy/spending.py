@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -28,15 +29,29 @@ _ROUNDING = 1e-9
 NO_LIMITS: Mapping[str, float] = MappingProxyType({})
 
 
+class Rules(NamedTuple):
+    """How a run tells units apart, as digests: an earlier run may have done so in another way.
+
+    Attributes:
+        split: Which clients there are, and which of them are trained on.
+        spans: How texts are cut into records.
+    """
+
+    split: str
+    spans: str = ""
+
+
 class Spent(Parameters):
     """One query that private data answered.
 
     `release` is what was charged for it, None for a read without a mechanism (`reason`). A release of several rounds
     has an entry for each. `receipt` is the same for the same noised sum. `part` are the clients it was made of, and
-    `split` says how clients were told apart: under another split they may be other people. `budget` is what the run
-    had declared, `allowed` what all of them together might spend; None on a public corpus, where nothing is refused.
-    `draw` names how units were drawn: two of different names are independent. Empty: it may be any.
-    `partition` says how the run's parties divided the units (`Ledger.partition`); empty: it did not tell them apart.
+    `split` says how clients were told apart: under another split they may be other people. `spans` says how texts were
+    cut into records: in another way, records are others. `budget` is what the run had declared, `allowed` what all of
+    them together might spend; None on a public corpus, where nothing is refused. `budgets` are those of parties, by
+    name, that had less than the run. `draw` names how units were drawn: two of different names are independent. Empty:
+    it may be any. `partition` says how the run's parties divided the units (`Ledger.partition`); empty: it did not tell
+    them apart.
     """
 
     node: str
@@ -52,6 +67,13 @@ class Spent(Parameters):
     allowed: float | None
     partition: str = Field("", exclude_if=operator.not_)
     draw: str = Field("", exclude_if=operator.not_)
+    spans: str = Field("", exclude_if=operator.not_)
+    budgets: tuple[tuple[str, float], ...] = Field((), exclude_if=operator.not_)
+
+    @property
+    def rules(self) -> Rules:
+        """Those of the run that was answered."""
+        return Rules(self.split, self.spans)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -77,33 +99,34 @@ class TotalExceeded(BudgetExceeded):
         )
 
 
-def total_epsilon(history: Sequence[Spent], ledger: Ledger, split: str, planned: Sequence[Release] = ()) -> float:
+def total_epsilon(history: Sequence[Spent], ledger: Ledger, rules: Rules, planned: Sequence[Release] = ()) -> float:
     """Epsilon of all that was released of the ledger's clients, and of `planned` with it: that of the worst party.
 
-    At the smallest delta that any of the runs declared, under the ledger's adjacency. `split` is how clients are told
-    apart now: entries of the other part count where it was another, for then they may be of the same people. What was
-    released under single records bounds the loss of no client, who holds any number of them.
+    At the smallest delta that any of the runs declared, under the ledger's adjacency. `rules` are those of now: entries
+    of the other part count where the split was another, for then they may be of the same people. What was released
+    under single records bounds the loss of no client, who holds any number of them; nor that of a record that is cut
+    in another way, which may hold several.
     """
-    return max(party_totals(history, ledger, split, planned).values())
+    return max(party_totals(history, ledger, rules, planned).values())
 
 
 def party_totals(
-    history: Sequence[Spent], ledger: Ledger, split: str, planned: Sequence[Release] = ()
+    history: Sequence[Spent], ledger: Ledger, rules: Rules, planned: Sequence[Release] = ()
 ) -> dict[str | None, float]:
     """`total_epsilon` of each party that the ledger or its like in the history knows; of None where there is none.
 
     A party's name stands for the same units wherever split and partition are the same. Entries of another split or
     partition may be of anybody's units, so they count for every party.
     """
-    mine = [entry for entry in history if _is_of(entry, ledger, split)]
-    payers = [*_payers(mine, ledger, split), *(release.parties for release in planned)]
+    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
+    payers = [*_payers(mine, ledger, rules), *(release.parties for release in planned)]
     paid = bills(payers, [party.name for party in ledger.parties])
     delta = min([ledger.declaration.delta, *(entry.delta for entry in mine)])
 
     def price(bill: tuple[int, ...]) -> float:
         made = [mine[at] for at in bill if at < len(mine)]
         asked = [planned[at - len(mine)] for at in bill if at >= len(mine)]
-        return _price(made, asked, ledger, delta)
+        return _price(made, asked, ledger, delta, rules)
 
     if not paid:
         return {None: price(tuple(range(len(mine) + len(planned))))}
@@ -114,7 +137,7 @@ def party_totals(
 def refuse_overdraft(
     history: Sequence[Spent],
     ledger: Ledger,
-    split: str,
+    rules: Rules,
     planned: Sequence[Release],
     *,
     allowed: float,
@@ -126,7 +149,7 @@ def refuse_overdraft(
     Args:
         history: What was released before.
         ledger: Of the clients that would pay.
-        split: How clients are told apart now.
+        rules: How units are told apart now.
         planned: What would be released.
         allowed: What everything together may cost.
         each: What it may cost single parties, by name, where that is less.
@@ -139,17 +162,17 @@ def refuse_overdraft(
         return
     totals = {
         name: math.inf if unaccounted else total
-        for name, total in party_totals(history, ledger, split, planned).items()
+        for name, total in party_totals(history, ledger, rules, planned).items()
         if unaccounted or any(release.costs(name) for release in planned)
     }
     for name, limit in overdrawn(totals, allowed, each):
         asked = ", ".join(dict.fromkeys(f"'{release.name}'" for release in planned)) or "a read without a mechanism"
         raise TotalExceeded(
             allowed=limit,
-            spent=party_totals(history, ledger, split).get(name, 0.0),
+            spent=party_totals(history, ledger, rules).get(name, 0.0),
             total=totals[name],
             asked=asked,
-            on=", ".join(spent_on(history, ledger, split, party=name)) or "nothing",
+            on=", ".join(spent_on(history, ledger, rules, party=name)) or "nothing",
             party=next((party for party in ledger.parties if party.name == name), None),
         )
 
@@ -164,9 +187,9 @@ def overdrawn(
             yield name, limit
 
 
-def not_yet_made(history: Sequence[Spent], ledger: Ledger, split: str) -> list[Release]:
+def not_yet_made(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Release]:
     """Of what the ledger was opened for, what has no entry yet: a run that is resumed or repeated makes nothing new."""
-    made = [entry.release for entry in history if entry.release is not None and _is_of(entry, ledger, split)]
+    made = [entry.release for entry in history if entry.release is not None and _is_of(entry, ledger, rules)]
     return [
         plan
         for plan in ledger.planned or ()
@@ -174,44 +197,57 @@ def not_yet_made(history: Sequence[Spent], ledger: Ledger, split: str) -> list[R
     ]
 
 
-def spent_on(history: Sequence[Spent], ledger: Ledger, split: str, party: str | None = None) -> list[str]:
+def spent_on(history: Sequence[Spent], ledger: Ledger, rules: Rules, party: str | None = None) -> list[str]:
     """In words, what the ledger's clients, or a party's, paid for: each name, how many, and what they cost alone."""
-    mine = [entry for entry in history if _is_of(entry, ledger, split)]
+    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
     if party is not None:
-        payers = _payers(mine, ledger, split)
+        payers = _payers(mine, ledger, rules)
         mine = [entry for entry, named in zip(mine, payers, strict=True) if named is None or party in named]
     words = []
     for name in dict.fromkeys(entry.release.name if entry.release else entry.reason for entry in mine):
         own = [entry for entry in mine if (entry.release.name if entry.release else entry.reason) == name]
         kinds = list(_distinct(own))
-        words.append(f"'{name}' x {len(kinds)}: {total_epsilon(own, ledger, split):.4g}")
+        cut = " of records cut in another way" if any(_is_cut_otherwise(entry, rules) for entry in own) else ""
+        words.append(f"'{name}' x {len(kinds)}{cut}: {total_epsilon(own, ledger, rules):.4g}")
     return words
 
 
-def _is_of(entry: Spent, ledger: Ledger, split: str) -> bool:
+def _is_cut_otherwise(entry: Spent, rules: Rules) -> bool:
+    return entry.release is not None and entry.release.unit == "record" and entry.spans != rules.spans
+
+
+def _is_of(entry: Spent, ledger: Ledger, rules: Rules) -> bool:
     """Whether the entry may be of people that the ledger protects."""
-    return entry.part == ledger.part or entry.split != split
+    return entry.part == ledger.part or entry.split != rules.split
 
 
-def _payers(mine: Sequence[Spent], ledger: Ledger, split: str) -> list[Payers]:
+def _payers(mine: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Payers]:
     """The parties that paid for each entry; None, all, where it may be of anybody's units."""
     partition = ledger.partition or next((entry.partition for entry in reversed(mine) if entry.partition), "")
     return [
-        entry.release.parties if entry.release and (entry.split, entry.partition) == (split, partition) else None
+        entry.release.parties if entry.release and (entry.split, entry.partition) == (rules.split, partition) else None
         for entry in mine
     ]
 
 
-def _price(made: Sequence[Spent], planned: Sequence[Release], ledger: Ledger, delta: float) -> float:
+def _price(made: Sequence[Spent], planned: Sequence[Release], ledger: Ledger, delta: float, rules: Rules) -> float:
     """Epsilon of what was made and of what is planned, for units that all of it is of."""
-    unit = ledger.declaration.unit
-    if any(entry.release is None or (entry.release.unit, unit) == ("record", "client") for entry in made):
+    if not all(_bounds_units(entry, ledger, rules) for entry in made):
         return math.inf
     kinds = [
         *(_for_unit(release, ledger.declaration) for release in _distinct(made)),
         *(release.as_sampled() for release in planned),
     ]
     return composed_epsilon(kinds, delta=delta, adjacency=ledger.declaration.adjacency)
+
+
+def _bounds_units(entry: Spent, ledger: Ledger, rules: Rules) -> bool:
+    """Whether the entry's epsilon bounds what a unit of now lost by it: a record's does not bound its client's."""
+    if entry.release is None:
+        return False
+    return entry.release.unit == "client" or (
+        ledger.declaration.unit == "record" and not _is_cut_otherwise(entry, rules)
+    )
 
 
 def _for_unit(release: Release, declaration: Privacy) -> SampledGaussian:

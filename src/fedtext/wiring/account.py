@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.spending import Spent, not_yet_made, overdrawn, party_totals, refuse_overdraft, total_epsilon
+from fedtext.privacy.spending import (
+    Rules,
+    Spent,
+    not_yet_made,
+    overdrawn,
+    party_totals,
+    refuse_overdraft,
+    total_epsilon,
+)
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard.watch import suspended
 
@@ -23,13 +31,13 @@ class Account:
         history: What was released before.
         public: Whether the corpus is public: all is counted, nothing refused.
         total: `privacy.total_epsilon`; None is what the first run declared.
-        split: How clients are told apart, training from test.
+        rules: How units are told apart.
     """
 
     history: History
     public: bool
     total: float | None
-    split: str
+    rules: Rules
 
     def allowed(self, ledger: Ledger) -> float | None:
         """What all releases of the ledger's clients may cost together; None: whatever."""
@@ -41,14 +49,23 @@ class Account:
         return first.budget if first else ledger.declaration.epsilon
 
     def allowed_each(self, ledger: Ledger) -> dict[str, float]:
-        """What they may cost single parties: no more than each party's own budget, unless a total is declared."""
-        return {} if self.total is not None else {party.name: party.epsilon for party in ledger.parties}
+        """What they may cost single parties: the least of a party's budgets in all runs; nothing of it under a total.
+
+        As with the run's own budget, a later and larger one does not raise what was promised before.
+        """
+        if self.total is not None:
+            return {}
+        limits = {party.name: party.epsilon for party in ledger.parties}
+        for entry in self.history.entries():
+            if (entry.part, entry.partition) == (ledger.part, ledger.partition):
+                limits.update({name: min(limits[name], own) for name, own in entry.budgets if name in limits})
+        return limits
 
     def refuse_plan(self, ledger: Ledger) -> None:
         """Raise TotalExceeded if what the ledger was opened for cannot be paid, before any long work."""
         entries = self.history.entries()
         made = any(entry.release is None for entry in entries)
-        self._refuse(ledger, not_yet_made(entries, ledger, self.split), ledger.planned_unaccounted and not made)
+        self._refuse(ledger, not_yet_made(entries, ledger, self.rules), ledger.planned_unaccounted and not made)
 
     def gate(self, node: str, *, releases: bool) -> NodeGate:
         """The gate for one node; it opens if the node is tagged as a release."""
@@ -58,7 +75,7 @@ class Account:
         if (allowed := self.allowed(ledger)) is not None:
             entries = self.history.entries()
             each = self.allowed_each(ledger)
-            refuse_overdraft(entries, ledger, self.split, planned, allowed=allowed, each=each, unaccounted=unaccounted)
+            refuse_overdraft(entries, ledger, self.rules, planned, allowed=allowed, each=each, unaccounted=unaccounted)
 
 
 @dataclass
@@ -107,7 +124,7 @@ class NodeGate:
                 "%s released private data again, with other parameters or inputs: all that was released of this data "
                 "set costs epsilon %.4g together",
                 self.node,
-                total_epsilon(self._entries(), self._ledger, self.account.split),
+                total_epsilon(self._entries(), self._ledger, self.account.rules),
             )
 
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
@@ -125,7 +142,7 @@ class NodeGate:
         if allowed is None:
             return
         each = self.account.allowed_each(self._ledger)
-        totals = party_totals((*self._entries(), entry), self._ledger, self.account.split)
+        totals = party_totals((*self._entries(), entry), self._ledger, self.account.rules)
         totals = {name: total for name, total in totals.items() if release.costs(name)}
         if any(True for _ in overdrawn(totals, allowed, each)):
             raise RunRefusedError(
@@ -151,10 +168,12 @@ class NodeGate:
             round=round,
             receipt=receipt,
             part=ledger.part,
-            split=self.account.split,
+            split=self.account.rules.split,
+            spans=self.account.rules.spans,
             adjacency=declared.adjacency,
             delta=declared.delta,
             budget=declared.epsilon,
             allowed=None if allowed is None or math.isinf(allowed) else allowed,
             partition=ledger.partition,
+            budgets=tuple((one.name, one.epsilon) for one in ledger.parties if one.epsilon < declared.epsilon),
         )

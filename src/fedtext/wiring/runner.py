@@ -27,7 +27,6 @@ from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.tags import Tag
 from fedtext.resuming.decision import Resumption
-from fedtext.resuming.fingerprint import canonical, text_digest
 from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.system.errors import FedtextError
@@ -37,6 +36,7 @@ from fedtext.wiring.choice import check_choice
 from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public, is_private_name
 from fedtext.wiring.console import say, written_down
 from fedtext.wiring.guard import Guard
+from fedtext.wiring.rules import active_rules
 from fedtext.wiring.stages import Clock, in_order, stages
 
 
@@ -104,7 +104,7 @@ class ResumableRunner(SequentialRunner):
         guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), passed=_passed)
         total, ran = len(pipeline.nodes), set[str]()
         kept = pipeline.inputs() | pipeline.outputs()
-        account = _account(data_root)
+        account = _account(data_root, pipeline)
         order = in_order(pipeline)
         with self._store(data_root) as store, written_down(store.root):
             clock = Clock(order, stages(pipeline), store.seconds())
@@ -162,14 +162,14 @@ def _for_the_owner_alone(node: Node) -> Iterator[None]:
         os.umask(before)
 
 
-def _account(data_root: Path) -> Account:
+def _account(data_root: Path, graph: Pipeline) -> Account:
     """What the data set may spend, by the active parameters, and what it has spent."""
     parameters = active_parameters()
     return Account(
         history=History(data_root),
         public=corpus_is_public(),
         total=(parameters.get("privacy") or {}).get("total_epsilon"),
-        split=text_digest(canonical(parameters.get("partition") or {}))[:12],
+        rules=active_rules(graph),
     )
 
 

@@ -177,3 +177,13 @@ def test_without_strong_or_without_weak_silos_what_is_left_is_planned(strong: fl
     assert [query.name.removeprefix("flexible.") for query in planned] == names
     herding = budget.planned_queries(held, params(selection="herd"), declared(), dim=10, embedding_dim=6)
     assert [query.name for query in herding][len(names) - 1 :] in (["flexible.means"], ["flexible.profile"])
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
+def test_where_nobody_trains_votes_and_profile_of_drawn_units_fit_the_budget(sampling: str) -> None:
+    """The profile is drawn among all units, and its price beside the votes' is that of so many."""
+    silos = parties(units_of(4, 300), 8.0, strong=[])
+    privacy = declared(epsilon=8.0, delta=1e-5, sampling=sampling, clients_per_round=60)
+    ledger = budget.planned_ledger(silos, params(selection="votes"), privacy, dim=10, embedding_dim=4)
+    assert ledger.planned is not None
+    assert [(one.name, one.rate) for one in ledger.planned] == [(budget.PROFILE, 0.05), (budget.VOTES, 0.05)]

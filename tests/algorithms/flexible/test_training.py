@@ -215,7 +215,7 @@ def silo_process(name: str, units: dict[str, int], server: Connection) -> None:
             server.send(training.local_difference(asks[0], pull, server.recv(), CHOSEN.training))
 
     if own:
-        told = [query.about("", CHOSEN.training.model_dump_json()) for query in own]
+        told = [query.about(digest(START), CHOSEN.training.model_dump_json()) for query in own]
         _, ledger = steps_of_several(told, rounds, samples, ledger, KEY)
     for query, blocks_of in asked_in_sums(ledger):
         if query.parties is None or name in query.parties:

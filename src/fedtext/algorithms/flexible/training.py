@@ -62,7 +62,7 @@ def trained_weights(
         ValueError: what `fedtext.federation.noised_steps.steps_of_several` refuses.
     """
     told = params.model_dump_json()
-    asked = [query.about("", told) for query in sorted(queries, key=lambda query: query.parties or ())]
+    asked = [query.about(digest(start), told) for query in sorted(queries, key=lambda query: query.parties or ())]
     return steps_of_several(
         asked, lambda asks: federated_averaging(asks, gradients_at, start, params), samples, ledger, key
     )

@@ -23,20 +23,22 @@ Units = dict[str, int]
 
 
 def assign_silos(private_clients: pd.DataFrame, silos: Silos, privacy: Privacy) -> pd.DataFrame:
-    """The silo of every client: `client_id`, `silo`. Of a client in several, a unit itself, that of its first record.
+    """The silo of every client: `client_id`, `silo`. Of a client in several, a unit itself, the first by name.
 
     Raises:
         ValueError: records are the units, and a client has some in several silos: one of them would pay for another's.
     """
-    firsts = private_clients.drop_duplicates("client_id")
-    ids = firsts["client_id"].tolist()
-    by_column = SILO_COLUMN in firsts and silos.groups != 1  # one silo of all has no use for a column
+    by_column = SILO_COLUMN in private_clients and silos.groups != 1  # one silo of all has no use for a column
     if by_column and privacy.unit == "record" and _spans_silos(private_clients):
         raise InputError(
             "privacy.unit is record, and the silo column puts records of one client in several silos: give a client "
             "another id in each silo (corpus.client_column), or set privacy.unit=client"
         )
-    held = firsts[SILO_COLUMN].tolist() if by_column else [silo_name(one, silos.groups) for one in ids]
+    ids = private_clients["client_id"].drop_duplicates().tolist()
+    if by_column:  # not by the order of its rows, which another file may have otherwise
+        held = private_clients.groupby("client_id")[SILO_COLUMN].min().loc[ids].tolist()
+    else:
+        held = [silo_name(one, silos.groups) for one in ids]
     return pd.DataFrame({"client_id": ids, "silo": held})
 
 

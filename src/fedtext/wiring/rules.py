@@ -1,0 +1,43 @@
+"""How this run tells units apart, as digests for the history: who is whose, who is trained on, what is one record.
+
+All of it is read from parameters. Two runs of equal digests mean the same people and the same records by the same ids;
+of different ones nothing is known, and the history prices what may be (fedtext.privacy.spending).
+"""
+
+from __future__ import annotations
+
+from kedro.pipeline import Pipeline
+
+from fedtext.params.corpus import NAMING_COLUMNS
+from fedtext.privacy.spending import Rules
+from fedtext.resuming.fingerprint import canonical, text_digest
+from fedtext.wiring.config import active_parameters
+from fedtext.wiring.generators import active_model
+
+PAIRS = "pairs."  # begins the names of data sets of preference pairs; a pair is one record, and never cut
+
+
+def active_rules(graph: Pipeline) -> Rules:
+    """Those of the active parameters, for the texts or the preference pairs that `graph` reads."""
+    of_pairs = any(name.startswith(PAIRS) for name in graph.datasets())
+    return Rules(split=_digest(_split(of_pairs)), spans=_digest("pairs" if of_pairs else _spans()))
+
+
+def _split(of_pairs: bool) -> list[object]:
+    """What decides which client a row is of, and which part a client: pairs without an owner go by their prompts."""
+    parameters = active_parameters()
+    corpus = parameters.get("corpus") or {}
+    named = {name: corpus.get(name) for name in ("source", *NAMING_COLUMNS)}
+    return [parameters.get("partition") or {}, named, of_pairs]
+
+
+def _spans() -> object:
+    """What decides which tokens of a text are one record; of a text's first span alone there is one, however long."""
+    chunking = active_parameters().get("chunking") or {}
+    if chunking.get("first_only"):
+        return "the first of a text"
+    return [chunking, active_model("chunk_tokenizer") or active_model("generator")]
+
+
+def _digest(value: object) -> str:
+    return text_digest(canonical(value))[:12]

@@ -1,0 +1,70 @@
+"""What the history is told of who is whose and what is a record: all that decides it, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kedro.pipeline import Pipeline, node
+
+from fedtext.privacy.spending import Rules
+from fedtext.wiring.config import loader_for
+from fedtext.wiring.rules import active_rules
+
+TEXTS = Pipeline([node(lambda _: None, "private_train", "out", name="n")])
+PAIRS = Pipeline([node(lambda _: None, "pairs.private_train", "out", name="n")])
+
+
+def rules(graph: Pipeline = TEXTS, **given: Any) -> Rules:
+    loader_for(None, given)
+    return active_rules(graph)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"partition": {"seed": 1}},
+        {"partition": {"test_share": 0.2}},
+        {"corpus": {"source": "table", "path": "a.csv"}},
+        *({"corpus": {f"{of}_column": "other"}} for of in ("client", "text", "label", "date")),
+        {"corpus": {"code_columns": ["kind"]}},
+    ],
+)
+def test_whatever_names_clients_or_splits_them_makes_another_split(changed: dict[str, Any]) -> None:
+    """Without a column of owners a row is named by all that it holds: another label makes it somebody else."""
+    assert rules(**changed).split != rules().split
+    assert rules(**changed).spans == rules().spans
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"chunking": {"length": 512}},
+        {"chunking": {"first_only": True}},
+        {"models": {"generator": "bundled:generator"}},
+        {"models": {"chunk_tokenizer": "bundled:generator"}},
+    ],
+)
+def test_whatever_cuts_texts_makes_other_records(changed: dict[str, Any]) -> None:
+    assert rules(**changed).spans != rules().spans
+    assert rules(**changed).split == rules().split
+    assert rules(PAIRS, **changed) == rules(PAIRS), "a pair is never cut"
+
+
+def test_the_first_span_of_a_text_is_one_record_however_long() -> None:
+    first = {"first_only": True}
+    assert rules(chunking={**first, "length": 512}).spans == rules(chunking=first).spans != rules().spans
+
+
+def test_a_generator_whose_tokens_are_not_counted_cuts_nothing() -> None:
+    counted = {"chunk_tokenizer": "smollm2"}
+    assert rules(models={**counted, "generator": "bundled:generator"}).spans == rules(models=counted).spans
+
+
+def test_pairs_and_texts_of_one_file_are_split_in_two_ways() -> None:
+    assert rules(PAIRS).split != rules(TEXTS).split
+
+
+def test_what_a_run_makes_of_the_text_changes_no_rule() -> None:
+    other = {"privacy": {"epsilon": 4.0}, "popri": {"rounds": 3}, "corpus": {"public_texts": 50}}
+    assert rules(**other) == rules()
