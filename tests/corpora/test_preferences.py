@@ -50,6 +50,8 @@ def test_openassistant_compares_best_and_worst(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(pairs, read_pairs("openassistant", lines(tmp_path / "flat.jsonl", flat(trees))))
     nameless = read_pairs("openassistant", lines(tmp_path / "b.jsonl", [tree(0, users=False)]))
     assert nameless["client_id"].tolist() == ["0.p"]
+    mixed = read_pairs("openassistant", lines(tmp_path / "c.jsonl", [tree(0, users=False), *trees[1:]]))
+    assert mixed["client_id"].tolist() == ["0.p", *pairs["client_id"][1:]], "who wrote one is no other's business"
 
 
 def test_openassistant_s_prompt_is_the_conversation_so_far(tmp_path: Path) -> None:
@@ -93,6 +95,30 @@ def test_a_table_in_every_format(tmp_path: Path, suffix: str) -> None:
     assert pairs["client_id"].is_unique
     rows.assign(client_id=[7, 7]).to_json(tmp_path / "owned.jsonl", orient="records", lines=True)
     assert read_pairs("table", tmp_path / "owned.jsonl")["client_id"].tolist() == ["7", "7"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "jsonl.gz"])
+def test_owners_are_of_the_column_that_is_named_and_never_overlooked(tmp_path: Path, suffix: str) -> None:
+    """Taken for absent, each pair would be a client of its own, and the report would speak of whole people."""
+
+    def written(column: str) -> Path:
+        rows = pd.DataFrame({"prompt": ["p", "q"], "chosen": ["a", "b"], "rejected": ["c", "d"], column: ["x", "x"]})
+        path = tmp_path / f"{column.strip()}.{suffix}"
+        by = {"csv": rows.to_csv, "parquet": rows.to_parquet}.get(suffix)
+        by(path, index=False) if by else rows.to_json(path, orient="records", lines=True)
+        return path
+
+    assert read_pairs("table", written("annotator"), "annotator")["client_id"].tolist() == ["x", "x"]
+    with pytest.raises(InputError, match=r"no column 'person' .*corpus\.client_column"):
+        read_pairs("table", written("annotator"), "person")
+    with pytest.raises(InputError, match=r"has a column 'Client_ID' and no 'client_id': rename it"):
+        read_pairs("table", written("Client_ID"))
+
+
+def test_two_columns_of_owners_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("prompt,chosen,rejected,client_id,client_id\np,a,b,x,y\n", encoding="utf-8")
+    with pytest.raises(InputError, match="2 columns 'client_id'"):
+        read_pairs("table", tmp_path / "a.csv")
 
 
 def test_what_is_no_preference_is_left_out(tmp_path: Path) -> None:

@@ -120,6 +120,8 @@ def test_a_learned_judge_of_coin_flips_says_that_it_is_none() -> None:
         ("B is wrong.\n\nBetter: A.", 1.0),
         ("Both are fine.", None),
         ("CIA", None),
+        ("Response A is more helpful than response B.", None),
+        ("Comparison: A is clearer than B", None),
         ("A response that is long", None),
         ("", None),
     ],

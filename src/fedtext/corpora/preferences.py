@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from os.path import commonprefix
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pandas as pd
 
+from fedtext.corpora.columns import USUAL, chosen_columns
 from fedtext.corpora.formats import JsonError, json_lines, read_csv, read_jsonl, read_parquet
 from fedtext.corpora.published.dialogues import ASSISTANT, HUMAN, Message, conversation, messages
 from fedtext.corpora.published.door import other_form
@@ -36,8 +38,10 @@ class Pair(NamedTuple):
     client_id: str | None = None
 
 
-def read_pairs(form: PairForm, place: str | Path) -> pd.DataFrame:
+def read_pairs(form: PairForm, place: str | Path, client_column: str = USUAL["client_column"]) -> pd.DataFrame:
     """The pairs of the file `place` in `PAIR_COLUMNS`, in file order; ownerless ones are named by what they hold.
+
+    `client_column` is that of the owners in a table; the other forms say themselves who the owners are.
 
     Raises:
         FileNotFoundError: no such file.
@@ -48,7 +52,7 @@ def read_pairs(form: PairForm, place: str | Path) -> pd.DataFrame:
         raise MissingFileError(f"{path} is not a file: check the path of the preference pairs")
     described, read = PAIR_FORMS[form]
     try:
-        pairs = [pair for pair in read(path) if is_preference(*pair[:3])]
+        pairs = [pair for pair in read(path, client_column) if is_preference(*pair[:3])]
         if not pairs:
             raise FormError("no pairs")
     except (FormError, JsonError) as error:
@@ -70,7 +74,7 @@ def is_preference(prompt: str, chosen: str, rejected: str) -> bool:
     return all(part.strip() for part in (prompt, chosen, rejected)) and chosen.strip() != rejected.strip()
 
 
-def hh_pairs(path: Path) -> Iterator[Pair]:
+def hh_pairs(path: Path, _: str) -> Iterator[Pair]:
     """The prompt is what both transcripts share, up to where the assistant answers; clients are those of `hh`.
 
     Transcripts that differ in an earlier turn as well are two prompts: their pair has no answers, and is left out.
@@ -87,13 +91,12 @@ def hh_pairs(path: Path) -> Iterator[Pair]:
         yield Pair(shared[:end].strip(), better, worse, conversation(chosen, where))
 
 
-def openassistant_pairs(path: Path) -> Iterator[Pair]:
+def openassistant_pairs(path: Path, _: str) -> Iterator[Pair]:
     """The best and the worst of the ranked answers to a message: one pair each, so that none of them weighs more.
 
-    The prompt is the conversation so far. The client is who wrote the message, or its tree where nobody is named.
+    The prompt is the conversation so far. The client is who wrote the message, or its tree where it names nobody.
     """
     known = {message.id: message for message in messages(path)}
-    named = all(message.user is not None for message in known.values())
     answers: defaultdict[str, list[Message]] = defaultdict(list)
     for message in known.values():
         if message.role == "assistant" and message.rank is not None and message.parent in known:
@@ -101,8 +104,7 @@ def openassistant_pairs(path: Path) -> Iterator[Pair]:
     for asked, given in answers.items():
         ranked = sorted(given, key=lambda message: message.rank or 0)
         if ranked[0].rank != ranked[-1].rank:
-            owner = known[asked].user if named else known[asked].tree
-            yield Pair(_so_far(asked, known), ranked[0].text, ranked[-1].text, owner)
+            yield Pair(_so_far(asked, known), ranked[0].text, ranked[-1].text, known[asked].owner)
 
 
 def _so_far(name: str, known: Mapping[str, Message]) -> str:
@@ -115,7 +117,7 @@ def _so_far(name: str, known: Mapping[str, Message]) -> str:
     return "\n\n".join([*reversed(turns), "Assistant:"])
 
 
-def tldr_pairs(path: Path) -> Iterator[Pair]:
+def tldr_pairs(path: Path, _: str) -> Iterator[Pair]:
     """A post and two summaries of it, of which a worker chose one; the worker is the client."""
     for number, row in json_lines(path):
         where = f"line {number}"
@@ -131,27 +133,35 @@ def _summary(summary: object, where: str) -> str:
     return str(value_of(summary, "text", where)).strip()
 
 
-def table_pairs(path: Path) -> Iterator[Pair]:
-    """Rows with prompt, chosen, rejected and, where there is that column, client_id: CSV, Parquet or JSON lines."""
-    if path.name.endswith(".jsonl.gz"):
-        rows: Iterator[Mapping[str, object]] = (row for _, row in json_lines(path))
-    else:
-        readers = {".csv": read_csv, ".parquet": read_parquet, ".jsonl": read_jsonl}
-        if path.suffix not in readers:
-            raise FormError(f"no name in {', '.join(readers)} or .jsonl.gz")
-        table = readers[path.suffix](path, _pair_columns)
-        rows = (dict(zip(table.columns, values, strict=True)) for values in table.itertuples(index=False, name=None))
-    for number, row in enumerate(rows, start=1):
-        owner = row.get("client_id")
+def table_pairs(path: Path, client_column: str) -> Iterator[Pair]:
+    """Rows with prompt, chosen, rejected and, where there is that column, an owner: CSV, Parquet or JSON lines."""
+    choose = partial(_pair_columns, client_column, path)
+    for number, row in enumerate(_table_rows(path, choose), start=1):
+        owner = row.get(client_column)
         prompt, chosen, rejected = (_cell(row, name, number) for name in PAIR_COLUMNS[:3])
         yield Pair(prompt, chosen, rejected, None if missing(owner) else name_of(owner))
 
 
-def _pair_columns(names: list[str]) -> list[str]:
+def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterator[Mapping[str, object]]:
+    if path.name.endswith(".jsonl.gz"):
+        rows = [row for _, row in json_lines(path)]
+        choose(list(dict.fromkeys(name for row in rows for name in row)))
+        yield from rows
+        return
+    readers = {".csv": read_csv, ".parquet": read_parquet, ".jsonl": read_jsonl}
+    if path.suffix not in readers:
+        raise FormError(f"no name in {', '.join(readers)} or .jsonl.gz")
+    table = readers[path.suffix](path, choose)
+    for values in table.itertuples(index=False, name=None):
+        yield dict(zip(table.columns, values, strict=True))
+
+
+def _pair_columns(client_column: str, path: Path, names: list[str]) -> list[str]:
+    """Those of a pair, and that of the owners: not found, each pair would be a client of its own."""
     for name in PAIR_COLUMNS[:3]:
         if name not in names:
             raise FormError(f"no column '{name}'")
-    return [name for name in PAIR_COLUMNS if name in names]
+    return [*PAIR_COLUMNS[:3], *chosen_columns({"client_column": client_column}, ["client_column"], path, names)]
 
 
 def _cell(row: Mapping[str, object], name: str, number: int) -> str:
@@ -161,9 +171,12 @@ def _cell(row: Mapping[str, object], name: str, number: int) -> str:
     return value
 
 
-PAIR_FORMS: Mapping[PairForm, tuple[str, Callable[[Path], Iterator[Pair]]]] = {
+PAIR_FORMS: Mapping[PairForm, tuple[str, Callable[[Path, str], Iterator[Pair]]]] = {
     "hh": ("JSON lines with chosen and rejected, two transcripts of turns by Human and Assistant", hh_pairs),
     "openassistant": ("message trees or messages as JSON lines, or messages as Parquet", openassistant_pairs),
     "tldr": ("JSON lines with info.post, two summaries, choice and worker", tldr_pairs),
-    "table": ("CSV, Parquet or JSON lines with prompt, chosen, rejected and perhaps client_id", table_pairs),
+    "table": (
+        "CSV, Parquet or JSON lines with prompt, chosen, rejected and perhaps corpus.client_column",
+        table_pairs,
+    ),
 }

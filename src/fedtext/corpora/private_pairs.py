@@ -33,7 +33,7 @@ def private_pairs(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
         ValueError: the source has no pairs, the file is of another form, or one client holds all of them.
     """
     path = existing_pairs(corpus)
-    pairs = read_pairs(pair_form(corpus), path)
+    pairs = read_pairs(pair_form(corpus), path, corpus.client_column)
     refuse_alone(pairs, str(path))
     return taken_clients(pairs, corpus, privacy)
 
@@ -80,8 +80,8 @@ def refuse_private_prompts(pairs: pd.DataFrame, prompts: pd.DataFrame, where: st
     shared = sum(not _questions(prompt).isdisjoint(private) for prompt in prompts["prompt"])
     if shared > COPIED * len(prompts):
         raise InputError(
-            f"corpus.public_path {where} holds {shared} prompts of the private pairs, and all its prompts would be "
-            "public: name a file of public prompts"
+            f"corpus.public_path {where} holds prompts of the private pairs, and all its prompts would be public: name "
+            "a file of public prompts"
         )
 
 

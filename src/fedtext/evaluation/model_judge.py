@@ -22,8 +22,9 @@ from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
 
 MORE = "more helpful"
-# The last line that ends in a letter of its own, in quotation marks or not: "Better: B", 'A', **B**.
-VERDICT = re.compile(r"^(?:.*[\s:*\"'“(])?([AB])[\s.*\"'”)]*$", re.MULTILINE)
+# The last line that is a letter alone, or one after a colon, in quotation marks or not: "Better: B", 'A', **B**. Not
+# whatever ends in a letter: "Response A is better than response B" names the worse one last.
+VERDICT = re.compile(r"^(?:.*:)?[\s*\"'“(]*([AB])[\s.*\"'”)]*$", re.MULTILINE)
 UNTOLD = np.nan
 
 

@@ -57,16 +57,17 @@ def preference_scorecard(
 
     `pairs` is how many there are; None: a policy was trained on the private ones.
     """
-    guarded = protection.model_dump()
+    guarded, looked_at = protection.model_dump(), (accuracy, membership) != (None, None)
     card = {
         "headline": [
             protection_sentence(guarded),
             epsilon_sentence(guarded),
-            NOT_MEASURED if accuracy is None else accuracy_sentence(accuracy),
+            *([] if accuracy is None else [accuracy_sentence(accuracy)]),
+            *([] if looked_at else [NOT_MEASURED]),
             *([] if win_rates is None else [win_rate_sentence(win_rates)]),
             *([] if membership is None else [membership_sentence(membership)]),
         ],
-        "notes": terms.notes() if accuracy is not None else terms.notes()[1:],
+        "notes": terms.notes() if looked_at else terms.notes()[1:],
         "algorithm": cost.algorithm,
         "corpus": corpus,
         "protection": guarded,

@@ -32,10 +32,10 @@ def active_generators() -> tuple[str, ...]:
 
 
 def active_model(role: str) -> Any:
-    """What stands under `models.<role>`: the command line's, where it names any, else the configuration's."""
+    """What stands under `models.<role>`: the command line's, where it names any, else the configuration's; or None."""
     loader = active_loader()
     given: Any = (loader.runtime_params or {}).get("models") or {}
-    return given.get(role) or loader["globals"]["models"][role]
+    return given.get(role) or (loader["globals"].get("models") or {}).get(role)
 
 
 def generator_inputs(names: Iterable[str] | None = None) -> dict[str, str]:

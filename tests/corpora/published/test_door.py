@@ -140,9 +140,12 @@ def test_openassistant_s_trees_and_messages_are_the_same_records(tmp_path: Path,
     assert of_trees["client_id"].nunique() == COUNT + 3  # who asked, and three who answered
 
 
-def test_one_message_without_a_writer_makes_trees_the_clients(tmp_path: Path) -> None:
+def test_a_message_without_a_writer_is_its_tree_s_and_moves_no_other(tmp_path: Path) -> None:
     trees = [tree(0), tree(1, users=False)]
-    assert set(read("openassistant", lines(tmp_path / "a.jsonl", trees))["client_id"]) == {"0.p", "1.p"}
+    mixed = read("openassistant", lines(tmp_path / "a.jsonl", trees))["client_id"].tolist()
+    named = read("openassistant", lines(tmp_path / "b.jsonl", [tree(0), tree(1)]))["client_id"].tolist()
+    half = len(named) // 2
+    assert mixed == [*named[:half], *["1.p"] * half]
 
 
 def test_a_tree_may_nest_deep(tmp_path: Path) -> None:

@@ -70,13 +70,13 @@ def chosen_pairs(
 
 
 def large_gaps(gaps: Float[np.ndarray, " pair"], rule: Gap) -> Bool[np.ndarray, " pair"]:
-    """Which gaps are kept.
+    """Which gaps are kept; where there is none, nobody is preferred.
 
     Raises:
         ValueError: none is.
     """
     least = rule.value if rule.rule == "absolute" else np.quantile(gaps, rule.value) if len(gaps) else 0.0
-    kept = gaps >= least
+    kept = (gaps >= least) & (gaps > 0)
     if not kept.any():
         widest = (
             f"the widest of {len(gaps)} is {gaps.max():.3g}" if len(gaps) else "no prompt has two different answers"

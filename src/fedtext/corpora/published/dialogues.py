@@ -34,16 +34,16 @@ class Message(NamedTuple):
     rank: int | None
     date: str | None
 
+    @property
+    def owner(self) -> str:
+        """Who wrote it, or its tree where it names nobody: by the message alone, whatever the rest of the file says."""
+        return self.tree if self.user is None else self.user
+
 
 def openassistant(path: Path) -> Iterator[Row]:
-    """One row a message that was not deleted, whoever wrote it.
-
-    Where a message has no writer the trees are the clients of the whole file, for a unit must be one thing.
-    """
-    found = list(messages(path))
-    named = all(message.user is not None for message in found)
-    for message in found:
-        yield Row(message.user if named else message.tree, message.text, message.language, message.date)
+    """One row a message that was not deleted, whoever wrote it. A message without a writer is its tree's."""
+    for message in messages(path):
+        yield Row(message.owner, message.text, message.language, message.date)
 
 
 def messages(path: Path) -> Iterator[Message]:

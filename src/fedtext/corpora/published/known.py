@@ -88,7 +88,7 @@ PUBLISHED: Mapping[PublishedName, Published] = MappingProxyType(
             form="message trees or messages as JSON lines, or messages as Parquet",
             suffixes=(*JSON_LINES, ".parquet"),
             directory=False,
-            unit="a writer (user_id); a conversation tree in files without user ids",
+            unit="a writer (user_id); a conversation tree where a message has none",
             label="the language",
             licence="Apache 2.0",
         ),

@@ -49,9 +49,15 @@ def _ordered(
     prompts, answers = private_test["prompt"].tolist(), private_test[["chosen", "rejected"]].to_numpy().tolist()
     embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="held-out pairs")
     differences, middles = differences_of(embedded)
-    heads = None if scorer.topics is None else scorer.topic_heads(middles)
-    drawn = rightly_ordered(scorer.rewards(differences)) @ scorer.mixture
-    return rightly_ordered(scorer.score(differences, heads) - 0.5), drawn
+    margins = scorer.rewards(differences)
+    return rightly_ordered(_margin(margins, scorer, middles)), rightly_ordered(margins) @ scorer.mixture
+
+
+def _margin(margins: np.ndarray, scorer: Scorer, middles: np.ndarray) -> np.ndarray:
+    """Above 0 where the chosen answer is likelier to win; of equal answers exactly 0, whatever the shares add up to."""
+    if scorer.topics is not None:
+        return np.take_along_axis(margins, scorer.topic_heads(middles)[:, None], axis=1)[:, 0]
+    return np.asarray(np.tanh(margins / 2) @ scorer.mixture)
 
 
 def _ordered_by_length(private_test: pd.DataFrame, rule: LengthRule) -> tuple[np.ndarray, np.ndarray]:
