@@ -19,6 +19,16 @@ def test_the_paper_s_forms() -> None:
     assert Dialogue(answer_name=SUMMARY).head("A post.") == "A post.\n\nSummary:"
     assert Dialogue(chat=True).request([], topic="How?") == "How?"
     assert Dialogue(chat=True).framing.chat
+
+
+def test_a_message_asks_what_a_person_would() -> None:
+    """HH and OpenAssistant write transcripts, and a post alone asks for nothing; win rates ask plain questions."""
+    ask = Dialogue(chat=True)
+    assert ask.request([], topic="Human: How?\n\nAssistant:") == "How?"
+    longer = "Human: How?\n\nAssistant: So.\n\nHuman: And now?\n\nAssistant:"
+    assert ask.request([], topic=longer) == longer
+    post = Dialogue(chat=True, answer_name=SUMMARY).request([], topic="A long post.")
+    assert post.startswith("A long post.\n\nSummarise")
     assert Dialogue().cut(" So.\n\nHuman: And?") == "So."
     with pytest.raises(InputError, match="a prompt and no examples"):
         Dialogue().request(["an example"], topic="How?")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HUMAN, ASSISTANT, SUMMARY = "Human:", "Assistant:", "Summary:"
 NEXT_TURN = f"\n\n{HUMAN}"
+SUMMARISE = "Summarise this post in one or two sentences."  # ours: a post alone asks for nothing
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,19 @@ class Dialogue:
         """
         if examples or not topic:
             raise InputError("a dialogue has a prompt and no examples: give the prompt as the topic")
-        return topic if self.chat else self.head(topic)
+        return self.message(topic) if self.chat else self.head(topic)
+
+    def message(self, prompt: str) -> str:
+        """What a person says to a model that answers: a post with its task; a transcript of one turn is that turn.
+
+        A longer transcript stays one.
+        """
+        if self.answer_name == SUMMARY:
+            return f"{prompt}\n\n{SUMMARISE}"
+        if not (prompt.startswith(HUMAN) and prompt.endswith(ASSISTANT)):
+            return prompt
+        said = prompt.removeprefix(HUMAN).removesuffix(ASSISTANT).strip()
+        return prompt if any(f"\n\n{name}" in said for name in (HUMAN, ASSISTANT)) else said
 
     def head(self, prompt: str) -> str:
         """All that stands before the answer; a prompt may be a transcript itself, up to where the answer begins."""
