@@ -231,6 +231,20 @@ def test_two_draws_that_are_priced_as_independent_are_of_other_clients(tmp_path:
     assert len(drawn[0] & drawn[1]) < len(drawn[0]) / 2, "which they are"
 
 
+def test_records_of_another_cut_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    """The same plan of them is not the release that was made: it is refused as a plan, and by the door."""
+    of_records = opened(unit="record", aggregation="trusted")
+    run(account(tmp_path, total=8.0, rules=Rules("s", "64")), of_records)
+    run(account(tmp_path, total=8.0, rules=Rules("s", "64")), of_records)
+    other = account(tmp_path, total=8.0, rules=Rules("s", "512"))
+    said = r"inf is spent \('sum' x 1 of records cut in another way: inf\); 'sum' would make it inf. Nothing was read"
+    with pytest.raises(TotalExceeded, match=said):
+        other.refuse_plan(of_records)
+    with pytest.raises(TotalExceeded, match=said):
+        release(other, of_records, untouched)
+    assert len(release_history(tmp_path)) == 1
+
+
 def test_a_later_and_larger_budget_of_a_party_does_not_raise_what_it_was_promised(tmp_path: Path) -> None:
     def of_two(north: float, noise: float) -> Ledger:
         held = [Party(name=name, kind="silo", population=CLIENTS // 2, epsilon=1.0) for name in ("north", "south")]

@@ -75,6 +75,10 @@ class Spent(Parameters):
         """Those of the run that was answered."""
         return Rules(self.split, self.spans)
 
+    def is_cut_otherwise(self, rules: Rules) -> bool:
+        """Whether it protected records, and they were other ones than by these rules."""
+        return self.release is not None and self.release.unit == "record" and self.spans != rules.spans
+
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for one and the same answer."""
@@ -189,7 +193,8 @@ def overdrawn(
 
 def not_yet_made(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Release]:
     """Of what the ledger was opened for, what has no entry yet: a run that is resumed or repeated makes nothing new."""
-    made = [entry.release for entry in history if entry.release is not None and _is_of(entry, ledger, rules)]
+    mine = [entry for entry in history if _is_of(entry, ledger, rules) and not entry.is_cut_otherwise(rules)]
+    made = [entry.release for entry in mine if entry.release is not None]
     return [
         plan
         for plan in ledger.planned or ()
@@ -207,13 +212,9 @@ def spent_on(history: Sequence[Spent], ledger: Ledger, rules: Rules, party: str 
     for name in dict.fromkeys(entry.release.name if entry.release else entry.reason for entry in mine):
         own = [entry for entry in mine if (entry.release.name if entry.release else entry.reason) == name]
         kinds = list(_distinct(own))
-        cut = " of records cut in another way" if any(_is_cut_otherwise(entry, rules) for entry in own) else ""
+        cut = " of records cut in another way" if any(entry.is_cut_otherwise(rules) for entry in own) else ""
         words.append(f"'{name}' x {len(kinds)}{cut}: {total_epsilon(own, ledger, rules):.4g}")
     return words
-
-
-def _is_cut_otherwise(entry: Spent, rules: Rules) -> bool:
-    return entry.release is not None and entry.release.unit == "record" and entry.spans != rules.spans
 
 
 def _is_of(entry: Spent, ledger: Ledger, rules: Rules) -> bool:
@@ -245,9 +246,7 @@ def _bounds_units(entry: Spent, ledger: Ledger, rules: Rules) -> bool:
     """Whether the entry's epsilon bounds what a unit of now lost by it: a record's does not bound its client's."""
     if entry.release is None:
         return False
-    return entry.release.unit == "client" or (
-        ledger.declaration.unit == "record" and not _is_cut_otherwise(entry, rules)
-    )
+    return entry.release.unit == "client" or (ledger.declaration.unit == "record" and not entry.is_cut_otherwise(rules))
 
 
 def _for_unit(release: Release, declaration: Privacy) -> SampledGaussian:

@@ -153,8 +153,9 @@ class NodeGate:
             )
 
     def _made(self, release: Release, draw: str) -> list[Spent]:
-        """Answers to the same plan of units that may have been drawn as they are now."""
-        return [one for one in self._entries() if one.release == release and one.draw in ("", draw)]
+        """Answers to the same plan of the same units, which may have been drawn as they are now."""
+        same = [one for one in self._entries() if one.release == release and one.draw in ("", draw)]
+        return [one for one in same if not one.is_cut_otherwise(self.account.rules)]
 
     def _entries(self) -> tuple[Spent, ...]:
         return self.account.history.entries()
