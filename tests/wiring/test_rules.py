@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
 from kedro.pipeline import Pipeline, node
 
 from fedtext.privacy.spending import Rules
-from fedtext.wiring.config import loader_for
+from fedtext.wiring.config import ProjectConfigLoader, active_loader, loader_for
 from fedtext.wiring.rules import active_rules
 
 TEXTS = Pipeline([node(lambda _: None, "private_train", "out", name="n")])
 PAIRS = Pipeline([node(lambda _: None, "pairs.private_train", "out", name="n")])
 
 
+@cache
+def base() -> dict[str, Any]:
+    """The parameters of conf/base, read once: every other run lays a few over them."""
+    return _loader().parameters
+
+
+@cache
+def _loader() -> ProjectConfigLoader:
+    return loader_for(None, {})
+
+
 def rules(graph: Pipeline = TEXTS, **given: Any) -> Rules:
-    loader_for(None, given)
+    over = {group: {**base()[group], **values} for group, values in given.items() if group != "models"}
+    loader = active_loader()
+    loader.__dict__["parameters"], loader.runtime_params = {**base(), **over}, given
     return active_rules(graph)
+
+
+@pytest.fixture(autouse=True)
+def own_loader() -> Iterator[None]:
+    before = ProjectConfigLoader.active
+    ProjectConfigLoader.active = _loader()
+    yield
+    ProjectConfigLoader.active = before
 
 
 @pytest.mark.parametrize(
