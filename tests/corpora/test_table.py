@@ -10,6 +10,7 @@ import pytest
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_public_table, read_table, refuse_private_rows
 from fedtext.params.corpus import Corpus
+from fedtext.system.errors import InputError
 from tests.parameters import conf_base
 
 SECRET = "the patient in room seven"
@@ -339,3 +340,12 @@ def test_public_labels_are_in_the_columns_that_the_private_table_has(tmp_path):
     assert labels == [list("wxyz"), list("1552"), list("wxyz"), ["food\t1", "food\t5", "spa\t5", None], list("wxyz")]
     bare = write(tmp_path / "bare.csv", {"text": ["a", "b"]})
     assert read_public_table(shown(bare, label_column="stars"))["label"].tolist() == [None, None]
+
+
+def test_a_first_row_taken_for_a_header_is_not_told(tmp_path: Path) -> None:
+    """One cell that reads as a heading does not make its neighbours names."""
+    file = tmp_path / "headless.csv"
+    file.write_text("Jane Doe was told that she is ill,question\nanother text,question\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"among its 2 \(question, \.\.\.\)") as caught:
+        read_table(conf_base(Corpus, source="table", path=str(file)))
+    assert "Jane" not in str(caught.value)

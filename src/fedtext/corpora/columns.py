@@ -97,6 +97,8 @@ def _remedy(column: str, field: str, path: Path, names: Sequence[str]) -> str:
         return f"among its 1: its columns seem to be separated by {mark}; write the file with commas"
     if not apart and HEADINGS.isdisjoint(name.strip().casefold() for name in names):
         return f"among its {len(names)}: name the right one by corpus.{field}, or add the header line"
-    near = meant(column, names, "")
+    shown = [name for name in names if apart or name.strip().casefold() in HEADINGS]  # others may be a row's text
+    near = meant(column, shown, "")
     near = f"{near.removesuffix('?')}? Then set" if near.startswith("did") else "set"
-    return f"among its {len(names)} ({', '.join(names)}): {near} corpus.{field}"
+    listed = ", ".join([*shown, *(["..."] if len(shown) < len(names) else [])])
+    return f"among its {len(names)} ({listed}): {near} corpus.{field}"
