@@ -25,7 +25,7 @@ USUAL = {
 Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to read
 NAMES_APART = (".parquet", ".jsonl")
 _HEADINGS = (
-    "text label date client client_id body content message comment review question answer sentence utterance query "
+    "text txt label date client client_id body content message comment review question answer sentence utterance query "
     "document title category class intent topic sentiment target id user user_id author author_id customer "
     "customer_id patient_id speaker name created_at timestamp time split source index"
 )
