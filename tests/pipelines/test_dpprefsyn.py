@@ -13,6 +13,7 @@ import pytest
 from fedtext.models.framing import Framing
 from fedtext.params.dpprefsyn import Dpprefsyn
 from fedtext.pipelines.dpprefsyn import nodes, policies
+from fedtext.pipelines.evaluation.nodes.preferences import order_held_out_pairs
 from tests.parameters import conf_base
 
 PAIRS = pd.DataFrame({"prompt": ["A post."], "chosen": ["short"], "rejected": ["long"]})
@@ -75,3 +76,19 @@ class Reading:
     def encode(self, texts: Sequence[str], **_: Any) -> np.ndarray:
         self.read.extend(texts)
         return np.eye(self.dim, dtype=np.float32)[[len(text) % self.dim for text in texts]]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_pair_that_the_scorer_cannot_tell_apart_is_ordered_by_half_whatever_the_shares(seed: int) -> None:
+    """Noised shares add up to 1 but for rounding, which must not decide a tie."""
+    shares = np.random.default_rng(seed).random(5)
+    scorers = {"heads": np.zeros((5, 4)), "mixture": shares / shares.sum()}
+    held = {"prompt": ["p"] * 4, "chosen": list("abcd"), "rejected": list("efgh"), "client_id": list("wxyz")}
+    found = order_held_out_pairs(
+        pd.DataFrame(held),
+        Reading(),
+        "table",
+        scorers,
+        pd.DataFrame(),  # type: ignore[arg-type]
+    )
+    assert found["conditions"]["preferences"]["pairwise_accuracy"] == 0.5

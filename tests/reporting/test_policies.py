@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from fedtext.evaluation.cost import Cost
 from fedtext.evaluation.policies import compared_answers
 from fedtext.evaluation.win_rate import RuleJudge
+from fedtext.federation.communication import Exchange
 from fedtext.reporting.policies import membership_sentence, win_rate_sentence, win_rate_table
+from fedtext.reporting.preferences import NOT_MEASURED, preference_scorecard
+from fedtext.reporting.terms import Terms
+from tests.evaluation.examples import protection
 from tests.evaluation.test_policies import ANSWERS, PROMPTS, SHARPNESS
 
 MEMBERSHIP = {
@@ -38,3 +45,15 @@ def test_an_attack_above_its_ceiling_is_called_a_leak() -> None:
     assert "leaks" not in beside
     assert "nothing follows from it" in beside
     assert "no finite ε" in membership_sentence({**MEMBERSHIP, "ceiling": None})
+
+
+def test_a_report_that_looked_at_held_out_pairs_says_so() -> None:
+    """An attack reads test clients' pairs as well, without a price."""
+    cost = Cost.of("DP-FT", Exchange(variant="steps", down_floats=0, up_floats=1, exchanges=1))
+    given: dict[str, Any] = {"corpus": "pairs", "protection": protection(), "cost": cost, "pairs": None}
+    unseen = preference_scorecard(**given, terms=Terms(), accuracy=None)
+    seen = preference_scorecard(**given, terms=Terms(), accuracy=None, membership=MEMBERSHIP)
+    assert NOT_MEASURED in unseen["headline"]
+    assert NOT_MEASURED not in seen["headline"]
+    assert [note in unseen["notes"] for note in Terms().notes()] == [False]
+    assert seen["notes"] == Terms().notes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from kedro.pipeline import Pipeline, node
 
 from fedtext.privacy.spending import Rules
-from fedtext.wiring.config import ProjectConfigLoader, active_loader, loader_for
+from fedtext.wiring.config import ProjectConfigLoader, loader_for
 from fedtext.wiring.rules import active_rules
 
 TEXTS = Pipeline([node(lambda _: None, "private_train", "out", name="n")])
@@ -18,27 +19,23 @@ PAIRS = Pipeline([node(lambda _: None, "pairs.private_train", "out", name="n")])
 
 
 @cache
-def base() -> dict[str, Any]:
-    """The parameters of conf/base, read once: every other run lays a few over them."""
-    return _loader().parameters
+def loader(models: str) -> ProjectConfigLoader:
+    """conf/base, read once for each choice of models, in JSON; other parameters are laid over it."""
+    return loader_for(None, {"models": json.loads(models)})
 
 
-@cache
-def _loader() -> ProjectConfigLoader:
-    return loader_for(None, {})
-
-
-def rules(graph: Pipeline = TEXTS, **given: Any) -> Rules:
-    over = {group: {**base()[group], **values} for group, values in given.items() if group != "models"}
-    loader = active_loader()
-    loader.__dict__["parameters"], loader.runtime_params = {**base(), **over}, given
-    return active_rules(graph)
+def rules(graph: Pipeline = TEXTS, models: dict[str, str] | None = None, **given: Any) -> Rules:
+    base, of_run = loader("{}").parameters, loader(json.dumps(models or {}))
+    ProjectConfigLoader.active = of_run
+    of_run.__dict__["parameters"] = base | {group: {**base[group], **values} for group, values in given.items()}
+    told = active_rules(graph)
+    of_run.__dict__["parameters"] = base
+    return told
 
 
 @pytest.fixture(autouse=True)
 def own_loader() -> Iterator[None]:
     before = ProjectConfigLoader.active
-    ProjectConfigLoader.active = _loader()
     yield
     ProjectConfigLoader.active = before
 

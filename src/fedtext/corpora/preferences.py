@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from fedtext.corpora.columns import USUAL, chosen_columns
-from fedtext.corpora.formats import JsonError, json_lines, read_csv, read_jsonl, read_parquet
+from fedtext.corpora.formats import READERS, JsonError, json_lines
 from fedtext.corpora.published.dialogues import ASSISTANT, HUMAN, Message, conversation, messages
 from fedtext.corpora.published.door import other_form
 from fedtext.corpora.published.rows import FormError, list_of, text_of, value_of
@@ -148,10 +148,9 @@ def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterato
         choose(list(dict.fromkeys(name for row in rows for name in row)))
         yield from rows
         return
-    readers = {".csv": read_csv, ".parquet": read_parquet, ".jsonl": read_jsonl}
-    if path.suffix not in readers:
-        raise FormError(f"no name in {', '.join(readers)} or .jsonl.gz")
-    table = readers[path.suffix](path, choose)
+    if path.suffix not in READERS:
+        raise FormError(f"no name in {', '.join(READERS)} or .jsonl.gz")
+    table = READERS[path.suffix](path, choose)
     for values in table.itertuples(index=False, name=None):
         yield dict(zip(table.columns, values, strict=True))
 

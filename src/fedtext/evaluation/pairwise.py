@@ -52,8 +52,14 @@ def by_mixture(heads: Heads, mixture: Float[np.ndarray, " head"], differences: D
         ValueError: the mixture is not one of these heads.
     """
     _refuse_other_mixture(heads, mixture)
-    above_half = np.tanh(differences @ heads.T / 2) / 2  # sigmoid - 1/2, and odd to the bit
-    return rightly_ordered(above_half @ mixture)
+    return rightly_ordered(mixed_margin(differences @ heads.T, mixture))
+
+
+def mixed_margin(
+    margins: Float[np.ndarray, "pair head"], mixture: Float[np.ndarray, " head"]
+) -> Float[np.ndarray, " pair"]:
+    """The mixture's win probability less one half, by every head's margin; odd to the bit, so a tie is 0."""
+    return np.asarray(np.tanh(margins / 2) / 2 @ mixture)
 
 
 def by_length(chosen: Sequence[str], rejected: Sequence[str]) -> dict[str, Right]:

@@ -57,7 +57,7 @@ def preference_scorecard(
 
     `pairs` is how many there are; None: a policy was trained on the private ones.
     """
-    guarded, looked_at = protection.model_dump(), (accuracy, membership) != (None, None)
+    guarded, looked_at = protection.model_dump(), accuracy is not None or membership is not None
     card = {
         "headline": [
             protection_sentence(guarded),

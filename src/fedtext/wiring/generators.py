@@ -23,19 +23,14 @@ def active_generators() -> tuple[str, ...]:
     Raises:
         RunRefusedError: It is not a mapping, or a name is no word that can name an argument.
     """
-    named = active_model("plms") or {}
+    loader = active_loader()
+    given: Any = (loader.runtime_params or {}).get("models") or {}
+    named = given.get("plms") or loader["globals"]["models"]["plms"] or {}
     if not isinstance(named, dict) or not all(str(name).isidentifier() for name in named):
         raise RunRefusedError(
             f"models.plms is {named!r}: it names generators by words of letters, digits and _, each with its source"
         )
     return tuple(sorted(name for name, told in named.items() if told is not None))
-
-
-def active_model(role: str) -> Any:
-    """What stands under `models.<role>`: the command line's, where it names any, else the configuration's; or None."""
-    loader = active_loader()
-    given: Any = (loader.runtime_params or {}).get("models") or {}
-    return given.get(role) or (loader["globals"].get("models") or {}).get(role)
 
 
 def generator_inputs(names: Iterable[str] | None = None) -> dict[str, str]:

@@ -11,8 +11,7 @@ from kedro.pipeline import Pipeline
 from fedtext.params.corpus import NAMING_COLUMNS
 from fedtext.privacy.spending import Rules
 from fedtext.resuming.fingerprint import canonical, text_digest
-from fedtext.wiring.config import active_parameters
-from fedtext.wiring.generators import active_model
+from fedtext.wiring.config import active_loader, active_parameters
 
 PAIRS = "pairs."  # begins the names of data sets of preference pairs; a pair is one record, and never cut
 
@@ -36,7 +35,8 @@ def _spans() -> object:
     chunking = active_parameters().get("chunking") or {}
     if chunking.get("first_only"):
         return "the first of a text"
-    return [chunking, active_model("chunk_tokenizer") or active_model("generator")]
+    tokenizer = active_loader()["catalog"].get("chunk_tokenizer") or {}
+    return [chunking, tokenizer.get("source") or tokenizer.get("generator")]
 
 
 def _digest(value: object) -> str:

@@ -89,6 +89,13 @@ def test_an_empty_answer_is_in_no_pair_and_one_answer_is_no_pair() -> None:
     assert "answer 1 0" not in found[["chosen", "rejected"]].to_numpy()
 
 
+@pytest.mark.parametrize("rule", [Gap(rule="quantile", value=0.0), Gap(rule="absolute", value=0.0)])
+def test_answers_of_equal_score_are_no_preference(rule: Gap) -> None:
+    assert large_gaps(np.array([0.0, 0.1, 0.0]), rule).tolist() == [False, True, False]
+    with pytest.raises(InputError, match="no pair is 0 apart"):
+        large_gaps(np.zeros(3), rule)
+
+
 def test_gaps_are_kept_by_either_rule_and_none_is_refused() -> None:
     gaps = np.array([0.1, 0.2, 0.3, 0.4])
     assert large_gaps(gaps, Gap(rule="quantile", value=0.25)).tolist() == [False, True, True, True]

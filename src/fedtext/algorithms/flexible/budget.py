@@ -142,7 +142,7 @@ def _of_weak(
 
 
 def _priced_profile(params: Flexible, privacy: Privacy, population: int) -> SampledGaussian:
-    """The profile of all silos' units as the ledger prices it."""
+    """The profile of so many units as the ledger prices it; where no lots are drawn any number does."""
     return planned_release(profile_query(params, privacy), privacy, population).as_sampled()
 
 

@@ -11,7 +11,7 @@ from fedtext.embedding.differences import differences_of
 from fedtext.evaluation.measures.pairwise_accuracy import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
 from fedtext.evaluation.membership import log_ratio_margins
 from fedtext.evaluation.paired import compare_scored
-from fedtext.evaluation.pairwise import by_length, rightly_ordered
+from fedtext.evaluation.pairwise import by_length, mixed_margin, rightly_ordered
 from fedtext.generation.dialogue import embedded_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
@@ -50,14 +50,11 @@ def _ordered(
     embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="held-out pairs")
     differences, middles = differences_of(embedded)
     margins = scorer.rewards(differences)
-    return rightly_ordered(_margin(margins, scorer, middles)), rightly_ordered(margins) @ scorer.mixture
-
-
-def _margin(margins: np.ndarray, scorer: Scorer, middles: np.ndarray) -> np.ndarray:
-    """Above 0 where the chosen answer is likelier to win; of equal answers exactly 0, whatever the shares add up to."""
-    if scorer.topics is not None:
-        return np.take_along_axis(margins, scorer.topic_heads(middles)[:, None], axis=1)[:, 0]
-    return np.asarray(np.tanh(margins / 2) @ scorer.mixture)
+    if scorer.topics is None:
+        margin = mixed_margin(margins, scorer.mixture)
+    else:
+        margin = np.take_along_axis(margins, scorer.topic_heads(middles)[:, None], axis=1)[:, 0]
+    return rightly_ordered(margin), rightly_ordered(margins) @ scorer.mixture
 
 
 def _ordered_by_length(private_test: pd.DataFrame, rule: LengthRule) -> tuple[np.ndarray, np.ndarray]:
