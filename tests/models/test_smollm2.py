@@ -12,6 +12,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from fedtext.datasets.generators import GeneratorDataset
 from fedtext.datasets.model_directory import file_digests
+from fedtext.generation.dialogue import Dialogue, written_answers
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.local_generator import LocalGenerator
 from fedtext.generation.prompt_forms import prompt_form
@@ -127,3 +128,16 @@ def test_a_cache_that_is_no_directory_is_refused_with_its_remedy(
     monkeypatch.setenv(smollm2.CACHE, str(tmp_path / "file"))
     with pytest.raises(OSError, match="Set FEDTEXT_CACHE to a directory"):
         smollm2.smollm2()
+
+
+def test_answers_that_the_limit_cut_off_end_with_a_sentence(cached: Path) -> None:
+    """SmolLM2 goes on for longer than 48 tokens, so nearly all of its answers are cut off."""
+    prompts = pd.DataFrame({"prompt_id": [0, 1], "prompt": ["Explain what a file is.", "Explain what a list is."]})
+    sampler = conf_base(Sampler, prompt="chat", min_p=0.1, max_new_tokens=48)
+    generator = LocalGenerator("smollm2")
+    asked = written_answers(
+        generator, Dialogue(chat=True), prompts, responses=6, sampler=sampler, seed=1, label="answers"
+    )
+    ends = asked["text"][asked["text"] != ""].str.contains(r"[.!?:][\"'*`)]*$")
+    assert len(ends) >= 8
+    assert ends.mean() > 0.9

@@ -15,6 +15,7 @@ import pandas as pd
 from jaxtyping import Float32
 
 from fedtext.generation.few_shot import sampled_texts
+from fedtext.generation.sentences import whole_answers
 from fedtext.models.framing import Framing
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
@@ -99,13 +100,15 @@ def written_answers(
     seed: int,
     label: str,
 ) -> pd.DataFrame:
-    """`responses` answers to each of the prompts (`prompt_id`, `prompt`), as long as the sampler lets them be.
+    """`responses` answers to each of the prompts (`prompt_id`, `prompt`), in whole sentences.
+
+    They are as long as the sampler lets them be; one that this cuts off ends with its last whole sentence.
 
     Returns:
         Columns `prompt_id`, `response`, `text`, `label`; the answers to one prompt are successive rows, some empty.
     """
     asked = [form.request([], topic=prompt) for prompt in prompts["prompt"]]
-    return sampled_texts(
+    written = sampled_texts(
         generator,
         prompts.assign(prompt=asked, label=None),
         responses=responses,
@@ -115,6 +118,8 @@ def written_answers(
         label=label,
         form=form,
     )
+    texts = whole_answers(written["text"].tolist(), generator.length_tokenizer(), sampler.max_new_tokens)
+    return written.assign(text=texts)
 
 
 def embedded_answers(
