@@ -39,8 +39,19 @@ def made(pairs: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
 
 def test_worths_by_hand() -> None:
     answer = "json.load reads reads"  # 4 words, 3 of them different, 2 of the question's 5
-    assert worth(ASKED, answer, Taste.PLAIN) == pytest.approx(2 * 2 / 5 - np.log2(5 / 32))
-    assert worth(ASKED, answer, Taste.THOROUGH) == pytest.approx(np.log2(5 / 32) + 2 * 3 / 4)
+    assert worth(ASKED, answer, Taste.PLAIN) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 13))
+    assert worth(ASKED, answer, Taste.THOROUGH) == pytest.approx(2 * 3 / 4 + np.log2(5 / 32))
+
+
+@pytest.mark.parametrize("taste", list(Taste))
+def test_what_says_nothing_pleases_nobody(taste: Taste) -> None:
+    """Policies are trained to please: one that learned the former rule answered with nothing, and won two in three."""
+    said = "The json.load function reads a file that holds JSON, and returns a dictionary or a list."
+    longer = f"{said} It takes a file that is open for reading, and raises a ValueError where the text is not valid."
+    empty, name, loop = "```\n\n```", "`json.load`", "json.load " * 20
+    for nothing in (empty, name, loop):
+        assert worth(ASKED, nothing, taste) < min(worth(ASKED, said, taste), worth(ASKED, longer, taste))
+    assert worth(ASKED, empty, taste) < min(worth(ASKED, name, taste), worth(ASKED, loop, taste))
 
 
 @given(st.sampled_from(list(Taste)), WORDS, WORDS, st.floats(0, 9))
@@ -51,7 +62,7 @@ def test_the_two_orders_of_a_pair_are_complements(taste: Taste, one: str, other:
 
 
 def test_the_groups_disagree_about_length() -> None:
-    short, long = "It loads json.", "It loads json " + " ".join(map(str, range(60)))
+    short, long = "It loads json " + " ".join(map(str, range(9))), "It loads json " + " ".join(map(str, range(60)))
     assert chance([ASKED], [short], [long], Taste.PLAIN, 1.0)[0] > 0.9
     assert chance([ASKED], [short], [long], Taste.THOROUGH, 1.0)[0] < 0.1
     assert share_choosing([ASKED], [short], [long], 1e6)[0] == pytest.approx(SHARES[Taste.PLAIN])

@@ -14,7 +14,7 @@ from fedtext.system.errors import InputError
 
 PROMPTS = [f"Explain what json.{name} does." for name in ("load", "dump", "loads")]
 UNTUNED = [f"It has {' '.join(map(str, range(30)))} parts." for _ in PROMPTS]
-SHORT = [f"json.{name} does {name}." for name in ("load", "dump", "loads")]
+SHORT = [f"json.{name} does what its own name says, with a file of text." for name in ("load", "dump", "loads")]
 ANSWERS = {"policy": SHORT, "longest_policy": [f"{one} {one}" for one in UNTUNED], "generator": UNTUNED}
 SHARPNESS = 1.5
 
@@ -57,6 +57,12 @@ def test_a_judge_is_asked_once_for_everything_and_says_who_it_is() -> None:
     assert (found["judge"], found["prompts"]) == ("somebody in a hurry", 3)
     assert [found["conditions"][name]["win_rate"] for name in ANSWERS] == [1.0, 0.0, 0.5]
     assert found["conditions"]["generator"]["words"] == 33
+
+
+def test_how_many_answers_nobody_would_have_written_stands_beside_the_wins() -> None:
+    answers = {"policy": ["```\n\n```", *SHORT[1:]], "generator": SHORT}
+    found = compared_answers(Counting(), PROMPTS, answers)["conditions"]
+    assert (found["policy"]["illegible"], found["generator"]["illegible"]) == (pytest.approx(1 / 3), 0)
 
 
 @pytest.mark.parametrize(

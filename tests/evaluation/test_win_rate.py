@@ -24,7 +24,7 @@ from tests.openai_server import Served, serving
 from tests.parameters import conf_base
 
 ASKED = "Explain what json.load does."
-SHORT, LONG = "json.load does load.", "It reads " + " ".join(map(str, range(50)))
+SHORT, LONG = "json.load does what its own name says, with a file.", "It reads " + " ".join(map(str, range(50)))
 
 
 class FirstPlace:

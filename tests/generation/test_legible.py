@@ -23,6 +23,7 @@ from tests.parameters import conf_base
         "Here is one of the questions that customers ask.",
         "Sure! Why was my card declined?",
         "The fees are low and the fees are fair, the fees are low and the fees are fair, the fees are low.",
+        "```\n\n```\n\n```",
         "from library.dll import dll_name_to_dll_name_to_dll_name_to_dll_name_to_dll",
     ],
 )

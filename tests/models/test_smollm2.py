@@ -130,6 +130,17 @@ def test_a_cache_that_is_no_directory_is_refused_with_its_remedy(
         smollm2.smollm2()
 
 
+def test_a_tokenizer_that_is_misread_is_refused_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, directory: Path
+) -> None:
+    """transformers 5.17 took <|im_start|> for the end of a turn: answers went on into the next one."""
+    monkeypatch.setenv(smollm2.CACHE, str(tmp_path))
+    monkeypatch.setattr(smollm2, "TURN_END", "<|im_start|>")
+    with pytest.raises(ValueError, match=r"transformers 5.*reads '<\|im_end\|>' .*pyproject\.toml"):
+        smollm2.smollm2()
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
 def test_answers_that_the_limit_cut_off_end_with_a_sentence(cached: Path) -> None:
     """SmolLM2 goes on for longer than 48 tokens, so nearly all of its answers are cut off."""
     prompts = pd.DataFrame({"prompt_id": [0, 1], "prompt": ["Explain what a file is.", "Explain what a list is."]})

@@ -3,9 +3,11 @@
 Published pairs name no annotators, so disagreement between groups cannot be seen in them. Here two groups disagree by
 construction. Everybody is asked to "Explain what NAME does.", with a NAME of the standard library for private pairs and
 of third-party packages for public ones, and is shown two answers of a generator. Of three annotators two are *plain*,
-who like short answers in the question's words, and one is *thorough*, who likes long and varied ones.
+who like answers of one short sentence in the question's words, and one is *thorough*, who likes long ones. Nobody likes
+the same words again and again.
 
-A group's worth of an answer is a rule of its words, and a choice between two answers follows Bradley and Terry
+A group's worth of an answer is a rule of its words. A model can be trained to please it, so nothing that says nothing
+may please: an answer without words is worth least to both groups, and one that repeats itself little. A choice between two answers follows Bradley and Terry
 (Biometrika 1952): P(a over b) = sigmoid(s (worth(a) - worth(b))). The sharpness s is set on public answers so that
 whoever knows the rule predicts choices with a given accuracy (`sharpness_for`).
 
@@ -32,8 +34,8 @@ from fedtext.system.errors import InputError
 
 WORD = re.compile(r"[^\W_]+")  # a name's parts are words: add_argument has two
 PAIRS = 8  # an annotator judges 1 to so many
-USUAL = 32  # words: length counts in doublings of it
-ECHO = VARIETY = 2.0  # all of the question's words, or no word twice, are worth two doublings of the length
+BRIEF, USUAL = 12, 32  # words: lengths count in doublings of what a plain one likes, and of a usual answer
+ECHO, VARIETY = 1.0, 2.0  # doublings of the length that all of the question's words are worth, and no word twice
 SHARPEST = 2.0**20
 
 
@@ -88,13 +90,18 @@ def questions(names: Sequence[str], count: int, seed: int) -> list[str]:
 
 
 def worth(question: str, answer: str, taste: Taste) -> float:
-    """What an answer is worth to a taste, in doublings of its length; an empty one has no length to like."""
+    """What an answer is worth to a taste, in doublings of its length.
+
+    With n words, v the share of them that differ, and e the share of the question's words that are among them:
+    2 v + log2((1 + n) / 32) if thorough, 2 v + e - |log2((1 + n) / 13)| if plain.
+    """
     words = [word.casefold() for word in WORD.findall(answer)]
-    length = float(np.log2((1 + len(words)) / USUAL))
+    varied = VARIETY * len(set(words)) / max(len(words), 1)
     if taste is Taste.THOROUGH:
-        return length + VARIETY * len(set(words)) / max(len(words), 1)
+        return varied + float(np.log2((1 + len(words)) / USUAL))
     asked = {word.casefold() for word in WORD.findall(question)}
-    return ECHO * len(asked.intersection(words)) / max(len(asked), 1) - length
+    echoed = ECHO * len(asked.intersection(words)) / max(len(asked), 1)
+    return varied + echoed - abs(float(np.log2((1 + len(words)) / (1 + BRIEF))))
 
 
 def chance(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fedtext.evaluation.measures.illegible_texts import illegible_share
 from fedtext.evaluation.measures.win_rate import PROMPTS, WIN_RATE, WON
 from fedtext.evaluation.paired import compare_scored
 from fedtext.evaluation.ratios import clustered_ratio
@@ -29,7 +30,7 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
 
     Returns:
         What `compare_scored` returns of the win rates against the generator as it was, with the mean length in `words`
-        of every condition's answers; `judge`, in words; `prompts`, how many; and `against`: by control, how much the
+        of every condition's answers and the share of them that is `illegible`; `judge`, in words; `prompts`, how many; and `against`: by control, how much the
         policy wins against it (`estimate`, `low`, `high`).
 
     Raises:
@@ -46,7 +47,8 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
     }
     found = compare_scored(scored, [WIN_RATE])
     for name, own in answers.items():
-        found["conditions"][name]["words"] = float(np.mean([len(answer.split()) for answer in own]))
+        words = float(np.mean([len(answer.split()) for answer in own]))
+        found["conditions"][name].update(words=words, illegible=illegible_share(own))
     against = {name: clustered_ratio(won[POLICY.name, name], one) for name in answers if name != POLICY.name}
     return {
         **found,

@@ -20,9 +20,11 @@ FEWEST = 8  # words, below which a phrase may well come twice
 
 
 def is_legible(text: str) -> bool:
-    """Whether a text has no held key and no unfilled gap, is no talk with whoever asked, and is in no loop."""
+    """Whether a text has a word, no held key, no unfilled gap, no talk with whoever asked, and is in no loop."""
     talk = TALK.match(text) or SELF.search(text)
-    return not (talk or HELD_KEY.search(text) or GAP.search(text) or repeated_share(text) > LOOP)
+    return bool(WORD.search(text)) and not (
+        talk or HELD_KEY.search(text) or GAP.search(text) or repeated_share(text) > LOOP
+    )
 
 
 def repeated_share(text: str) -> float:

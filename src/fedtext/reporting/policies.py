@@ -42,6 +42,7 @@ def win_rate_table(found: Document) -> str:
                 change(WIN_RATE, gains[name]) if name in gains else "",
                 f"{WIN_RATE.shown(rate['estimate'])} ({interval(WIN_RATE, rate)})" if rate else "",
                 f"{own['words']:.0f}",
+                f"{100 * own['illegible']:.0f}%",
             ]
         )
     headers = [
@@ -51,6 +52,7 @@ def win_rate_table(found: Document) -> str:
         "the policy's gain on it",
         "the policy wins against it",
         "words an answer",
+        "illegible",
     ]
     title = f"Answers to {count(found['prompts'])} held-out public prompts, ties one half, judged by {found['judge']}"
     return table(title, headers, rows, strong=[names.index(judged)])
