@@ -7,9 +7,11 @@ who like answers of one short sentence in the question's words, and one is *thor
 the same words again and again.
 
 A group's worth of an answer is a rule of its words. A model can be trained to please it, so nothing that says nothing
-may please: an answer without words is worth least to both groups, and one that repeats itself little. A choice between two answers follows Bradley and Terry
-(Biometrika 1952): P(a over b) = sigmoid(s (worth(a) - worth(b))). The sharpness s is set on public answers so that
-whoever knows the rule predicts choices with a given accuracy (`sharpness_for`).
+may please: an answer without words is worth least to both groups, and one that repeats itself is worth little.
+
+A choice between two answers follows Bradley and Terry (Biometrika 1952): P(a over b) = sigmoid(s (worth(a) -
+worth(b))). The sharpness s is set on public answers so that whoever knows the rule predicts choices with a given
+accuracy (`sharpness_for`).
 
 An annotator is a function of its own number: no other one moves its taste, its questions or its choices. A question is
 asked of one annotator alone, so that a split of the annotators is a split of the questions too.

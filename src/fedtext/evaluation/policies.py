@@ -30,8 +30,8 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
 
     Returns:
         What `compare_scored` returns of the win rates against the generator as it was, with the mean length in `words`
-        of every condition's answers and the share of them that is `illegible`; `judge`, in words; `prompts`, how many; and `against`: by control, how much the
-        policy wins against it (`estimate`, `low`, `high`).
+        of every condition's answers and the share of them that is `illegible`; `judge`, in words; `prompts`, how many;
+        and `against`: by control, how much the policy wins against it (`estimate`, `low`, `high`).
 
     Raises:
         ValueError: no prompt, no answers of the policy or the generator, or what `wins` refuses.

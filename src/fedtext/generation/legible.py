@@ -21,10 +21,10 @@ FEWEST = 8  # words, below which a phrase may well come twice
 
 def is_legible(text: str) -> bool:
     """Whether a text has a word, no held key, no unfilled gap, no talk with whoever asked, and is in no loop."""
+    if not WORD.search(text):
+        return False
     talk = TALK.match(text) or SELF.search(text)
-    return bool(WORD.search(text)) and not (
-        talk or HELD_KEY.search(text) or GAP.search(text) or repeated_share(text) > LOOP
-    )
+    return not (talk or HELD_KEY.search(text) or GAP.search(text) or repeated_share(text) > LOOP)
 
 
 def repeated_share(text: str) -> float:
