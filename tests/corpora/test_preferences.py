@@ -115,6 +115,14 @@ def test_owners_are_of_the_column_that_is_named_and_never_overlooked(tmp_path: P
         read_pairs("table", written("Client_ID"))
 
 
+def test_a_column_that_looks_like_the_owners_is_not_overlooked_unless_one_says_so(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"prompt": ["p", "q"], "chosen": ["a", "b"], "rejected": ["c", "d"], "worker_id": ["x", "x"]})
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(InputError, match=r"'worker_id' may say whose a row is: set corpus\.client_column=worker_id"):
+        read_pairs("table", tmp_path / "a.csv")
+    assert read_pairs("table", tmp_path / "a.csv", None)["client_id"].is_unique
+
+
 def test_two_columns_of_owners_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("prompt,chosen,rejected,client_id,client_id\np,a,b,x,y\n", encoding="utf-8")
     with pytest.raises(InputError, match="2 columns 'client_id'"):

@@ -195,6 +195,30 @@ def test_a_client_column_by_almost_its_name_does_not_make_each_row_a_client(tmp_
     assert read_table(named)["client_id"].tolist() == ["x", "x", "y"]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize(
+    "name", ["patient_id", "clientid", "user_id", "Client", "User Name", "authorID", "worker", "ticket_id", "PersonId"]
+)
+def test_a_column_that_looks_like_the_clients_does_not_make_each_row_a_client(tmp_path, suffix, name):
+    """Else epsilon would protect a row where a person was meant, and nobody would hear of it."""
+    corpus = write(tmp_path / f"a.{suffix}", {name: ["x", "x", "y"], "text": [SECRET, "b", "c"]})
+    refused(corpus, f"its column {name!r} may say whose a row is", f"set corpus.client_column={name}", "=null if each")
+    assert read_table(corpus.model_copy(update={"client_column": name}))["client_id"].tolist() == ["x", "x", "y"]
+    assert read_table(corpus.model_copy(update={"client_column": None}))["client_id"].is_unique
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ID", "row_id", "text_id", "RecordId", "label_id", "paid", "valid", "grid", "when"]
+)
+def test_a_column_that_numbers_rows_or_classes_does_not_look_like_the_clients(tmp_path, name):
+    assert len(read_table(write(tmp_path / "a.csv", {"text": ["one", "two"], name: ["1", "2"]}))) == 2
+
+
+def test_each_row_is_a_client_where_one_says_so_though_there_is_a_column_of_clients(tmp_path):
+    corpus = write(tmp_path / "a.csv", {"text": ["one", "two", "three"], "client_id": ["x", "x", "y"]})
+    assert read_table(corpus.model_copy(update={"client_column": None}))["client_id"].is_unique
+
+
 @pytest.mark.parametrize("header", ["text,text,client_id", "text,client_id,client_id"])
 def test_a_csv_column_that_is_there_twice(tmp_path, header):
     refused(raw(tmp_path / "a.csv", f"{header}\n{SECRET},b,c\nd,e,f\n".encode()), "a.csv has 2 columns", "leave one")

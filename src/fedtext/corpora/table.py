@@ -27,10 +27,10 @@ FEWEST = 10  # different texts of a private table
 def read_table(params: Corpus) -> pd.DataFrame:
     """Records (`client_id`, `text`, `label`, `date`, and `silo` where there is one) of `params.path`, in file order.
 
-    Only the text column is required. Without a client column each row is a client, named by a digest of what it holds,
-    so that a row more or less leaves the others their names. A label or date that is absent or empty is None; what
-    reads as an ISO date or time becomes an ISO date, other dates stay text. With `params.code_columns` the label is the
-    control code of these columns, None where one of them is empty.
+    Only the text column is required. Without a client column, or with `params.client_column` None, each row is a
+    client, named by a digest of what it holds, so that a row more or less leaves the others their names. A label or
+    date that is absent or empty is None; what reads as an ISO date or time becomes an ISO date, other dates stay text.
+    With `params.code_columns` the label is the control code of these columns, None where one of them is empty.
 
     Raises:
         FileNotFoundError: no such file.
@@ -39,14 +39,14 @@ def read_table(params: Corpus) -> pd.DataFrame:
     """
     if params.path is None:
         raise InputError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
-    named = {field: getattr(params, field) for field in USUAL}
-    records = _records(named, existing_table(params.path, "corpus.path"), tuple(USUAL), params.code_columns)
+    named = {field: column for field in USUAL if (column := getattr(params, field)) is not None}
+    records = _records(named, existing_table(params.path, "corpus.path"), tuple(named), params.code_columns)
     if len(records) < 2:
         raise InputError(f"{params.path} holds one row only: nobody to hide among; give a file of more texts")
     if records["client_id"].nunique() < 2:
         raise InputError(
             f"{params.path}: column '{params.client_column}' names one client only: nobody to hide among. Name another "
-            "column by corpus.client_column, or drop it to make each row a client"
+            "column by corpus.client_column, or set corpus.client_column=null if each row is a client of its own"
         )
     return records
 
@@ -111,9 +111,10 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes:
         "label": _codes(codes, table, path) if codes else optional(table, named["label_column"], name_of),
         "date": optional(table, named["date_column"], day),
     }
-    owners = _names(named["client_column"], table, path) if named["client_column"] in table.columns else None
-    owners = own_names(*held.values()) if owners is None else owners
-    records = record_table(owners, held, path)
+    if (owner := named.get("client_column")) and owner in table.columns:
+        records = record_table(_names(owner, table, path), held, path)
+    else:
+        records = record_table(own_names(*held.values()), held, path)
     column = named["silo_column"]
     return records.assign(**{SILO_COLUMN: _names(column, table, path)}) if column in table.columns else records
 
