@@ -296,7 +296,7 @@ TABLES = [
     ("mine.csv", "text;id\na;b\nc;d\n", "", "seem to be separated by semicolons", "with commas"),
     ("mine.csv", "text\tid\na, b\tb\n", "", "separated by tabs", "with commas"),
     ("mine.csv", "text\n,\n", "", "is not valid CSV", "quote texts"),
-    ("mine.csv", "text\n" + f'"{SECRET}"\n' * 60, "", "1 text in 60 rows", "at least 10"),
+    ("mine.csv", "text\n" + f'"{SECRET}"\n' * 60, "", "fewer than 10 different texts", "give a file of more"),
     ("mine.csv", "text\n" + "".join(f"{n}\n" for n in range(60)), "", "no text holds a letter", "text_column"),
     ("mine.csv", "text,client_id\na,x\nb,x\n", "", "names one client only", "corpus.client_column"),
     ("mine.csv", texts(60), "corpus.client_column=owner", "no column 'owner'", "corpus.client_column"),

@@ -56,8 +56,7 @@ def refuse_unfit_texts(records: pd.DataFrame, path: str, text_column: str) -> No
     texts = records["text"].unique().tolist()
     where = f"{path}, column '{text_column}'"
     if len(texts) < FEWEST:
-        told = "1 text" if len(texts) == 1 else f"{len(texts)} different texts"
-        raise InputError(f"{where}: {told} in {len(records)} rows: give at least {FEWEST} different ones")
+        raise InputError(f"{where}: fewer than {FEWEST} different texts: give a file of more")
     if not any(letter.isalpha() for text in texts for letter in text):
         raise InputError(f"{where}: no text holds a letter: name the column of the texts by corpus.text_column")
 
