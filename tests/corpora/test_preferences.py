@@ -95,6 +95,8 @@ def test_a_table_in_every_format(tmp_path: Path, suffix: str) -> None:
     assert pairs["client_id"].is_unique
     rows.assign(client_id=[7, 7]).to_json(tmp_path / "owned.jsonl", orient="records", lines=True)
     assert read_pairs("table", tmp_path / "owned.jsonl")["client_id"].tolist() == ["7", "7"]
+    rows.assign(client_id=["ann", "ann "]).to_csv(tmp_path / "owned.csv", index=False)
+    assert read_pairs("table", tmp_path / "owned.csv")["client_id"].tolist() == ["ann", "ann"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "jsonl.gz"])

@@ -93,6 +93,15 @@ def test_a_column_of_silos_says_who_holds_a_record(tmp_path):
     refused(write(tmp_path / "c.csv", {"text": [SECRET, "b"], "silo": ["north", None]}), "column 'silo'", "no id")
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_ids_that_differ_by_outer_spaces_alone_are_one_client(tmp_path, suffix):
+    """Two ids would be two units, and epsilon would protect half a person."""
+    rows = {"text": ["one", "two", "three"], "client_id": ["ann", " ann ", "bob"], "silo": ["north", "north ", "south"]}
+    records = read_table(write(tmp_path / f"a.{suffix}", rows))
+    assert records["client_id"].tolist() == ["ann", "ann", "bob"]
+    assert records["silo"].tolist() == ["north", "north", "south"]
+
+
 def test_numbers_and_dates_become_text(tmp_path):
     rows = {"text": ["one", "two"], "client_id": [10, 11], "label": [1, 2], "date": [datetime.date(2024, 5, 6)] * 2}
     records = read_table(write(tmp_path / "a.parquet", rows))

@@ -50,8 +50,8 @@ def optional(table: pd.DataFrame, column: str, as_text: Callable[[object], str])
 
 
 def name_of(value: object) -> str:
-    """The value as text: the number 1.0 is the name 1, for JSON writes either."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    """The value as text without outer spaces: the number 1.0 is the name 1, for JSON writes either."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
 def day(value: object) -> str:
