@@ -137,23 +137,24 @@ def _summary(summary: object, where: str) -> str:
 def table_pairs(path: Path, client_column: str | None) -> Iterator[Pair]:
     """Rows with prompt, chosen, rejected and, where there is that column, an owner: CSV, Parquet or JSON lines."""
     choose = partial(_pair_columns, client_column, path)
-    for number, row in enumerate(_table_rows(path, choose), start=1):
+    for number, row in _table_rows(path, choose):
         owner = None if client_column is None else row.get(client_column)
         prompt, chosen, rejected = (_cell(row, name, number) for name in PAIR_COLUMNS[:3])
         yield Pair(prompt, chosen, rejected, None if missing(owner) else name_of(owner))
 
 
-def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterator[Mapping[str, object]]:
+def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """The rows of a table, with the numbers by which a person finds them."""
     if path.name.endswith(".jsonl.gz"):
-        rows = [row for _, row in json_lines(path)]
-        choose(list(dict.fromkeys(name for row in rows for name in row)))
+        rows = list(json_lines(path))
+        choose(list(dict.fromkeys(name for _, row in rows for name in row)))
         yield from rows
         return
     if path.suffix not in READERS:
         raise FormError(f"no name in {', '.join(READERS)} or .jsonl.gz")
     table = READERS[path.suffix](path, choose)
-    for values in table.itertuples(index=False, name=None):
-        yield dict(zip(table.columns, values, strict=True))
+    for number, *values in table.itertuples(name=None):
+        yield number, dict(zip(table.columns, values, strict=True))
 
 
 def _pair_columns(client_column: str | None, path: Path, names: list[str]) -> list[str]:

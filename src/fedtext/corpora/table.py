@@ -1,7 +1,8 @@
 """Your own table as a corpus: CSV, Parquet or JSON Lines with a text column.
 
 Everything that can be wrong with a file is found here, before any long work, and said in one sentence that names the
-file, the column, the rows and the remedy. Rows count from 1, headers excluded. No message quotes the table's content.
+file, the column, the rows and the remedy. Rows are numbered as a person finds them (fedtext.corpora.formats). No
+message quotes the table's content.
 """
 
 from __future__ import annotations
@@ -111,9 +112,10 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes:
         "date": optional(table, named["date_column"], day),
     }
     if (owner := named.get("client_column")) and owner in table.columns:
-        records = record_table(_names(owner, table, path), held, path)
+        owners = _names(owner, table, path)
     else:
-        records = record_table(own_names(*held.values()), held, path)
+        owners = own_names(*held.values())
+    records = record_table(owners, held, path, table.index)
     column = named["silo_column"]
     return records.assign(**{SILO_COLUMN: _names(column, table, path)}) if column in table.columns else records
 
@@ -121,7 +123,7 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes:
 def _codes(columns: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:
     """The control code of each row; None where a part of it is absent or empty."""
     for column in columns:
-        refuse(table[column].tolist(), _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts,")
+        refuse(table[column], _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts,")
     parts = zip(*(optional(table, column, name_of) for column in columns), strict=True)
     return [None if None in row else joined([value for value in row if value is not None]) for row in parts]
 
@@ -150,15 +152,15 @@ def existing_table(name: str, asked_by: str) -> Path:
 
 
 def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[str]:
-    texts = table[named["text_column"]].tolist()
+    texts = table[named["text_column"]]
     where = f"{path}, column '{named['text_column']}'"
     refuse(texts, lambda text: missing(text) or (isinstance(text, str) and not text.strip()), where, "empty text")
     refuse(texts, lambda text: not isinstance(text, str), where, "a value that is not text")
-    return texts
+    return texts.tolist()
 
 
 def _names(column: str, table: pd.DataFrame, path: Path) -> list[str]:
     """The ids of clients or of silos in a column, one in every row."""
-    ids = table[column].tolist()
+    ids = table[column]
     refuse(ids, lambda one: missing(one) or not str(one).strip(), f"{path}, column '{column}'", "no id")
     return [name_of(one) for one in ids]
