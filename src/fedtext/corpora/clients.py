@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fedtext.corpora.columns import column_names
+from fedtext.corpora.columns import column_names, looks_like_owner
 from fedtext.corpora.published.known import PUBLISHED
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, Partition
 
@@ -12,7 +12,7 @@ from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, Partition
 def client_of(corpus: Corpus, partition: Partition) -> str | None:
     """As `each value of column 'patient_id'` or `each row`; None of the stand-ins that ship.
 
-    Of a table the names of its columns are read and no row; None, too, where they cannot be.
+    Of a table the names of its columns are read and no row; None, too, where they cannot be, or will be refused.
     """
     if not corpus.has_path or corpus.path is None:
         return None
@@ -23,4 +23,5 @@ def client_of(corpus: Corpus, partition: Partition) -> str | None:
     names = column_names(Path(corpus.path).expanduser())
     if corpus.client_column in names:
         return f"each value of column '{corpus.client_column}'"
-    return "each row" if names else None
+    refused = corpus.client_column is not None and any(map(looks_like_owner, names))
+    return "each row" if names and not refused else None
