@@ -230,6 +230,13 @@ def test_a_data_root_that_cannot_be_is_refused_before_mlflow_opens_it(tracked: T
         tracked.run(data_root="file/x")
 
 
+def test_a_data_root_that_is_a_file_is_refused_in_one_sentence_without_mlflow_too(toy: ToyProject) -> None:
+    (toy.path / "file").write_text("")
+    with pytest.raises(RunRefusedError, match=r"^data_root \S+/file is a file: name a directory") as refusal:
+        toy.run(data_root="file")
+    assert "\n" not in str(refusal.value)
+
+
 def test_runs_started_by_a_run_are_nested_below_it(tracked: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlflow.tracking import MlflowClient
 

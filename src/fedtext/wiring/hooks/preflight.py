@@ -39,8 +39,13 @@ class PreflightHook:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self) -> None:
-        """Raises RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next."""
+        """Raises RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next.
+
+        One that is a file is refused whoever opens what: the flow check, next, would speak of every data set in it.
+        """
         data_root = active_data_root()
+        if data_root.is_file():
+            raise RunRefusedError(f"data_root {data_root} is a file: name a directory, --params data_root=DIR")
         if tracking_is_on():
             make_data_root(data_root)
 
