@@ -6,6 +6,7 @@ asked before every command.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from copy import copy
@@ -32,6 +33,8 @@ PACKAGE = "fedtext"
 def with_lists(context: click.Context, option: click.Parameter, value: Any) -> Any:
     """`--params` as nested groups; what is no `NAME=VALUE` belongs to the value before it: `a.b=1,2,c=3`.
 
+    `NAME=` is an empty text and not null, so that an unset variable is not taken for none.
+
     Raises:
         UsageError: the first item has no name, or a value is no YAML.
     """
@@ -46,9 +49,16 @@ def with_lists(context: click.Context, option: click.Parameter, value: Any) -> A
     if not NAME_AND_VALUE.match(items[0]):
         context.fail(f"--params {items[0]}: give NAME=VALUE, as popri.rounds=3")
     try:
-        return OmegaConf.to_container(OmegaConf.from_dotlist(items))
+        return OmegaConf.to_container(OmegaConf.from_dotlist([_quoted(item) for item in items]))
     except (yaml.YAMLError, OmegaConfBaseException):
         context.fail(f"--params {value}: a value cannot be read as YAML: close its brackets and quotes")
+
+
+def _quoted(item: str) -> str:
+    """`NAME=VALUE` with quotes around what YAML would not read as a text: nothing, and words with a colon."""
+    name, _, value = item.partition("=")
+    in_words = not value.lstrip().startswith(tuple("[{'\""))
+    return f"{name}={json.dumps(value.strip())}" if not value or (in_words and ": " in value) else item
 
 
 def known_runner(context: click.Context, option: click.Parameter, value: str | None) -> str | None:

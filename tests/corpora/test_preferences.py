@@ -95,6 +95,8 @@ def test_a_table_in_every_format(tmp_path: Path, suffix: str) -> None:
     assert pairs["client_id"].is_unique
     rows.assign(client_id=[7, 7]).to_json(tmp_path / "owned.jsonl", orient="records", lines=True)
     assert read_pairs("table", tmp_path / "owned.jsonl")["client_id"].tolist() == ["7", "7"]
+    rows.assign(client_id=["ann", "ann "]).to_csv(tmp_path / "owned.csv", index=False)
+    assert read_pairs("table", tmp_path / "owned.csv")["client_id"].tolist() == ["ann", "ann"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "jsonl.gz"])
@@ -113,6 +115,14 @@ def test_owners_are_of_the_column_that_is_named_and_never_overlooked(tmp_path: P
         read_pairs("table", written("annotator"), "person")
     with pytest.raises(InputError, match=r"has a column 'Client_ID' and no 'client_id': rename it"):
         read_pairs("table", written("Client_ID"))
+
+
+def test_a_column_that_looks_like_the_owners_is_not_overlooked_unless_one_says_so(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"prompt": ["p", "q"], "chosen": ["a", "b"], "rejected": ["c", "d"], "worker_id": ["x", "x"]})
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(InputError, match=r"'worker_id' may say whose a row is: set corpus\.client_column=worker_id"):
+        read_pairs("table", tmp_path / "a.csv")
+    assert read_pairs("table", tmp_path / "a.csv", None)["client_id"].is_unique
 
 
 def test_two_columns_of_owners_are_refused(tmp_path: Path) -> None:

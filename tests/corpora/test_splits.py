@@ -73,10 +73,19 @@ def records(owners: list[str], splits: list[str] | None = None) -> pd.DataFrame:
 
 
 def test_an_empty_split_is_an_error_with_a_remedy():
-    with pytest.raises(ValueError, match=r"none of 3 clients falls into the .* split.*change\s+partition.seed"):
+    with pytest.raises(ValueError, match=r"of the clients fall into the .* split.*change\s+partition.seed"):
         client_splits(records(["a", "b", "c"]), conf_base(Partition, validation_share=0.01, test_share=0.01))
-    with pytest.raises(ValueError, match="none of 0 clients"):
+    with pytest.raises(ValueError, match="none of the clients fall into the train split"):
         client_splits(records([]), conf_base(Partition, SHARES))
+
+
+def test_an_empty_split_does_not_tell_how_many_private_clients_there_are():
+    said = set()
+    for number in (3, 4, 5):
+        with pytest.raises(ValueError, match="fewer than 2 of the clients fall into the test split") as refusal:
+            corpus_splits(map(str, range(number)), ["train"] * (number - 2) + ["validation", "test"])
+        said.add(str(refusal.value))
+    assert len(said) == 1
 
 
 def test_shares_must_leave_something_to_train_on():
@@ -99,7 +108,10 @@ def test_a_corpus_keeps_its_own_splits():
     ("given", "reason"),
     [
         (["train", "validation", "dev"], "split 'dev': it must be one of train, validation, test"),
-        (["train", "validation", "train"], "none of 3 clients falls into the test split.*partition.split=hash"),
+        (
+            ["train", "validation", "train"],
+            "fewer than 2 of the clients fall into the test split.*partition.split=hash",
+        ),
     ],
 )
 def test_splits_that_a_corpus_cannot_have(given, reason):
@@ -167,7 +179,7 @@ def test_samples_go_where_their_records_go_and_else_where_their_clients_do():
 
 
 def test_split_records_need_records_on_both_sides_and_protected():
-    with pytest.raises(ValueError, match=r"of 2 different records falls into the .* split.*have more records"):
+    with pytest.raises(ValueError, match=r"of the different records fall into the .* split.*have more records"):
         with_splits(silos(["a", "b"] * 9), BY_RECORD)
     with pytest.raises(ValueError, match=r"partition\.split is record and privacy\.unit client.*privacy\.unit=record"):
         refuse_split_of_clients(BY_RECORD, conf_base(Privacy))

@@ -93,6 +93,15 @@ def test_a_column_of_silos_says_who_holds_a_record(tmp_path):
     refused(write(tmp_path / "c.csv", {"text": [SECRET, "b"], "silo": ["north", None]}), "column 'silo'", "no id")
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_ids_that_differ_by_outer_spaces_alone_are_one_client(tmp_path, suffix):
+    """Two ids would be two units, and epsilon would protect half a person."""
+    rows = {"text": ["one", "two", "three"], "client_id": ["ann", " ann ", "bob"], "silo": ["north", "north ", "south"]}
+    records = read_table(write(tmp_path / f"a.{suffix}", rows))
+    assert records["client_id"].tolist() == ["ann", "ann", "bob"]
+    assert records["silo"].tolist() == ["north", "north", "south"]
+
+
 def test_numbers_and_dates_become_text(tmp_path):
     rows = {"text": ["one", "two"], "client_id": [10, 11], "label": [1, 2], "date": [datetime.date(2024, 5, 6)] * 2}
     records = read_table(write(tmp_path / "a.parquet", rows))
@@ -195,6 +204,30 @@ def test_a_client_column_by_almost_its_name_does_not_make_each_row_a_client(tmp_
     assert read_table(named)["client_id"].tolist() == ["x", "x", "y"]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize(
+    "name", ["patient_id", "clientid", "user_id", "Client", "User Name", "authorID", "worker", "ticket_id", "PersonId"]
+)
+def test_a_column_that_looks_like_the_clients_does_not_make_each_row_a_client(tmp_path, suffix, name):
+    """Else epsilon would protect a row where a person was meant, and nobody would hear of it."""
+    corpus = write(tmp_path / f"a.{suffix}", {name: ["x", "x", "y"], "text": [SECRET, "b", "c"]})
+    refused(corpus, f"its column {name!r} may say whose a row is", f"set corpus.client_column={name}", "=null if each")
+    assert read_table(corpus.model_copy(update={"client_column": name}))["client_id"].tolist() == ["x", "x", "y"]
+    assert read_table(corpus.model_copy(update={"client_column": None}))["client_id"].is_unique
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ID", "row_id", "text_id", "RecordId", "label_id", "paid", "valid", "grid", "when"]
+)
+def test_a_column_that_numbers_rows_or_classes_does_not_look_like_the_clients(tmp_path, name):
+    assert len(read_table(write(tmp_path / "a.csv", {"text": ["one", "two"], name: ["1", "2"]}))) == 2
+
+
+def test_each_row_is_a_client_where_one_says_so_though_there_is_a_column_of_clients(tmp_path):
+    corpus = write(tmp_path / "a.csv", {"text": ["one", "two", "three"], "client_id": ["x", "x", "y"]})
+    assert read_table(corpus.model_copy(update={"client_column": None}))["client_id"].is_unique
+
+
 @pytest.mark.parametrize("header", ["text,text,client_id", "text,client_id,client_id"])
 def test_a_csv_column_that_is_there_twice(tmp_path, header):
     refused(raw(tmp_path / "a.csv", f"{header}\n{SECRET},b,c\nd,e,f\n".encode()), "a.csv has 2 columns", "leave one")
@@ -221,23 +254,34 @@ def test_utf16_is_not_utf8(tmp_path):
     refused(raw(tmp_path / "a.csv", f"text\n{SECRET}\n".encode("utf-16")), "line 1, byte 1: not UTF-8")
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
-def test_empty_and_missing_texts_name_up_to_five_rows(tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("suffix", "rows"),
+    [
+        ("csv", "row 1 is the header; rows 3, 5, 6, 7, 8, ..."),  # as a spreadsheet shows them
+        ("parquet", "rows 2, 4, 5, 6, 7, ..."),
+        ("jsonl", "lines 2, 4, 5, 6, 7, ..."),
+    ],
+)
+def test_empty_and_missing_texts_name_up_to_five_rows(tmp_path, suffix, rows):
     texts = [SECRET, None, "a", "", " \n", None, None, None, "b"]
     refused(
         write(tmp_path / f"a.{suffix}", {"text": texts, "client_id": list("abcdefghi")}),
-        f"a.{suffix}", "column 'text'", "empty text in 6 rows (rows 2, 4, 5, 6, 7, ...)",
+        f"a.{suffix}", "column 'text'", f"empty text in 6 rows ({rows})",
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
-def test_a_text_that_is_no_text(tmp_path, suffix):
-    refused(write(tmp_path / f"a.{suffix}", {"text": [1, 2]}), "not text in 2 rows (rows 1, 2)")
+@pytest.mark.parametrize(("suffix", "rows"), [("parquet", "rows"), ("jsonl", "lines")])
+def test_a_text_that_is_no_text(tmp_path, suffix, rows):
+    refused(write(tmp_path / f"a.{suffix}", {"text": [1, 2]}), f"not text in 2 rows ({rows} 1, 2)")
+
+
+def test_lines_of_json_are_counted_with_blank_ones(tmp_path):
+    refused(raw(tmp_path / "a.jsonl", b'{"text":"one"}\n\n{"text":""}\n'), "empty text in 1 rows (lines 3)")
 
 
 def test_a_missing_client_id(tmp_path):
     corpus = write(tmp_path / "a.csv", {"text": [SECRET, "b", "c"], "client_id": ["x", None, "y"]})
-    refused(corpus, "column 'client_id'", "no id in 1 rows (rows 2)")
+    refused(corpus, "column 'client_id'", "no id in 1 rows (row 1 is the header; rows 3)")
 
 
 def test_one_client(tmp_path):
@@ -260,7 +304,7 @@ def test_broken_json_lines(tmp_path):
     good = json.dumps({"text": "fine"})
     refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": {SECRET}\n'.encode()), "a.jsonl, line 2: not valid JSON")
     refused(raw(tmp_path / "a.jsonl", f'{good}\n"{SECRET}"\n'.encode()), "a.jsonl, line 2: not a JSON object")
-    refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": "{SECRET} \\ud800"}}\n'.encode()), "surrogate", "(rows 2)")
+    refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": "{SECRET} \\ud800"}}\n'.encode()), "surrogate", "(lines 2)")
     for endless in ("9" * 5000, "[" * 100_000):
         refused(
             raw(tmp_path / "a.jsonl", f'{good}\n{{"text": {endless}'.encode()), "a.jsonl, line 2: a number too long"
@@ -317,7 +361,7 @@ def test_several_columns_make_one_code_and_an_absent_part_none(tmp_path, suffix)
 def test_a_tab_within_a_part_is_refused(tmp_path):
     tabbed = {**REVIEWS, "category": ["food", "fo\tod", "spa", "spa"]}
     corpus = write(tmp_path / "r.jsonl", tabbed).model_copy(update={"code_columns": ("category", "stars")})
-    refused(corpus, "column 'category'", "a TAB, which stands between parts, in 1 rows (rows 2)")
+    refused(corpus, "column 'category'", "a TAB, which stands between parts, in 1 rows (lines 2)")
 
 
 @pytest.mark.parametrize(

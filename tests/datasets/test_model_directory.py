@@ -40,6 +40,19 @@ def test_several_parts_share_a_directory(tmp_path: Path) -> None:
     assert sorted(path.name for path in dataset.load().iterdir()) == [MARKER, "tokenizer", "weights"]
 
 
+def test_a_model_of_transformers_is_saved_without_a_bar_of_its_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Such as "Writing model shards", whatever the output is."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(vocab_size=8, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1)
+    model = LlamaForCausalLM(config)
+    capfd.readouterr()
+    ModelDirectoryDataset(filepath=str(tmp_path / "model")).save(model)
+    assert capfd.readouterr().err == ""
+
+
 def test_a_new_model_leaves_nothing_of_the_old(saved: ModelDirectoryDataset, tmp_path: Path) -> None:
     saved.save(Model(other="5"))
     assert sorted(path.name for path in saved.load().iterdir()) == [MARKER, "other"]

@@ -108,7 +108,10 @@ def test_impossible_parameters_are_refused_before_anything_is_written(
         (b"text\n", ["mine.csv holds no rows"]),
         (b"body\nsome words\nmore words\n", ["mine.csv has no column 'text'", "corpus.text_column"]),
         ("text\nfür alle\n".encode("latin-1"), ["mine.csv, line 2, byte 2: not UTF-8"]),
-        (b"text,label\nsome words,a\n ,b\n,c\n", ["column 'text': empty text in 2 rows (rows 2, 3)"]),
+        (
+            b"text,label\nsome words,a\n ,b\n,c\n",
+            ["column 'text': empty text in 2 rows (row 1 is the header; rows 3, 4)"],
+        ),
         (b"text,client_id\nsome words,a\nmore words,a\n", ["mine.csv: column 'client_id' names one client only"]),
     ],
 )

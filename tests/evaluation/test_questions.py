@@ -61,7 +61,7 @@ def test_only_exercises_are_asked_and_answers_count_as_squad_counts_them(monkeyp
 
 
 def test_held_out_text_without_a_question_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"none of 1 held-out texts is an exercise .*corpus.source=squad_questions"):
+    with pytest.raises(ValueError, match=r"no held-out text is an exercise .*corpus.source=squad_questions"):
         question_scores([], [PLAIN], ENCODER, conf_base(Questions), seed=0, label="texts")
 
 

@@ -76,7 +76,9 @@ def test_messages_go_into_the_model_s_own_template_once_begun(talking: LocalGene
 
 
 def test_a_model_without_a_template_is_refused_in_one_sentence(directory: Path) -> None:
-    with pytest.raises(ValueError, match=r"has no chat template.*generation\.prompt=list") as refused:
+    with pytest.raises(
+        ValueError, match=r"has no chat template.*generation\.prompt=list.*models\.generator=smollm2"
+    ) as refused:
         write(LocalGenerator(str(directory)), framing=CHAT)
     assert "\n" not in str(refused.value)
 

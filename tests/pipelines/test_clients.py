@@ -104,6 +104,18 @@ def test_who_may_be_asked_is_listed_or_holds_text(enrolment: str) -> None:
     assert enrolled(trained, some, population=300, unit="record") == set(records.tolist())
 
 
+@pytest.mark.parametrize("unit", ["client", "record"])
+def test_more_units_than_were_declared_are_refused_before_round_1_without_telling_how_many(unit: str) -> None:
+    trained = held(TRAINED)
+    number = len(TRAINED) if unit == "client" else len(trained)
+    assert len(enrolled(trained, held(IDS), population=number, unit=unit)) == number
+    with pytest.raises(
+        ValueError, match=rf"privacy\.population is {number - 1}, and more {unit}s hold text"
+    ) as refusal:
+        enrolled(trained, held(IDS), population=number - 1, unit=unit)
+    assert str(number) not in str(refusal.value)
+
+
 def test_a_client_s_codes_and_embeddings_are_its_own() -> None:
     """One who goes changes no other's arrays, whatever the place."""
     whole = embed_private_samples(held(IDS[:9]), HashEncoder())

@@ -394,6 +394,7 @@ MISPLACED = {
     "a folder of private files under a public entry": ({"summary": "/data/03"}, "public", "nested file"),
     "a public file in a private folder": ({"summary": "/data/03/private_train.parquet/x"}, "public", "nested file"),
     "a private file among the reports": ({"summary": "/data/08_reporting/private_x.json"}, "private", "misplaced"),
+    "a private file by the texts": ({"summary": "/data/07_model_output/pe/private_x.json"}, "private", "misplaced"),
     "a private file that does not say so": ({"summary": "/data/03/x.json"}, "private", "misplaced"),
     "a released file that says it is private": ({"summary": "/data/07/private_x.json"}, "released", "misplaced"),
 }

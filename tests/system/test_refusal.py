@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.seeding import stream
-from fedtext.system.refusal import explanation, parameter_faults, parameters_refused
+from fedtext.system.refusal import explanation, parameter_faults, parameters_refused, unknown_parameter
 from fedtext.voting.herding import herd
-from tests.parameters import conf_base
+from tests.parameters import conf_base, parameters
 
 ROOT = Path("/some/data")
 
@@ -78,6 +78,20 @@ def test_parameter_faults_are_sentences_with_full_names() -> None:
     del parameters["popri"]["round"]
     (fault,) = parameter_faults(parameters, {"popri": Popri})
     assert fault.startswith("popri.rejected_rank is 4 but popri.responses is 3")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("epsilon", "privacy.epsilon"),
+        ("population", "privacy.population"),
+        ("description", "corpus.description"),
+        ("delta", "privacy.delta"),
+    ],
+)
+def test_a_parameter_without_its_group_is_not_taken_for_a_misspelt_group(given: str, meant: str) -> None:
+    assert f"'{meant}'" in unknown_parameter(given, parameters())
+    assert "did you mean 'popri'?" in unknown_parameter("popry", parameters())
 
 
 def test_a_nested_parameter_is_found_by_its_dotted_name() -> None:

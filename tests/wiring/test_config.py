@@ -133,6 +133,7 @@ def test_the_command_line_says_nothing_idle(toy: ToyProject, command: list[str])
     [
         (None, {}, "docstrings of Python functions and classes"),
         (None, {"description": "letters"}, "letters"),
+        (None, {"description": ""}, ""),  # refused, and not taken for none
         (None, {"source": "table"}, None),
         (None, {"source": "table", "description": "letters"}, "letters"),
         (None, {"description": None}, None),
@@ -158,6 +159,8 @@ def test_an_environment_that_names_another_source_loses_the_docstrings_descripti
     assert loader(tmp_path, "mine")["parameters"]["corpus"]["description"] is None
     (tmp_path / "conf" / "mine" / "globals.yml").write_text("generation: {description: letters}\n")
     assert loader(tmp_path, "mine")["parameters"]["corpus"]["description"] == "letters"
+    (tmp_path / "conf" / "mine" / "globals.yml").write_text('generation: {description: ""}\n')
+    assert loader(tmp_path, "mine")["parameters"]["corpus"]["description"] == ""
 
 
 def test_a_group_that_no_pipeline_of_the_run_asks_for_is_a_group(monkeypatch: pytest.MonkeyPatch) -> None:

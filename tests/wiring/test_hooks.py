@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import shutil
@@ -26,9 +27,11 @@ from fedtext.wiring.config import TRACKING_ROOT, ProjectConfigLoader
 from fedtext.wiring.hooks import check_pipeline, check_registered_pipelines
 from fedtext.wiring.hooks.command import repeating_command
 from fedtext.wiring.hooks.nested_runs import PARENT_RUN, NestedRuns
-from fedtext.wiring.hooks.preflight import check_data_root, check_guarded, check_inputs
+from fedtext.wiring.hooks.preflight import check_data_root, check_guarded, check_inputs, say_who_is_a_client
+from fedtext.wiring.hooks.run_facts import corpus_facts
 from fedtext.wiring.hooks.run_status import is_gone, process_tags
 from fedtext.wiring.hooks.tracking import _models, flat_parameters
+from tests.parameters import parameters
 from tests.wiring.conftest import ToyProject
 
 KEDRO = Path(sys.executable).with_name("kedro")
@@ -115,6 +118,23 @@ def test_a_full_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10 * 2**20))
     with pytest.raises(RunRefusedError, match="10 MiB of free disk"):
         check_data_root(tmp_path)
+
+
+def test_who_is_a_client_is_said_before_private_text_is_read_and_in_the_report(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Epsilon protects clients: whoever reads the run must see whether a person or a row is one."""
+    (tmp_path / "mine.csv").write_text("text,client_id\na,b\nc,d\n")
+    own = parameters()
+    own = {**own, "corpus": {**own["corpus"], "source": "table", "path": str(tmp_path / "mine.csv")}}
+    reads = Pipeline([Node(lambda corpus: corpus, "params:corpus", "private_records", name="read_private_table")])
+    with caplog.at_level(logging.INFO, "fedtext.console"):
+        say_who_is_a_client(reads, own)
+        say_who_is_a_client(Pipeline([]), own)
+    assert caplog.messages == ["a client is: each value of column 'client_id'"]
+    assert corpus_facts(own)["a client is"] == "each value of column 'client_id'"
+    assert str(tmp_path) not in str(corpus_facts(own))
+    assert corpus_facts(parameters())["a client is"] is None
 
 
 def test_parameters_are_flat_and_long_values_split() -> None:
@@ -208,6 +228,13 @@ def test_a_data_root_that_cannot_be_is_refused_before_mlflow_opens_it(tracked: T
     (tracked.path / "file").write_text("")
     with pytest.raises(RunRefusedError, match=r"file/x cannot be made.*data_root=DIR"):
         tracked.run(data_root="file/x")
+
+
+def test_a_data_root_that_is_a_file_is_refused_in_one_sentence_without_mlflow_too(toy: ToyProject) -> None:
+    (toy.path / "file").write_text("")
+    with pytest.raises(RunRefusedError, match=r"^data_root \S+/file is a file: name a directory") as refusal:
+        toy.run(data_root="file")
+    assert "\n" not in str(refusal.value)
 
 
 def test_runs_started_by_a_run_are_nested_below_it(tracked: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,6 +108,7 @@ COMMANDS = [  # options of `kedro run`
     ("--runner ThreadRunner", "ThreadRunner keeps no history of releases", "leave --runner out"),
     ("--params popri.round=3", "popri.round is no parameter", "did you mean 'rounds'?"),
     ("--params rounds=3", "rounds is no parameter", "'pe.rounds'"),
+    ("--params description=notes", "description is no parameter", "did you mean 'corpus.description'"),
     ("--pipelines dpprefsyn --params policies.prompts=1", "policies.prompts is 1", "greater than or equal to 2"),
     ("--params models.generatr=x", "models.generatr is no parameter of models", "did you mean 'generator'?"),
     ("--params popri=3", "popri is 3", "popri.NAME=VALUE"),
@@ -255,6 +256,7 @@ VALUES = [
     ("corpus.path=mine.csv", "corpus.path is given", "add corpus.source=table"),
     ("corpus.min_chars=-1", "corpus.min_chars is -1", "greater than or equal to 0"),
     ("corpus.description=.", "corpus.description is empty", "say what the texts are"),
+    ("corpus.description=", "corpus.description is empty", "say what the texts are"),
     ("partition.method=idd", "partition.method is 'idd'", "did you mean 'iid'?"),
     ("partition.alpha=0", "partition.alpha is 0", "greater than 0"),
     ("partition.test_share=1", "partition.test_share is 1", "less than 1"),
@@ -296,7 +298,7 @@ TABLES = [
     ("mine.csv", "text;id\na;b\nc;d\n", "", "seem to be separated by semicolons", "with commas"),
     ("mine.csv", "text\tid\na, b\tb\n", "", "separated by tabs", "with commas"),
     ("mine.csv", "text\n,\n", "", "is not valid CSV", "quote texts"),
-    ("mine.csv", "text\n" + f'"{SECRET}"\n' * 60, "", "1 text in 60 rows", "at least 10"),
+    ("mine.csv", "text\n" + f'"{SECRET}"\n' * 60, "", "fewer than 10 different texts", "give a file of more"),
     ("mine.csv", "text\n" + "".join(f"{n}\n" for n in range(60)), "", "no text holds a letter", "text_column"),
     ("mine.csv", "text,client_id\na,x\nb,x\n", "", "names one client only", "corpus.client_column"),
     ("mine.csv", texts(60), "corpus.client_column=owner", "no column 'owner'", "corpus.client_column"),
@@ -355,6 +357,10 @@ def test_a_list_may_have_commas_and_a_description_too() -> None:
     assert as_given("popri.labels=json,email,popri.rounds=2") == {"popri": {"labels": "json,email", "rounds": 2}}
     assert as_given("popri.labels=[json,email]") == {"popri": {"labels": ["json", "email"]}}
     assert as_given("corpus.description=questions, as asked") == {"corpus": {"description": "questions, as asked"}}
+    assert as_given("corpus.description=notes: of nurses") == {"corpus": {"description": "notes: of nurses"}}
+    assert as_given("corpus.description=") == {"corpus": {"description": ""}}
+    assert as_given("corpus.description=null") == {"corpus": {"description": None}}
+    assert as_given("popri={rounds: 2}") == {"popri": {"rounds": 2}}
     assert conf_base(Popri, labels="json,email").labels == ("json", "email")
 
 

@@ -318,6 +318,19 @@ def test_private_files_are_their_owner_s(toy: ToyProject) -> None:
     assert (toy.data / "02_released/ledger.json").stat().st_mode & 0o044
 
 
+def test_folders_of_private_data_and_of_what_tells_of_them_are_their_owner_s(toy: ToyProject) -> None:
+    toy.run()
+    modes = {folder: (toy.data / folder).stat().st_mode & 0o777 for folder in ("01_raw", ".fedtext", "08_reporting")}
+    assert modes["01_raw"] == modes[".fedtext"] == 0o700
+    assert modes["08_reporting"] & 0o055, "what is handed on can be read"
+
+
+def test_a_folder_keeps_the_rights_that_its_owner_gave_it(toy: ToyProject) -> None:
+    (toy.data / "01_raw").mkdir(parents=True, mode=0o750)
+    toy.run()
+    assert (toy.data / "01_raw").stat().st_mode & 0o777 == 0o750
+
+
 def test_how_long_private_data_take_is_not_recorded_on_a_private_corpus(toy: ToyProject) -> None:
     toy.run(**PRIVATE)
     told = Store(toy.data).seconds()

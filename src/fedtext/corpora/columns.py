@@ -7,7 +7,9 @@ be names: in formats that keep them apart from the rows, and where one is what p
 from __future__ import annotations
 
 import csv
+import gzip
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -30,6 +32,17 @@ _HEADINGS = (
     "customer_id patient_id speaker name created_at timestamp time split source index"
 )
 HEADINGS = frozenset(_HEADINGS.split())  # what people call columns
+# Whom a heading may mean, alone or as `patient_id`, `UserName`; and whose id does not say whose a row is.
+_OWNERS = (
+    "client user patient person author writer customer member speaker sender owner worker annotator employee student "
+    "participant respondent"
+)
+_NOT_OWNERS = (
+    "row record text document doc item sample example entry line index pair prompt question answer message comment "
+    "review note post sentence utterance label class category intent topic"
+)
+OWNERS, NOT_OWNERS = frozenset(_OWNERS.split()), frozenset(_NOT_OWNERS.split())
+_BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -38,7 +51,7 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
 
     Raises:
         ValueError: a column is there twice or almost; the text column is not there, or one that was asked for by a name
-            other than the usual one.
+            other than the usual one; or nobody names the clients' column, and one of another name looks like it.
     """
     found = []
     for field in fields:
@@ -53,7 +66,25 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
             raise InputError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
         if field == "text_column" or column != usual:
             raise InputError(f"{path} has no column '{column}' {_remedy(column, field, path, names)}")
+        if field == "client_column":
+            _refuse_other_owners(path, names)
     return list(dict.fromkeys(found))
+
+
+def looks_like_owner(heading: str) -> bool:
+    """Whether a column of this name may say whose a row is: `patient_id`, `ClientID`, `author`, but not `text_id`."""
+    words = [word.casefold() for word in _BETWEEN_WORDS.split(heading) if word]
+    whom = "".join(words).removesuffix("id").removesuffix("name")
+    return whom in OWNERS or (len(words) > 1 and words[-1] == "id" and whom not in NOT_OWNERS)
+
+
+def _refuse_other_owners(path: Path, names: Sequence[str]) -> None:
+    """Taken for no owner, such a column would leave every row a client of its own, and nobody would hear of it."""
+    if owner := next(filter(looks_like_owner, names), None):
+        raise InputError(
+            f"{path} has no column '{USUAL['client_column']}', and its column {owner!r} may say whose a row is: set "
+            f"corpus.client_column={owner}, or corpus.client_column=null if each row is a client of its own"
+        )
 
 
 def chosen_codes(columns: Sequence[str], path: Path, names: list[str]) -> list[str]:
@@ -77,8 +108,9 @@ def column_names(path: Path) -> list[str]:
     try:
         if path.suffix.lower() == ".parquet":
             return [*pyarrow.parquet.read_schema(path).names]
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            if path.suffix.lower() == ".jsonl":
+        packed = path.suffix == ".gz"
+        with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as lines:
+            if packed or path.suffix.lower() == ".jsonl":
                 return [*json.loads(next(line for line in lines if line.strip()))]
             return next(csv.reader(lines))
     except (OSError, ValueError, StopIteration, TypeError, pyarrow.ArrowException):

@@ -1,4 +1,7 @@
-"""How a file of rows is read: CSV, Parquet and JSON Lines; damage is said in one sentence that names file and line."""
+"""How a file of rows is read: CSV, Parquet and JSON Lines; damage is said in one sentence that names file and line.
+
+A table's index has the number by which a person finds each row, and its name says what is counted.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from fedtext.corpora.columns import Chooser, other_delimiter
 from fedtext.system.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
+IN_SHEET, IN_LINES, IN_TABLE = "row 1 is the header; rows", "lines", "rows"
 
 
 class JsonError(InputError):
@@ -42,7 +46,8 @@ def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
         reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise InputError(f"{path} is not valid CSV ({reason}): quote texts that hold commas or line breaks") from None
     names = rows.iloc[0].tolist()
-    return rows.iloc[1:].set_axis(names, axis="columns")[choose(names)]
+    sheet = pd.RangeIndex(1, len(rows) + 1, name=IN_SHEET)  # as a spreadsheet shows it, but for blank lines
+    return rows.set_axis(sheet).iloc[1:].set_axis(names, axis="columns")[choose(names)]
 
 
 def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
@@ -60,7 +65,8 @@ def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
             table = file.read(columns=columns)
     except (pyarrow.ArrowException, OSError):
         raise InputError(f"{path} is not a readable Parquet file: write it again") from None
-    return pd.DataFrame({name: table[name].to_pylist() for name in columns}, dtype=object)
+    numbers = pd.RangeIndex(1, table.num_rows + 1, name=IN_TABLE)
+    return pd.DataFrame({name: table[name].to_pylist() for name in columns}, index=numbers, dtype=object)
 
 
 def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
@@ -70,9 +76,10 @@ def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
         ValueError: a line is no JSON object in UTF-8.
     """
     _refuse_other_encoding(path)  # first: what follows a damaged line would be said of the line before it
-    rows = [row for _, row in json_lines(path)]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return pd.DataFrame(rows, columns=choose(names) if rows else None, dtype=object)
+    rows = dict(json_lines(path))
+    names = list(dict.fromkeys(name for row in rows.values() for name in row))
+    numbers = pd.Index(rows, name=IN_LINES)
+    return pd.DataFrame([*rows.values()], columns=choose(names) if rows else None, index=numbers, dtype=object)
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

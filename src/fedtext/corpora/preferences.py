@@ -38,10 +38,11 @@ class Pair(NamedTuple):
     client_id: str | None = None
 
 
-def read_pairs(form: PairForm, place: str | Path, client_column: str = USUAL["client_column"]) -> pd.DataFrame:
+def read_pairs(form: PairForm, place: str | Path, client_column: str | None = USUAL["client_column"]) -> pd.DataFrame:
     """The pairs of the file `place` in `PAIR_COLUMNS`, in file order; ownerless ones are named by what they hold.
 
-    `client_column` is that of the owners in a table; the other forms say themselves who the owners are.
+    `client_column` is that of the owners in a table, None where each pair is a client of its own; the other forms say
+    themselves who the owners are.
 
     Raises:
         FileNotFoundError: no such file.
@@ -74,7 +75,7 @@ def is_preference(prompt: str, chosen: str, rejected: str) -> bool:
     return all(part.strip() for part in (prompt, chosen, rejected)) and chosen.strip() != rejected.strip()
 
 
-def hh_pairs(path: Path, _: str) -> Iterator[Pair]:
+def hh_pairs(path: Path, _: str | None) -> Iterator[Pair]:
     """The prompt is what both transcripts share, up to where the assistant answers; clients are those of `hh`.
 
     Transcripts that differ in an earlier turn as well are two prompts: their pair has no answers, and is left out.
@@ -91,7 +92,7 @@ def hh_pairs(path: Path, _: str) -> Iterator[Pair]:
         yield Pair(shared[:end].strip(), better, worse, conversation(chosen, where))
 
 
-def openassistant_pairs(path: Path, _: str) -> Iterator[Pair]:
+def openassistant_pairs(path: Path, _: str | None) -> Iterator[Pair]:
     """The best and the worst of the ranked answers to a message: one pair each, so that none of them weighs more.
 
     The prompt is the conversation so far. The client is who wrote the message, or its tree where it names nobody.
@@ -117,7 +118,7 @@ def _so_far(name: str, known: Mapping[str, Message]) -> str:
     return "\n\n".join([*reversed(turns), "Assistant:"])
 
 
-def tldr_pairs(path: Path, _: str) -> Iterator[Pair]:
+def tldr_pairs(path: Path, _: str | None) -> Iterator[Pair]:
     """A post and two summaries of it, of which a worker chose one; the worker is the client."""
     for number, row in json_lines(path):
         where = f"line {number}"
@@ -133,34 +134,36 @@ def _summary(summary: object, where: str) -> str:
     return str(value_of(summary, "text", where)).strip()
 
 
-def table_pairs(path: Path, client_column: str) -> Iterator[Pair]:
+def table_pairs(path: Path, client_column: str | None) -> Iterator[Pair]:
     """Rows with prompt, chosen, rejected and, where there is that column, an owner: CSV, Parquet or JSON lines."""
     choose = partial(_pair_columns, client_column, path)
-    for number, row in enumerate(_table_rows(path, choose), start=1):
-        owner = row.get(client_column)
+    for number, row in _table_rows(path, choose):
+        owner = None if client_column is None else row.get(client_column)
         prompt, chosen, rejected = (_cell(row, name, number) for name in PAIR_COLUMNS[:3])
         yield Pair(prompt, chosen, rejected, None if missing(owner) else name_of(owner))
 
 
-def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterator[Mapping[str, object]]:
+def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """The rows of a table, with the numbers by which a person finds them."""
     if path.name.endswith(".jsonl.gz"):
-        rows = [row for _, row in json_lines(path)]
-        choose(list(dict.fromkeys(name for row in rows for name in row)))
+        rows = list(json_lines(path))
+        choose(list(dict.fromkeys(name for _, row in rows for name in row)))
         yield from rows
         return
     if path.suffix not in READERS:
         raise FormError(f"no name in {', '.join(READERS)} or .jsonl.gz")
     table = READERS[path.suffix](path, choose)
-    for values in table.itertuples(index=False, name=None):
-        yield dict(zip(table.columns, values, strict=True))
+    for number, *values in table.itertuples(name=None):
+        yield number, dict(zip(table.columns, values, strict=True))
 
 
-def _pair_columns(client_column: str, path: Path, names: list[str]) -> list[str]:
+def _pair_columns(client_column: str | None, path: Path, names: list[str]) -> list[str]:
     """Those of a pair, and that of the owners: not found, each pair would be a client of its own."""
     for name in PAIR_COLUMNS[:3]:
         if name not in names:
             raise FormError(f"no column '{name}'")
-    return [*PAIR_COLUMNS[:3], *chosen_columns({"client_column": client_column}, ["client_column"], path, names)]
+    owners = {} if client_column is None else {"client_column": client_column}
+    return [*PAIR_COLUMNS[:3], *chosen_columns(owners, list(owners), path, names)]
 
 
 def _cell(row: Mapping[str, object], name: str, number: int) -> str:
@@ -170,7 +173,7 @@ def _cell(row: Mapping[str, object], name: str, number: int) -> str:
     return value
 
 
-PAIR_FORMS: Mapping[PairForm, tuple[str, Callable[[Path, str], Iterator[Pair]]]] = {
+PAIR_FORMS: Mapping[PairForm, tuple[str, Callable[[Path, str | None], Iterator[Pair]]]] = {
     "hh": ("JSON lines with chosen and rejected, two transcripts of turns by Human and Assistant", hh_pairs),
     "openassistant": ("message trees or messages as JSON lines, or messages as Parquet", openassistant_pairs),
     "tldr": ("JSON lines with info.post, two summaries, choice and worker", tldr_pairs),

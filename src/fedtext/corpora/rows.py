@@ -17,18 +17,18 @@ from fedtext.system.errors import InputError
 ROWS_NAMED = 5
 
 
-def record_table(owners: Sequence[str], held: Mapping[str, Sequence[str | None]], path: Path) -> pd.DataFrame:
-    """Records of `owners` and what they hold (`text`, `label`, `date`), read from the file `path`.
+def record_table(
+    owners: Sequence[str], held: Mapping[str, Sequence[str | None]], path: Path, rows: pd.Index
+) -> pd.DataFrame:
+    """Records of `owners` and what they hold (`text`, `label`, `date`), read from the `rows` of the file `path`.
 
     Raises:
         ValueError: a value is no Unicode text.
     """
-    records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), dtype=object)
+    records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), index=rows, dtype=object)
     for column in RECORD_COLUMNS:
-        refuse(
-            records[column].tolist(), _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text,"
-        )
-    return records
+        refuse(records[column], _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text,")
+    return records.reset_index(drop=True)
 
 
 def own_names(*columns: Sequence[str | None]) -> list[str]:
@@ -50,8 +50,8 @@ def optional(table: pd.DataFrame, column: str, as_text: Callable[[object], str])
 
 
 def name_of(value: object) -> str:
-    """The value as text: the number 1.0 is the name 1, for JSON writes either."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    """The value as text without outer spaces: the number 1.0 is the name 1, for JSON writes either."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
 def day(value: object) -> str:
@@ -62,12 +62,12 @@ def day(value: object) -> str:
         return str(value)
 
 
-def refuse(values: list[object], wrong: Callable[[object], bool], where: str, what: str) -> None:
-    """Raise ValueError if any value is `wrong`: `where` it stands, `what` it is, and the first rows, counted from 1."""
-    rows = [row for row, value in enumerate(values, start=1) if wrong(value)]
+def refuse(values: pd.Series, wrong: Callable[[object], bool], where: str, what: str) -> None:
+    """Raise ValueError if any value is `wrong`: `where` it stands, `what` it is, and the first rows by their index."""
+    rows = [row for row, value in values.items() if wrong(value)]
     if rows:
         named = ", ".join(map(str, rows[:ROWS_NAMED])) + (", ..." if len(rows) > ROWS_NAMED else "")
-        raise InputError(f"{where}: {what} in {len(rows)} rows (rows {named}): fix or delete them")
+        raise InputError(f"{where}: {what} in {len(rows)} rows ({values.index.name} {named}): fix or delete them")
 
 
 def missing(value: object) -> bool:

@@ -152,7 +152,9 @@ def _shares(params: Partition) -> str:
 
 
 def _refuse_empty(splits: Mapping[str, str], where_and_remedy: str, of: str = "clients") -> None:
+    """The error says that there are too few and not how many: an exact number of private clients is not told."""
+    held = list(splits.values())
     for name in SPLITS:
-        if (held := list(splits.values()).count(name)) < FEWEST[name]:
-            few = "none" if not held else f"only {held}"
-            raise InputError(f"{few} of {len(splits)} {of} falls into the {name} split {where_and_remedy}")
+        if held.count(name) < FEWEST[name]:
+            few = "none" if FEWEST[name] == 1 else f"fewer than {FEWEST[name]}"
+            raise InputError(f"{few} of the {of} fall into the {name} split {where_and_remedy}")

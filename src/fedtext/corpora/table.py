@@ -1,7 +1,8 @@
 """Your own table as a corpus: CSV, Parquet or JSON Lines with a text column.
 
 Everything that can be wrong with a file is found here, before any long work, and said in one sentence that names the
-file, the column, the rows and the remedy. Rows count from 1, headers excluded. No message quotes the table's content.
+file, the column, the rows and the remedy. Rows are numbered as a person finds them (fedtext.corpora.formats). No
+message quotes the table's content.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ FEWEST = 10  # different texts of a private table
 def read_table(params: Corpus) -> pd.DataFrame:
     """Records (`client_id`, `text`, `label`, `date`, and `silo` where there is one) of `params.path`, in file order.
 
-    Only the text column is required. Without a client column each row is a client, named by a digest of what it holds,
-    so that a row more or less leaves the others their names. A label or date that is absent or empty is None; what
-    reads as an ISO date or time becomes an ISO date, other dates stay text. With `params.code_columns` the label is the
-    control code of these columns, None where one of them is empty.
+    Only the text column is required. Without a client column, or with `params.client_column` None, each row is a
+    client, named by a digest of what it holds, so that a row more or less leaves the others their names. A label or
+    date that is absent or empty is None; what reads as an ISO date or time becomes an ISO date, other dates stay text.
+    With `params.code_columns` the label is the control code of these columns, None where one of them is empty.
 
     Raises:
         FileNotFoundError: no such file.
@@ -39,14 +40,14 @@ def read_table(params: Corpus) -> pd.DataFrame:
     """
     if params.path is None:
         raise InputError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
-    named = {field: getattr(params, field) for field in USUAL}
-    records = _records(named, existing_table(params.path, "corpus.path"), tuple(USUAL), params.code_columns)
+    named = {field: column for field in USUAL if (column := getattr(params, field)) is not None}
+    records = _records(named, existing_table(params.path, "corpus.path"), tuple(named), params.code_columns)
     if len(records) < 2:
         raise InputError(f"{params.path} holds one row only: nobody to hide among; give a file of more texts")
     if records["client_id"].nunique() < 2:
         raise InputError(
             f"{params.path}: column '{params.client_column}' names one client only: nobody to hide among. Name another "
-            "column by corpus.client_column, or drop it to make each row a client"
+            "column by corpus.client_column, or set corpus.client_column=null if each row is a client of its own"
         )
     return records
 
@@ -56,8 +57,7 @@ def refuse_unfit_texts(records: pd.DataFrame, path: str, text_column: str) -> No
     texts = records["text"].unique().tolist()
     where = f"{path}, column '{text_column}'"
     if len(texts) < FEWEST:
-        told = "1 text" if len(texts) == 1 else f"{len(texts)} different texts"
-        raise InputError(f"{where}: {told} in {len(records)} rows: give at least {FEWEST} different ones")
+        raise InputError(f"{where}: fewer than {FEWEST} different texts: give a file of more")
     if not any(letter.isalpha() for text in texts for letter in text):
         raise InputError(f"{where}: no text holds a letter: name the column of the texts by corpus.text_column")
 
@@ -111,9 +111,11 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes:
         "label": _codes(codes, table, path) if codes else optional(table, named["label_column"], name_of),
         "date": optional(table, named["date_column"], day),
     }
-    owners = _names(named["client_column"], table, path) if named["client_column"] in table.columns else None
-    owners = own_names(*held.values()) if owners is None else owners
-    records = record_table(owners, held, path)
+    if (owner := named.get("client_column")) and owner in table.columns:
+        owners = _names(owner, table, path)
+    else:
+        owners = own_names(*held.values())
+    records = record_table(owners, held, path, table.index)
     column = named["silo_column"]
     return records.assign(**{SILO_COLUMN: _names(column, table, path)}) if column in table.columns else records
 
@@ -121,7 +123,7 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes:
 def _codes(columns: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:
     """The control code of each row; None where a part of it is absent or empty."""
     for column in columns:
-        refuse(table[column].tolist(), _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts,")
+        refuse(table[column], _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts,")
     parts = zip(*(optional(table, column, name_of) for column in columns), strict=True)
     return [None if None in row else joined([value for value in row if value is not None]) for row in parts]
 
@@ -150,15 +152,15 @@ def existing_table(name: str, asked_by: str) -> Path:
 
 
 def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[str]:
-    texts = table[named["text_column"]].tolist()
+    texts = table[named["text_column"]]
     where = f"{path}, column '{named['text_column']}'"
     refuse(texts, lambda text: missing(text) or (isinstance(text, str) and not text.strip()), where, "empty text")
     refuse(texts, lambda text: not isinstance(text, str), where, "a value that is not text")
-    return texts
+    return texts.tolist()
 
 
 def _names(column: str, table: pd.DataFrame, path: Path) -> list[str]:
     """The ids of clients or of silos in a column, one in every row."""
-    ids = table[column].tolist()
+    ids = table[column]
     refuse(ids, lambda one: missing(one) or not str(one).strip(), f"{path}, column '{column}'", "no id")
     return [name_of(one) for one in ids]

@@ -11,6 +11,7 @@ from kedro.io import AbstractDataset
 
 from fedtext.datasets.errors import StorageError
 from fedtext.system.atomic import replacing_directory, write_text
+from fedtext.system.progress import without_library_bars
 
 MARKER = "SHA256SUMS.json"
 
@@ -45,7 +46,7 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
                 raise StorageError(
                     f"{self._filepath}: cannot save a {type(part).__name__}, which has no save_pretrained(path)"
                 )
-        with replacing_directory(self._filepath) as directory:
+        with replacing_directory(self._filepath) as directory, without_library_bars():
             for part in parts:
                 part.save_pretrained(str(directory))
             digests = file_digests(directory)

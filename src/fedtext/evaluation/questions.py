@@ -58,7 +58,7 @@ def question_scores(
     asked = [one for one in found if one is not None]
     if not asked:
         raise InputError(
-            f"none of {len(held_out)} held-out texts is an exercise ('Passage: ... Question: ... Answer: ...' whose "
+            "no held-out text is an exercise ('Passage: ... Question: ... Answer: ...' whose "
             "passage holds the answer): read some (corpus.source=squad_questions, chunking.first_only=true, a larger "
             "chunking.length), or leave questions out (evaluation.questions.measured=false)"
         )

@@ -99,7 +99,7 @@ def no_chat_template(source: str) -> str:
     """What to say of a model that knows no messages."""
     return (
         f"generator '{source}' has no chat template, so it cannot be asked in messages: set generation.prompt=list, or "
-        "take a model that was trained to chat (its name often ends in -Instruct)"
+        "take a model that was trained to chat, as models.generator=smollm2 (others' names often end in -Instruct)"
     )
 
 

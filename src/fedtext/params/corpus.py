@@ -43,6 +43,7 @@ class Corpus(Parameters):
 
     `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any. The
     public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
+    `client_column` None makes each row of a table a client of its own.
     A record's label is the value of `label_column`, or that of all `code_columns` together, a control code
     (`fedtext.params.task.joined`). Docstrings have the columns `package`, their label else, and `kind`.
     """
@@ -50,7 +51,7 @@ class Corpus(Parameters):
     source: Literal["docstrings", "table", "snapshot", PublishedName]
     path: str | None
     text_column: str
-    client_column: str
+    client_column: str | None
     label_column: str
     code_columns: tuple[str, ...]
     date_column: str

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from fedtext.privacy.spending import Spent
 from fedtext.system.atomic import write_text
+from fedtext.system.folders import make_own_folder
 from fedtext.system.refusal import RunRefusedError
 
 FOLDER, FILE = ".fedtext", "releases.jsonl"
@@ -55,7 +56,7 @@ def release_history(data_root: Path | str) -> tuple[Spent, ...]:
 
 
 def _append(file: Path, entry: Spent) -> bool:
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_own_folder(file.parent)
     with (file.parent / "releases.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         known = _read(file)

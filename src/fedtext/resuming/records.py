@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from fedtext.resuming.fingerprint import text_digest
 from fedtext.system.atomic import write_text
 from fedtext.system.errors import FedtextError
+from fedtext.system.folders import make_own_folder
 
 STORE = ".fedtext"
 LONGEST_NAME = 180
@@ -64,7 +65,7 @@ class Store:
             DataRootBusyError: another run holds it.
         """
         store = cls(data_root)
-        store.root.mkdir(parents=True, exist_ok=True)
+        make_own_folder(store.root)  # digests and sizes of private data
         with (store.root / "lock").open("a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -83,10 +83,11 @@ def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
     """The sentence about a dotted name that no parameter has; `parameters` are all of a run."""
     group, _, last = where.rpartition(".")
     beside = [str(key) for key in _value(parameters, group) or () if key != last]
-    if (near := meant(last, beside, "")).startswith("did"):
-        return f"{where} is no parameter{f' of {group}' if group else ''}: {near}"
     same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]
     elsewhere = sorted((one for one in same if not one.startswith("compare.")), key=lambda one: (len(one), one))
+    group_is_left_out = not group and elsewhere  # `epsilon` is meant as it is written, and is no misspelt group
+    if not group_is_left_out and (near := meant(last, beside, "")).startswith("did"):
+        return f"{where} is no parameter{f' of {group}' if group else ''}: {near}"
     remedy = f"did you mean {' or '.join(map(repr, elsewhere[:3]))}?" if elsewhere else "conf/base has them all"
     return f"{where} is no parameter: {remedy}"
 

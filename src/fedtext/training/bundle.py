@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedtext.system.progress import without_library_bars
-
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -24,7 +22,6 @@ class ModelBundle:
         """Write all three into `directory`; the model is cast to bf16 first."""
         import torch
 
-        with without_library_bars():
-            self.model.to(torch.bfloat16).save_pretrained(directory)
+        self.model.to(torch.bfloat16).save_pretrained(directory)
         self.tokenizer.save_pretrained(directory)
         Path(directory, "README.md").write_text(self.card, encoding="utf-8")

@@ -12,7 +12,7 @@ from copy import deepcopy
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from kedro.config import OmegaConfigLoader
 from kedro.utils import find_kedro_project
@@ -106,10 +106,10 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """What the texts are, in the plural; None where nobody says so."""
         given, stated = (self.runtime_params or {}).get("corpus"), self["globals"].get("generation") or {}
         if isinstance(given, Mapping) and "description" in given:
-            told: str | None = given["description"]
-            return told
-        of_source = stated.get("docstrings") if self._source() == "docstrings" else None
-        return stated.get("description") or of_source
+            return cast("str | None", given["description"])
+        if (told := stated.get("description")) is None and self._source() == "docstrings":
+            told = stated.get("docstrings")
+        return told
 
     def _source(self) -> str | None:
         """`corpus.source` as the command line, the environment or the base says it: parameters are not resolved yet."""

@@ -30,11 +30,13 @@ from fedtext.resuming.decision import Resumption
 from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.system.errors import FedtextError
+from fedtext.system.folders import make_own_folder
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
 from fedtext.wiring.account import Account, NodeGate
 from fedtext.wiring.choice import check_choice
 from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public, is_private_name
 from fedtext.wiring.console import say, written_down
+from fedtext.wiring.folders import private_folders
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.rules import active_rules
 from fedtext.wiring.stages import Clock, in_order, stages
@@ -106,6 +108,8 @@ class ResumableRunner(SequentialRunner):
         kept = pipeline.inputs() | pipeline.outputs()
         account = _account(data_root, pipeline)
         order = in_order(pipeline)
+        for folder in private_folders(pipeline, cast(DataCatalog, catalog), data_root):
+            make_own_folder(folder)  # before a public result opens it to all
         with self._store(data_root) as store, written_down(store.root):
             clock = Clock(order, stages(pipeline), store.seconds())
             resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, project.PACKAGE_NAME or "fedtext")

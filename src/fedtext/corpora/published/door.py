@@ -56,12 +56,13 @@ def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = REA
     except (FormError, JsonError) as error:
         raise other_form(path, error, f"corpus.source={name}", PUBLISHED[name].form) from None
     owners, texts, labels, dates = (list(column) for column in zip(*rows, strict=True))
-    refuse(texts, lambda text: not str(text).strip(), str(path), "empty text")
+    numbers = pd.RangeIndex(1, len(rows) + 1, name="records")
+    refuse(pd.Series(texts, numbers), lambda text: not str(text).strip(), str(path), "empty text")
     digests = own_names(texts, labels, dates)
     owners = [digest if owner is None else owner for owner, digest in zip(owners, digests, strict=True)]
     if len(set(owners)) < 2:
         raise InputError(f"{path} has the texts of one client ({PUBLISHED[name].unit}) only: give a file of more")
-    return record_table(owners, {"text": texts, "label": labels, "date": dates}, path)
+    return record_table(owners, {"text": texts, "label": labels, "date": dates}, path, numbers)
 
 
 def existing_published(params: Corpus) -> Path:

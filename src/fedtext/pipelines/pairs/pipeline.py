@@ -35,7 +35,11 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
             ),
             _counted() if counted else _declared(),
             PAIRS.node(
-                clients.enrol_units, [RECORDS, TRAIN, CORPUS, PRIVACY, PARTITION], ENROLMENT, name="enrol_units"
+                clients.enrol_units,
+                [RECORDS, TRAIN, CORPUS, PRIVACY, PARTITION],
+                ENROLMENT,
+                name="enrol_units",
+                tags=Tag.CHECK,
             ),
             PAIRS.node(
                 nodes.embed_private_pairs,

@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from fedtext.privacy.flow.graph import Violation, bare, is_private
 
-REPORTS = "08_reporting"  # the folder that people pass on
+HANDED_ON = ("07_model_output", "08_reporting")  # the folders that people pass on
 
 
 def check_files(files: Mapping[str, PurePath], classes: Mapping[str, str]) -> list[Violation]:
@@ -47,9 +47,10 @@ def _nested(name: str, path: PurePath, owners: Mapping[PurePath, str], private: 
 
 def _misnamed(name: str, path: PurePath, private: bool) -> Iterator[Violation]:
     named = path.name.startswith("private_")
-    if private and REPORTS in path.parts:
-        message = f"data set '{name}' is private but lies in {REPORTS} ({path}): give it a place elsewhere"
-        yield Violation("misplaced", "", name, message)
+    for folder in HANDED_ON if private else ():
+        if folder in path.parts:
+            message = f"data set '{name}' is private but lies in {folder} ({path}): give it a place elsewhere"
+            yield Violation("misplaced", "", name, message)
     if private and not named:
         message = f"data set '{name}' is private, which {path} does not show: give it the name private_{path.name}"
         yield Violation("misplaced", "", name, message)

@@ -16,13 +16,16 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
+from fedtext.corpora.clients import client_of
 from fedtext.models.generator import ChatGenerator, TrainableGenerator
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters
+from fedtext.wiring.console import say
 from fedtext.wiring.guard.catalog import dataset_classes
 from fedtext.wiring.hooks.lengths import check_lengths
-from fedtext.wiring.hooks.named_files import check_named_files
+from fedtext.wiring.hooks.named_files import READ_PAIRS, READ_PRIVATE, check_named_files
 from fedtext.wiring.hooks.tracking import tracking_is_on
 from fedtext.wiring.runner import ResumableRunner
 
@@ -36,8 +39,13 @@ class PreflightHook:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self) -> None:
-        """Raises RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next."""
+        """Raises RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next.
+
+        One that is a file is refused whoever opens what: the flow check, next, would speak of every data set in it.
+        """
         data_root = active_data_root()
+        if data_root.is_file():
+            raise RunRefusedError(f"data_root {data_root} is a file: name a directory, --params data_root=DIR")
         if tracking_is_on():
             make_data_root(data_root)
 
@@ -54,6 +62,7 @@ class PreflightHook:
         check_told(pipeline, catalog)
         check_data_root(active_data_root())
         warn_of_documentation(active_parameters())
+        say_who_is_a_client(pipeline, active_parameters())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
         if seed is not None:
             LOG.warning("privacy.noise_seed is %s: this run is a simulation, its noise protects nobody", seed)
@@ -68,6 +77,15 @@ def warn_of_documentation(parameters: Mapping[str, Any]) -> None:
             "the public text is Python documentation, and the synthetic text will be like it: name public text of your "
             "kind (corpus.public_path), or say what the texts are (corpus.description)"
         )
+
+
+def say_who_is_a_client(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
+    """One line, before text of the user's own is read: epsilon protects clients, so a wrong column must be seen."""
+    if {node.name for node in pipeline.nodes}.isdisjoint({*READ_PRIVATE, READ_PAIRS}):
+        return
+    corpus, partition = Corpus.model_validate(parameters["corpus"]), Partition.model_validate(parameters["partition"])
+    if told := client_of(corpus, partition):
+        say(f"a client is: {told}")
 
 
 def check_runner(runner: str, pipeline: Pipeline) -> None:

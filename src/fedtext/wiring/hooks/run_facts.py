@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
+from fedtext.corpora.clients import client_of
 from fedtext.datasets.models import PublicModelDataset
 from fedtext.datasets.run_facts import RunFactsDataset
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.wiring.config import active_parameters
 from fedtext.wiring.hooks.command import repeating_command
 from fedtext.wiring.hooks.tracking import revision
@@ -59,5 +61,11 @@ def _parameters(pipeline: Pipeline) -> dict[str, Any]:
     """The groups of the run's algorithms, and of what all of them share."""
     made = {name.removesuffix("_report") for name in pipeline.all_outputs() if name.endswith("_report")}
     given = active_parameters()
-    corpus = {name: value for name, value in (given.get("corpus") or {}).items() if name in OF_CORPUS}
-    return {"corpus": corpus, **{name: value for name, value in given.items() if name in {*made, *SHARED}}}
+    return {"corpus": corpus_facts(given), **{name: value for name, value in given.items() if name in {*made, *SHARED}}}
+
+
+def corpus_facts(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report may say of the corpus, and what a client of it is."""
+    said = {name: value for name, value in parameters["corpus"].items() if name in OF_CORPUS}
+    corpus, partition = Corpus.model_validate(parameters["corpus"]), Partition.model_validate(parameters["partition"])
+    return {**said, "a client is": client_of(corpus, partition)}

@@ -61,16 +61,35 @@ def count_population(
 def enrol_units(
     private_clients: pd.DataFrame, private_train: pd.DataFrame, corpus: Corpus, privacy: Privacy, partition: Partition
 ) -> Arrays:
-    """Codes of the training units that may be asked: the listed ones, or those that hold text."""
+    """Codes of the training units that may be asked: the listed ones, or those that hold text.
+
+    Raises:
+        ValueError: they are more than were declared to be enrolled.
+    """
     if privacy.unit == "record":
-        return {"unit": record_codes(private_train["client_id"].tolist(), private_train["text"].tolist())}
+        codes = record_codes(private_train["client_id"].tolist(), private_train["text"].tolist())
+        return {"unit": _within_population(codes, privacy)}
     splits = client_splits(private_clients, partition)
     if privacy.enrolment is not None:
         shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}
         ids = listed_ids(privacy.enrolment)
         taken = [one for one in ids if is_taken(one, corpus.max_clients, len(ids))]
         splits = splits_of(taken, **shares, seed=partition.seed)
-    return {"unit": unit_codes([one for one, split in splits.items() if split == "train"])}
+    codes = unit_codes([one for one, split in splits.items() if split == "train"])
+    return {"unit": _within_population(codes, privacy)}
+
+
+def _within_population(codes: np.ndarray, privacy: Privacy) -> np.ndarray:
+    """The codes; what the first release would refuse (fedtext.federation.private_samples) is refused before any work.
+
+    How many there are is private, so the error does not tell.
+    """
+    if privacy.population is not None and len(codes) > privacy.population:
+        raise InputError(
+            f"privacy.population is {privacy.population}, and more {privacy.unit}s hold text: declare all who are "
+            "enrolled, silent ones included"
+        )
+    return codes
 
 
 def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder) -> Arrays:
