@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,14 @@ import safetensors.numpy
 from kedro.io import DataCatalog
 from kedro.pipeline import node
 
+from fedtext.corpora.enrolment import listed_ids
 from fedtext.params.corpus import Corpus
+from fedtext.params.privacy import Privacy
 from fedtext.params.task import Task, parts_of
+from fedtext.privacy.ledger import open_ledger
 from fedtext.privacy.tags import Tag
 from fedtext.system.progress import progress
+from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.bound import Known, bound_values
 from fedtext.wiring.guard.catalog import is_logged, is_previewed, place
@@ -100,6 +105,25 @@ def test_parameters_that_name_files_are_declared(tmp_path: Path) -> None:
     assert list(holders(conf_base(Corpus, table["corpus"]), secret)) == ["Corpus.path"]
     assert list(holders({"a": [str(file)]}, secret)) == [""]
     assert list(holders(conf_base(Corpus, public_path=str(copy)), secret)) == []
+
+
+def test_a_node_may_know_that_there_is_a_list_of_the_enrolled_and_not_where_it_lies(tmp_path: Path) -> None:
+    file = tmp_path / "ids.txt"
+    file.write_text("person-1\nperson-2")
+    parameters = {"privacy": {"enrolment": str(file)}}
+    privacy = conf_base(Privacy, {"epsilon": 1.0, "delta": 1e-6, **parameters["privacy"]})
+    assert list(holders(privacy, private_files(parameters))) == ["EnrolmentList.path"]
+    guard = Guard(DataCatalog.from_config({"{default}": {"type": "MemoryDataset"}}), tmp_path, parameters)
+
+    def guarded(function: Callable[[Privacy], object], shown: str = "shown") -> Any:
+        return guard.around(node(function, "params:privacy", shown, name="tell")).run({"params:privacy": privacy})
+
+    ledger = guarded(lambda told: open_ledger(told, 100, []))["shown"]
+    assert str(file) not in ledger.model_dump_json(), "a ledger is public"
+    assert guarded(lambda told: told.enrolment is not None) == {"shown": True}
+    with pytest.raises(RunRefusedError, match="node 'tell' reads the path of a private file from 'params:privacy'"):
+        guarded(lambda told: len(told.enrolment.path))
+    assert guarded(lambda told: listed_ids(told.enrolment.path), "private_ids")["private_ids"][0] == "person-1"
 
 
 def test_what_is_wrapped_counts() -> None:
