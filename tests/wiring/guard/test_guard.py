@@ -16,6 +16,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 import safetensors.numpy
+import yaml
 from kedro.io import DataCatalog
 from kedro.pipeline import node
 
@@ -34,6 +35,7 @@ from fedtext.wiring.guard.leaving import count_outputs, evaluation_outputs
 from fedtext.wiring.guard.parameters import copies, holders, private_files, texts, undeclared
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch
+from fedtext.wiring.own_run import RunParameters
 from tests.parameters import conf_base
 
 TEXT = "a client wrote these words, and nobody else has read them since"
@@ -85,6 +87,31 @@ def test_the_path_of_a_private_file_may_not_be_bound(tmp_path: Path) -> None:
     assert bound_values(functools.partial(print, str(file)), Known(frozenset({file}))) == (
         "the path of a private file ('argument 1')",
     )
+
+
+def test_parameters_of_a_run_that_is_started_may_name_a_private_file_and_nothing_else_may(tmp_path: Path) -> None:
+    file = tmp_path / "notes.csv"
+    known = Known(frozenset({file}))
+    given = {"corpus": {"path": str(file)}}
+    assert bound_values(functools.partial(print, RunParameters(given)), known) == ()
+    assert bound_values(functools.partial(print, given), known)[0].startswith("the path of a private file")
+    assert bound_values(functools.partial(print, RunParameters({}), str(file)), known) != ()
+    long = RunParameters({"corpus": {"description": "word " * 30}})
+    assert bound_values(functools.partial(print, long), known)[0].startswith("a text of 150 characters")
+
+
+def test_who_carries_them_opens_the_file_no_more_than_others(tmp_path: Path) -> None:
+    file = tmp_path / "notes.csv"
+    file.write_text(TEXT)
+    table = {"corpus": {"source": "table", "path": str(file)}}
+    guard = Guard(DataCatalog.from_config({"{default}": {"type": "MemoryDataset"}}), tmp_path / "data", table)
+    started = RunParameters(table)
+    reads = node(lambda _: Path(started.values["corpus"]["path"]).read_text(), "asked", "shown", name="reads")
+    with pytest.raises(SideEffectRefusedError, match=r"node 'reads' opens .*notes\.csv, which is private"):
+        guard.around(reads).run({"asked": True})
+    starts = node(lambda _: started.write(tmp_path / "run.yml"), "asked", "shown", name="starts")
+    guard.around(starts).run({"asked": True})
+    assert yaml.safe_load((tmp_path / "run.yml").read_text()) == {"run": {"params": table}}
 
 
 def test_parameters_that_name_files_are_declared(tmp_path: Path) -> None:
