@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +44,12 @@ WORDS = [
     "today",
 ]
 SPLIT = {"validation_share": 0.1, "test_share": 0.2, "seed": 0}  # of conf/tiny and conf/base
+COMPARED = {
+    "compare__algorithms": "pe",
+    "compare__seeds": "1 2",
+    "privacy__population": HOLD_TEXT,
+    "privacy__delta": 0.01,
+}
 SMALL = {"popri__rounds": 1, "popri__synthetic_texts": 30, "popri__pool_minimum": 30, "evaluation__texts": 30}
 
 
@@ -77,3 +86,35 @@ def test_with_a_list_of_the_enrolled_the_main_job_runs_to_its_report(tmp_path: P
     assert np.array_equal(np.sort(load_file(asked)["unit"]), np.sort(unit_codes(trained)))
     assert f"protects each of {len(trained)} clients" in " ".join(done.stdout.split())
     assert not [file for file in data.rglob("ledger*.json") if "ids.txt" in file.read_text()], "a ledger is public"
+
+
+def compare(own: dict[str, object], total: float) -> subprocess.CompletedProcess[str]:
+    told = params(**own, **COMPARED, privacy__total_epsilon=total)
+    return kedro("run", "--env", "tiny", "--pipelines", "compare", "--params", told)
+
+
+def would_cost(refused: subprocess.CompletedProcess[str]) -> float:
+    """What all runs together would, as the refusal says."""
+    assert refused.returncode == 1, refused.stdout[-2000:] + refused.stderr[-2000:]
+    said = refused.stderr.splitlines()[-1]
+    assert said.startswith("Error: the budget does not pay for all runs of this comparison, and none was started: ")
+    (found,) = re.findall(r"would make it (\d+\.\d+)", said)
+    return float(found)
+
+
+def test_a_comparison_that_the_budget_does_not_pay_for_is_refused_before_its_first_run(
+    tmp_path: Path, own: dict[str, object]
+) -> None:
+    assert would_cost(compare(own, total=9.0)) > 9.0
+    left = tmp_path / "data"
+    assert not [*left.rglob("private_*"), *left.rglob("releases.jsonl"), *left.rglob("seed_*")]
+
+
+@pytest.mark.slow
+def test_a_comparison_runs_and_costs_what_was_said_before(tmp_path: Path, own: dict[str, object]) -> None:
+    """Its runs are given the path of the private table, which the guard lets no node of its own read."""
+    total = math.ceil(would_cost(compare(own, total=9.0)) * 100) / 100  # as epsilons are told
+    done = compare(own, total)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    page = (tmp_path / "data/08_reporting/compare/comparison.md").read_text()
+    assert f"Publishing all runs of all seeds together costs ε = {total:.2f}" in page

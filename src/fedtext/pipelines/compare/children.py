@@ -60,6 +60,11 @@ class Child:
     conf: str
     env: str | None
 
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Its data root, and what that starts from: where what it releases may have been released already."""
+        return (self.data_root, *([self.start_from] if self.start_from else []))
+
 
 def planned(
     name: str, entry: Entry, seed: int, *, root: Path, project: Path, conf: str, env: str | None,
@@ -117,14 +122,31 @@ def run(child: Child) -> None:
     """
     if child.start_from is not None and child.start_from.exists() and not child.data_root.exists():
         _link(child.start_from, child.data_root)
+    start(child)
+
+
+def start(child: Child, *options: str, quiet: bool = False) -> None:
+    """Starts `kedro run` as the run says, with more of its options, and waits for it.
+
+    `quiet`: MLflow keeps no record of it, and its last lines, which say where its report is, are not shown.
+
+    Raises:
+        RunRefusedError: it failed; what it said stands above.
+    """
     child.data_root.mkdir(parents=True, exist_ok=True)
     settings = child.data_root / f"run_{child.name}.yml"
     child.params.write(settings)
     command = [sys.executable, "-m", "kedro", "run", "--pipelines", child.entry.algorithm, "--config", str(settings)]
-    command += ["--conf-source", child.conf, *(["--env", child.env] if child.env else [])]
+    command += ["--conf-source", child.conf, *(["--env", child.env] if child.env else []), *options]
     around = {HISTORY_ROOT: os.environ.get(HISTORY_ROOT) or str(child.budget_root)}
+    around |= {"FEDTEXT_TRACKING": "off"} if quiet else {}
     done = subprocess.run(
-        command, cwd=child.project, env={**os.environ, **around}, check=False, preexec_fn=end_with_parent
+        command,
+        cwd=child.project,
+        env={**os.environ, **around},
+        stdout=subprocess.DEVNULL if quiet else None,
+        check=False,
+        preexec_fn=end_with_parent,
     )
     if done.returncode:
         raise RunRefusedError(
