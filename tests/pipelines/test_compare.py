@@ -62,29 +62,29 @@ def planned(root: Path, name: str = "popri", entry: Entry | None = None, **chang
 
 
 def test_every_seed_but_the_partition_s_is_the_run_s_own(tmp_path: Path) -> None:
-    params = planned(tmp_path).params
+    params = planned(tmp_path).params.values
     own = {"popri": {"seed": 3}, "evaluation": {"seed": 3}, "data_root": str(tmp_path / "seed_3")}
     assert params == {**own, **SNAPSHOTS}
 
 
 def test_a_simulation_has_another_noise_seed_for_every_seed(tmp_path: Path) -> None:
     simulated = {**PARAMETERS, "privacy": {"noise_seed": 10}}
-    params = planned(tmp_path, parameters=simulated, given={"privacy": {"noise_seed": 10}}).params
+    params = planned(tmp_path, parameters=simulated, given={"privacy": {"noise_seed": 10}}).params.values
     assert params["privacy"] == {"noise_seed": 13}
 
 
 def test_given_parameters_go_to_every_run_and_the_entry_s_own_win(tmp_path: Path) -> None:
     given = {"popri": {"rounds": 5, "rejected_rank": 2}, "compare": {"seeds": "3"}, "data_root": "elsewhere"}
     child = planned(tmp_path, "rank_7", RANK_7, given=given)
-    assert child.params["popri"] == {"rounds": 5, "rejected_rank": 7, "seed": 3}
-    assert "compare" not in child.params
-    assert child.params["data_root"] == str(tmp_path / "seed_3_rank_7")
+    assert child.params.values["popri"] == {"rounds": 5, "rejected_rank": 7, "seed": 3}
+    assert "compare" not in child.params.values
+    assert child.params.values["data_root"] == str(tmp_path / "seed_3_rank_7")
     assert given["popri"] == {"rounds": 5, "rejected_rank": 2}, "what was given is not changed"
 
 
 def test_snapshots_are_the_comparison_s_and_not_below_the_run_s_data_root(tmp_path: Path) -> None:
     given = {"corpus": {"source": "snapshot", "snapshot": "mine"}, "largefedbench": {"processes": 2}}
-    params = planned(tmp_path, given=given).params
+    params = planned(tmp_path, given=given).params.values
     assert params["largefedbench"] == {"processes": 2, "out_dir": "/benchmark"}
     assert params["corpus"] == given["corpus"]
 
@@ -166,9 +166,10 @@ import sys
 from pathlib import Path
 from fedtext.params.compare import Entry
 from fedtext.pipelines.compare.children import Child, Left, run
+from fedtext.wiring.own_run import RunParameters
 root, left = Path(sys.argv[1]), Left(Path("a"), Path("b"), Path("c"))
 entry = Entry(algorithm="popri", params={})
-run(Child("popri", entry, 1, {}, root / "seed_1", root, left, None, root, "conf", None))
+run(Child("popri", entry, 1, RunParameters({}), root / "seed_1", root, left, None, root, "conf", None))
 """
 SLEEPS = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
 

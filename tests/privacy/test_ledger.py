@@ -222,11 +222,20 @@ def test_a_release_of_another_unit_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("population", "delta", "message"),
-    [(0, DELTA, "population is 0"), (10, 0.1, "delta is 0.1 for 10 clients"), (10_000, 1e-3, "below 1 / 10000")],
+    [
+        (0, DELTA, "population is 0"),
+        (10, 0.1, r"privacy\.delta is 0\.1 for 10 training clients"),
+        (10_000, 1e-3, "below 1 / 10000"),
+    ],
 )
 def test_a_declaration_that_means_nothing_is_refused(population, delta, message) -> None:
     with pytest.raises(ValueError, match=message):
         open_ledger(declared(delta=delta), population, [])
+
+
+def test_a_delta_that_is_too_large_for_the_test_clients_is_said_to_be_so() -> None:
+    with pytest.raises(ValueError, match=r"privacy\.delta is 0\.1 for 30 test clients: it must be below 1 / 30"):
+        open_ledger(declared(delta=0.1), 30, [], part="test")
 
 
 def test_a_plan_that_cannot_be_priced_is_refused() -> None:

@@ -127,7 +127,9 @@ def test_a_ledger_without_parties_names_none() -> None:
 
 def test_delta_is_held_against_each_party_s_units() -> None:
     opened(party("a", population=900), party("b", population=900), delta=1e-3)
-    with pytest.raises(ValueError, match=r"delta is 0\.001 for 1000 clients of party 'b' \(silo\): .* 1 / 1000"):
+    with pytest.raises(
+        ValueError, match=r"delta is 0\.001 for 1000 training clients of party 'b' \(silo\): .* 1 / 1000"
+    ):
         opened(party("a", population=900), party("b", population=1000), delta=1e-3)
 
 

@@ -43,7 +43,7 @@ def declared_number(corpus: Corpus, privacy: Privacy) -> int:
         ValueError: a private corpus without a declaration.
     """
     if privacy.enrolment is not None:
-        return len(listed_ids(privacy.enrolment))
+        return len(listed_ids(privacy.enrolment.path))
     if privacy.population is None:
         raise InputError(
             f"privacy.population is not set: how many {privacy.unit}s are enrolled, silent ones included, is declared "

@@ -17,6 +17,16 @@ Sampling = Literal["full", "poisson", "fixed_size"]
 SMALLEST_EPSILON = 1e-4
 
 
+class EnrolmentList(Parameters):
+    """The private file with the ids of all who are enrolled, one a line: only what reads the file asks for its path.
+
+    Everybody else may ask whether there is a list. The guard takes a node for a reader of private data by what it asks
+    (fedtext.params.reading), so the path has a model of its own.
+    """
+
+    path: str
+
+
 class Privacy(Parameters):
     """The privacy declaration of a run.
 
@@ -42,7 +52,7 @@ class Privacy(Parameters):
     honest_fraction: float = Field(gt=0, le=1)
     noise_seed: Seed | None
     population: int | None = Field(ge=1)
-    enrolment: str | None
+    enrolment: EnrolmentList | None
     holders: int | None = Field(ge=1)
     total_epsilon: float | None = Field(gt=0)
 
@@ -56,9 +66,17 @@ class Privacy(Parameters):
             )
         return epsilon
 
+    @field_validator("enrolment", mode="before")
+    @classmethod
+    def _a_list_is_named_by_its_path(cls, named: object) -> object:
+        return {"path": named} if isinstance(named, str) else named
+
     def of_a_run(self) -> Privacy:
-        """Without what belongs to the data set and not to one run: how much all runs together may spend."""
-        return self.model_copy(update={"total_epsilon": None})
+        """Without what belongs to the data set and not to one run: who is enrolled, and what all runs may spend.
+
+        A ledger is public, and the path of a private file would be part of it.
+        """
+        return self.model_copy(update={"enrolment": None, "total_epsilon": None})
 
     def draw_name(self) -> str:
         """What tells a draw of participants under this declaration from any other's; holders count where declared."""
@@ -68,8 +86,8 @@ class Privacy(Parameters):
     def _population_is_told_once(self) -> Self:
         if self.enrolment is not None and self.population is not None:
             raise InputError(
-                f"privacy.population is {self.population} and privacy.enrolment {self.enrolment}: a list says how many "
-                "there are; give one of the two"
+                f"privacy.population is {self.population} and privacy.enrolment {self.enrolment.path}: a list says how "
+                "many there are; give one of the two"
             )
         if self.enrolment is not None and self.unit == "record":
             raise InputError(

@@ -294,7 +294,7 @@ def open_ledger(
     if population < 1:
         raise InputError(f"population is {population}: there is nobody to protect; check the private data")
     for party in parties or (None,):
-        _refuse_large_delta(declaration, population, party)
+        _refuse_large_delta(declaration, population, part, party)
     ledger = Ledger(declaration=declaration.of_a_run(), population=population, part=part, parties=tuple(parties))
     everything = ledger.model_copy(update={"releases": tuple(planned)})
     if any(True for _ in everything.overdrawn()):
@@ -306,10 +306,11 @@ def open_ledger(
     return ledger.model_copy(update={"planned": tuple(planned)})
 
 
-def _refuse_large_delta(declaration: Privacy, population: int, party: Party | None) -> None:
+def _refuse_large_delta(declaration: Privacy, population: int, part: Part, party: Party | None) -> None:
     held, whose = (party.population, f" of {party}") if party else (population, "")
     if declaration.delta >= 1 / held:
+        kind = "training" if part == "train" else part
         raise InputError(
-            f"delta is {declaration.delta} for {held} {declaration.unit}s{whose}: it must be below 1 / {held} = "
-            f"{1 / held:.3g}, better far below"
+            f"privacy.delta is {declaration.delta} for {held} {kind} {declaration.unit}s{whose}: it must be below "
+            f"1 / {held} = {1 / held:.3g}, better far below"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fedtext.privacy.history import History
@@ -66,6 +67,16 @@ class Account:
         entries = self.history.entries()
         made = any(entry.release is None for entry in entries)
         self._refuse(ledger, not_yet_made(entries, ledger, self.rules), ledger.planned_unaccounted and not made)
+
+    def refuse_together(self, ledgers: Sequence[Ledger], releases: Sequence[Release]) -> None:
+        """Raise TotalExceeded if runs that open `ledgers` in this order cannot be paid for all that they have to make.
+
+        Where no total is declared, the budget of the first is everybody's, as it is once the first has released.
+        """
+        if (allowed := self.allowed(ledgers[0])) is not None:
+            last, entries = ledgers[-1], self.history.entries()
+            each = self.allowed_each(last)
+            refuse_overdraft(entries, last, self.rules, releases, allowed=allowed, each=each)
 
     def gate(self, node: str, *, releases: bool) -> NodeGate:
         """The gate for one node; it opens if the node is tagged as a release."""

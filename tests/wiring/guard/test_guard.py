@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,18 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 import safetensors.numpy
+import yaml
 from kedro.io import DataCatalog
 from kedro.pipeline import node
 
+from fedtext.corpora.enrolment import listed_ids
 from fedtext.params.corpus import Corpus
+from fedtext.params.privacy import Privacy
 from fedtext.params.task import Task, parts_of
+from fedtext.privacy.ledger import open_ledger
 from fedtext.privacy.tags import Tag
 from fedtext.system.progress import progress
+from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.bound import Known, bound_values
 from fedtext.wiring.guard.catalog import is_logged, is_previewed, place
@@ -29,6 +35,7 @@ from fedtext.wiring.guard.leaving import count_outputs, evaluation_outputs
 from fedtext.wiring.guard.parameters import copies, holders, private_files, texts, undeclared
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch
+from fedtext.wiring.own_run import RunParameters
 from tests.parameters import conf_base
 
 TEXT = "a client wrote these words, and nobody else has read them since"
@@ -82,6 +89,31 @@ def test_the_path_of_a_private_file_may_not_be_bound(tmp_path: Path) -> None:
     )
 
 
+def test_parameters_of_a_run_that_is_started_may_name_a_private_file_and_nothing_else_may(tmp_path: Path) -> None:
+    file = tmp_path / "notes.csv"
+    known = Known(frozenset({file}))
+    given = {"corpus": {"path": str(file)}}
+    assert bound_values(functools.partial(print, RunParameters(given)), known) == ()
+    assert bound_values(functools.partial(print, given), known)[0].startswith("the path of a private file")
+    assert bound_values(functools.partial(print, RunParameters({}), str(file)), known) != ()
+    long = RunParameters({"corpus": {"description": "word " * 30}})
+    assert bound_values(functools.partial(print, long), known)[0].startswith("a text of 150 characters")
+
+
+def test_who_carries_them_opens_the_file_no_more_than_others(tmp_path: Path) -> None:
+    file = tmp_path / "notes.csv"
+    file.write_text(TEXT)
+    table = {"corpus": {"source": "table", "path": str(file)}}
+    guard = Guard(DataCatalog.from_config({"{default}": {"type": "MemoryDataset"}}), tmp_path / "data", table)
+    started = RunParameters(table)
+    reads = node(lambda _: Path(started.values["corpus"]["path"]).read_text(), "asked", "shown", name="reads")
+    with pytest.raises(SideEffectRefusedError, match=r"node 'reads' opens .*notes\.csv, which is private"):
+        guard.around(reads).run({"asked": True})
+    starts = node(lambda _: started.write(tmp_path / "run.yml"), "asked", "shown", name="starts")
+    guard.around(starts).run({"asked": True})
+    assert yaml.safe_load((tmp_path / "run.yml").read_text()) == {"run": {"params": table}}
+
+
 def test_parameters_that_name_files_are_declared(tmp_path: Path) -> None:
     file, copy = tmp_path / "notes.csv", tmp_path / "copy.csv"
     for one in (file, copy):
@@ -100,6 +132,25 @@ def test_parameters_that_name_files_are_declared(tmp_path: Path) -> None:
     assert list(holders(conf_base(Corpus, table["corpus"]), secret)) == ["Corpus.path"]
     assert list(holders({"a": [str(file)]}, secret)) == [""]
     assert list(holders(conf_base(Corpus, public_path=str(copy)), secret)) == []
+
+
+def test_a_node_may_know_that_there_is_a_list_of_the_enrolled_and_not_where_it_lies(tmp_path: Path) -> None:
+    file = tmp_path / "ids.txt"
+    file.write_text("person-1\nperson-2")
+    parameters = {"privacy": {"enrolment": str(file)}}
+    privacy = conf_base(Privacy, {"epsilon": 1.0, "delta": 1e-6, **parameters["privacy"]})
+    assert list(holders(privacy, private_files(parameters))) == ["EnrolmentList.path"]
+    guard = Guard(DataCatalog.from_config({"{default}": {"type": "MemoryDataset"}}), tmp_path, parameters)
+
+    def guarded(function: Callable[[Privacy], object], shown: str = "shown") -> Any:
+        return guard.around(node(function, "params:privacy", shown, name="tell")).run({"params:privacy": privacy})
+
+    ledger = guarded(lambda told: open_ledger(told, 100, []))["shown"]
+    assert str(file) not in ledger.model_dump_json(), "a ledger is public"
+    assert guarded(lambda told: told.enrolment is not None) == {"shown": True}
+    with pytest.raises(RunRefusedError, match="node 'tell' reads the path of a private file from 'params:privacy'"):
+        guarded(lambda told: len(told.enrolment.path))
+    assert guarded(lambda told: listed_ids(told.enrolment.path), "private_ids")["private_ids"][0] == "person-1"
 
 
 def test_what_is_wrapped_counts() -> None:

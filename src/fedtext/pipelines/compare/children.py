@@ -22,10 +22,11 @@ from fedtext.params.compare import Entry
 from fedtext.privacy.history import HISTORY_ROOT, release_history
 from fedtext.privacy.report import reported_releases
 from fedtext.resuming.records import Store
-from fedtext.system.atomic import PARTIAL, REPLACED, partial_path, write_text
+from fedtext.system.atomic import PARTIAL, REPLACED, partial_path
 from fedtext.system.lifetime import end_with_parent
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.console import LOG_FILE
+from fedtext.wiring.own_run import RunParameters
 
 # The same split and public text throughout: the seeds show what the algorithms vary, and results pair.
 FIXED_SEEDS = ("partition", "described")
@@ -50,7 +51,7 @@ class Child:
     name: str
     entry: Entry
     seed: int
-    params: Mapping[str, Any]
+    params: RunParameters
     data_root: Path
     budget_root: Path
     left: Left
@@ -58,6 +59,11 @@ class Child:
     project: Path
     conf: str
     env: str | None
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Its data root, and what that starts from: where what it releases may have been released already."""
+        return (self.data_root, *([self.start_from] if self.start_from else []))
 
 
 def planned(
@@ -88,7 +94,7 @@ def planned(
     params = merged(passed_on, snapshots, seeds, simulated, entry.params, {"data_root": str(place)})
     source = data_root(root, seed, start_from) if start_from != name else None
     start = source if source != place else None
-    return Child(name, entry, seed, params, place, root.parent, left, start, project, conf, env)
+    return Child(name, entry, seed, RunParameters(params), place, root.parent, left, start, project, conf, env)
 
 
 def data_root(root: Path, seed: int, variant: str | None) -> Path:
@@ -114,18 +120,33 @@ def run(child: Child) -> None:
     Raises:
         RunRefusedError: it failed; what it said stands above.
     """
-    import yaml
-
     if child.start_from is not None and child.start_from.exists() and not child.data_root.exists():
         _link(child.start_from, child.data_root)
+    start(child)
+
+
+def start(child: Child, *options: str, quiet: bool = False) -> None:
+    """Starts `kedro run` as the run says, with more of its options, and waits for it.
+
+    `quiet`: MLflow keeps no record of it, and its last lines, which say where its report is, are not shown.
+
+    Raises:
+        RunRefusedError: it failed; what it said stands above.
+    """
     child.data_root.mkdir(parents=True, exist_ok=True)
     settings = child.data_root / f"run_{child.name}.yml"
-    write_text(settings, yaml.safe_dump({"run": {"params": child.params}}, sort_keys=True))
+    child.params.write(settings)
     command = [sys.executable, "-m", "kedro", "run", "--pipelines", child.entry.algorithm, "--config", str(settings)]
-    command += ["--conf-source", child.conf, *(["--env", child.env] if child.env else [])]
+    command += ["--conf-source", child.conf, *(["--env", child.env] if child.env else []), *options]
     around = {HISTORY_ROOT: os.environ.get(HISTORY_ROOT) or str(child.budget_root)}
+    around |= {"FEDTEXT_TRACKING": "off"} if quiet else {}
     done = subprocess.run(
-        command, cwd=child.project, env={**os.environ, **around}, check=False, preexec_fn=end_with_parent
+        command,
+        cwd=child.project,
+        env={**os.environ, **around},
+        stdout=subprocess.DEVNULL if quiet else None,
+        check=False,
+        preexec_fn=end_with_parent,
     )
     if done.returncode:
         raise RunRefusedError(

@@ -4,8 +4,9 @@ Nothing private is read here. A run's node is asked again every time, for its ow
 what is left to do; what it hands over is saved, so that everything after it is rebuilt only where a result changed.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from os.path import realpath
+from pathlib import Path
 
 from kedro.io.catalog_config_resolver import CatalogConfigResolver
 from kedro.pipeline import Node, Pipeline
@@ -13,23 +14,27 @@ from kedro.pipeline import Node, Pipeline
 from fedtext.params.compare import Compare
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.compare import nodes
+from fedtext.pipelines.compare import budget, nodes
 from fedtext.pipelines.compare.children import Child, Left, planned
+from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
-from fedtext.wiring.config import active_loader, active_parameters
+from fedtext.wiring.config import active_loader, active_parameters, corpus_is_public
 from fedtext.wiring.guard.catalog import entry as catalog_entry
 from fedtext.wiring.guard.catalog import place
 from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.rules import active_rules
 from fedtext.wiring.unrolling import Namespace
 
 SETS = nodes.SETS_MAP
 FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure6", "figure8", "epsilon", "models", "votes", "records")
 PLANNED_FROM = {"compare": Compare, "privacy": Privacy, "largefedbench": LargeFedBench}
 COMPARE = Namespace("compare")
+CHECKED, AFFORDABLE = COMPARE("checked"), COMPARE("affordable")
+Placing = Callable[[Iterable[str]], list[Path]]
 
 
-def create_pipeline(algorithms: Collection[str]) -> Pipeline:
-    """The comparison that `compare` asks for; `algorithms` are the names that can be run.
+def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
+    """The comparison that `compare` asks for; `jobs` are the algorithms' whole graphs by their names.
 
     Raises:
         RunRefusedError: a group of parameters is wrong that the runs are planned from, before Kedro has checked any; or
@@ -40,21 +45,24 @@ def create_pipeline(algorithms: Collection[str]) -> Pipeline:
         raise parameters_refused(faults)
     compare = Compare.model_validate(parameters["compare"])
     try:
-        compare.refuse_unknown(tuple(algorithms))
+        compare.refuse_unknown(tuple(jobs))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None
-    left = _left({entry.algorithm for entry in compare.chosen.values()})
+    placed = _places()
+    left = _left({entry.algorithm for entry in compare.chosen.values()}, placed)
     children = [child for seed in compare.seeds for child in _children(compare, seed, left)]
+    plans = [] if corpus_is_public() else _plans(children, jobs, placed)  # of public text nothing is refused
     results = [_dataset(child, "result") for child in children]
     seconds = [_dataset(child, "seconds") for child in children]
     drawn = [f"comparison_{name}_figure" for name in FIGURES]
     check = COMPARE.node(
-        nodes.checking(tuple(algorithms)), ["params:compare", "params:claims"], COMPARE("checked"), name="check_entries"
+        nodes.checking(tuple(jobs)), ["params:compare", "params:claims"], CHECKED, name="check_entries"
     )
     return Pipeline(
         [
             check,
-            *_runs(children),
+            *plans,
+            *_runs(children, ready=AFFORDABLE if plans else CHECKED),
             COMPARE.node(
                 nodes.tabulate,
                 ["params:claims", "params:privacy", *results],
@@ -98,29 +106,67 @@ def _children(compare: Compare, seed: int, left: Mapping[str, Left]) -> list[Chi
     ]
 
 
-def _left(algorithms: Collection[str]) -> dict[str, Left]:
-    """By algorithm, as the catalog says, which is read once: it takes a tenth of a second, and there are many runs.
+def _places() -> Placing:
+    """Finds where data sets lie below a data root: in a run's as in the comparison's.
 
-    A run's data root has the same places as the comparison's.
+    The catalog is read once: it takes a tenth of a second, and there are many runs.
     """
     loader = active_loader()
     resolver, root = CatalogConfigResolver(dict(loader["catalog"]), {}, {}), realpath(loader.data_root)
-    found = {}
-    for algorithm in algorithms:
-        made = Outputs(algorithm)
-        names = (made.scorecard, made.privacy_report, made.figure(SETS))
-        places = [place(catalog_entry(name, resolver)) for name in names]
-        found[algorithm] = Left(*(path.relative_to(root) for path in places if path is not None))
-    return found
+
+    def placed(names: Iterable[str]) -> list[Path]:
+        found = [place(catalog_entry(name, resolver)) for name in names]
+        return [path.relative_to(root) for path in found if path is not None]
+
+    return placed
 
 
-def _runs(children: list[Child]) -> list[Node]:
+def _left(algorithms: Collection[str], placed: Placing) -> dict[str, Left]:
+    """What a run of each algorithm leaves."""
+    made = {algorithm: Outputs(algorithm) for algorithm in algorithms}
+    return {
+        algorithm: Left(*placed([own.scorecard, own.privacy_report, own.figure(SETS)]))
+        for algorithm, own in made.items()
+    }
+
+
+def _plans(children: list[Child], jobs: Mapping[str, Pipeline], placed: Placing) -> list[Node]:
+    """One node an entry that says what its runs will release, and one that refuses what cannot all be paid for."""
+    first = [child for child in children if child.seed == children[0].seed and budget.is_planned(child.entry)]
+    if not first:
+        return []
+    planned = [
+        COMPARE.node(
+            budget.planning(
+                child,
+                _ledgers(jobs[child.entry.algorithm], placed),
+                {one.seed: one.roots for one in children if one.name == child.name},
+                active_rules(jobs[child.entry.algorithm]),
+            ),
+            CHECKED,
+            COMPARE(f"{child.name}.plan"),
+            name=f"plan_{child.name}",
+        )
+        for child in first
+    ]
+    afford = budget.affording(active_loader().data_root)
+    given = ["params:privacy", *(node.outputs[0] for node in planned)]
+    return [*planned, COMPARE.node(afford, given, AFFORDABLE, name="check_budget")]
+
+
+def _ledgers(job: Pipeline, placed: Placing) -> dict[str, Path]:
+    """Where the nodes that open a run's ledgers leave them."""
+    opened = {node.name: node.outputs[0] for node in job.nodes if Tag.BUDGET in node.tags}
+    return dict(zip(opened, placed(opened.values()), strict=True))
+
+
+def _runs(children: list[Child], *, ready: str) -> list[Node]:
     """One node a run, each after the one before it: they share files, and the machine has one set of cores."""
-    done = [COMPARE("checked"), *(_dataset(child, "result") for child in children)]
+    done = [ready, *(_dataset(child, "result") for child in children)]
     return [
         COMPARE.node(
             nodes.asking(child),
-            list(dict.fromkeys([COMPARE("checked"), before])),
+            list(dict.fromkeys([ready, before])),
             [_dataset(child, kind) for kind in ("result", "seconds", "asked")],
             name=f"run_{child.name}_seed_{child.seed}",
         )

@@ -1,7 +1,8 @@
 """What a node's function carries beside its inputs: bound arguments, closures, defaults, the object of a method.
 
 Settings are harmless there. A table, an array or a text is data that no check of the graph sees; a text that is a
-parameter's is a setting, however long.
+parameter's is a setting, however long. The path of a private file is no setting, except among the parameters of a run
+that the node starts (fedtext.wiring.own_run).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
+
+from fedtext.wiring.own_run import RunParameters
 
 LONGEST_WORD = 100  # characters: the name of something, not a text
 MOST_WORDS = 200
@@ -77,6 +80,8 @@ def _fault(value: Any, words: list[str], known: Known) -> str | None:
         return None
     if isinstance(value, FunctionType | MethodType | functools.partial):
         return next((fault for _, one in _carried(value) if (fault := _fault(one, words, known))), None)
+    if type(value) is RunParameters:  # the run that is started with them is guarded by itself
+        return _fault(value.values, words, known._replace(private_files=frozenset()))
     if isinstance(value, BaseModel):
         parts: Any = dict(value.__dict__)
     elif is_dataclass(value):

@@ -48,7 +48,7 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
     if READ_PROMPTS in nodes and corpus.public_path is not None:
         public_prompts(corpus, 1, 0)
     if nodes & {"declare_population", OF_PAIRS} and privacy.enrolment is not None:
-        existing_list(privacy.enrolment)
+        existing_list(privacy.enrolment.path)
     if "read_public_records" in nodes and corpus.public_path is not None:
         read_public_table(corpus)
     if nodes & {*READ_PRIVATE, "read_private_docstrings"}:

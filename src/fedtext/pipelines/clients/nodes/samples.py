@@ -34,7 +34,7 @@ def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -
     if privacy.enrolment is None:
         most = number if corpus.max_clients is None else min(number, corpus.max_clients)
         return _measurable(Population.declared(most, **shares), partition)
-    ids = [one for one in listed_ids(privacy.enrolment) if is_taken(one, corpus.max_clients, number)]
+    ids = [one for one in listed_ids(privacy.enrolment.path) if is_taken(one, corpus.max_clients, number)]
     return Population.of_splits(splits_of(ids, **shares, seed=partition.seed).values(), "listed")
 
 
@@ -72,7 +72,7 @@ def enrol_units(
     splits = client_splits(private_clients, partition)
     if privacy.enrolment is not None:
         shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}
-        ids = listed_ids(privacy.enrolment)
+        ids = listed_ids(privacy.enrolment.path)
         taken = [one for one in ids if is_taken(one, corpus.max_clients, len(ids))]
         splits = splits_of(taken, **shares, seed=partition.seed)
     codes = unit_codes([one for one, split in splits.items() if split == "train"])
