@@ -80,6 +80,22 @@ def test_tldr(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_an_empty_post_refuses_no_other_s_pair(tmp_path: Path) -> None:
+    """Were the file refused, one worker's record would decide whether the others' are read."""
+    empty = tldr_row(1, "x") | {"info": {"post": ""}}
+    pairs = read_pairs("tldr", lines(tmp_path / "batch3.json", [tldr_row(0), empty]))
+    assert pairs["client_id"].tolist() == ["w"]
+
+
+def test_a_rank_that_is_missing_or_no_number(tmp_path: Path) -> None:
+    unranked, damaged = tree(0), tree(1)
+    unranked["prompt"]["replies"][0]["rank"] = float("nan")  # as pandas writes what is not there
+    assert len(read_pairs("openassistant", lines(tmp_path / "a.jsonl", [unranked, tree(2)]))) == 2
+    damaged["prompt"]["replies"][0]["rank"] = float("inf")
+    with pytest.raises(ValueError, match="'rank' is not a number"):
+        read_pairs("openassistant", lines(tmp_path / "b.jsonl", [damaged]))
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl", "jsonl.gz"])
 def test_a_table_in_every_format(tmp_path: Path, suffix: str) -> None:
     rows = pd.DataFrame({"prompt": ["p", "q"], "chosen": ["a", "b"], "rejected": ["c", "d"], "source": ["x", "y"]})

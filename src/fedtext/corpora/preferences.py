@@ -126,7 +126,7 @@ def tldr_pairs(path: Path, _: str | None) -> Iterator[Pair]:
         if len(summaries) != 2 or choice not in (0, 1):
             raise FormError(f"{where}: not two 'summaries' with a 'choice' of 0 or 1")
         chosen, rejected = (_summary(summaries[which], where) for which in (choice, 1 - choice))
-        post = text_of(value_of(row, "info", where), "post", where)
+        post = str(value_of(value_of(row, "info", where), "post", where))
         yield Pair(post, chosen, rejected, text_of(row, "worker", where))
 
 

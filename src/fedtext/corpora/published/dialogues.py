@@ -7,6 +7,7 @@ Alpaca's as the README of Stanford's repository does; TL;DR's as that of OpenAI'
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,12 +86,16 @@ def _of_tree(prompt: Any, tree: str, where: str) -> Iterator[Message]:
 def _message(row: Mapping[str, Any], tree: str, parent: str | None, where: str) -> Message:
     name, role, language, text = (text_of(row, field, where) for field in ("message_id", "role", "lang", "text"))
     rank, user, date = (row.get(field) for field in ("rank", "user_id", "created_date"))
-    if not isinstance(rank, int | float | None):
-        raise FormError(f"{where}: 'rank' is not a number")
     return Message(
         name, parent, tree, None if user is None else str(user), role, language, text,
-        None if rank is None else int(rank), None if date is None else day(date),
+        None if missing(rank) else _whole(rank, where), None if date is None else day(date),
     )  # fmt: skip
+
+
+def _whole(rank: object, where: str) -> int:
+    if isinstance(rank, bool) or not isinstance(rank, int | float) or not math.isfinite(rank):
+        raise FormError(f"{where}: 'rank' is not a number")
+    return int(rank)
 
 
 def hh(path: Path) -> Iterator[Row]:
