@@ -42,7 +42,7 @@ def test_prompts_keep_their_end_and_answers_their_start() -> None:
             assert shown[0] == tokenizer.bos_token_id
             assert shown[1:] == whole[-(len(shown) - 1) :]
             assert len(shown) == min(12, len(whole))
-            whole_answer = tokenizer(answer, add_special_tokens=False)["input_ids"]
+            whole_answer = tokenizer(f" {answer.strip()}", add_special_tokens=False)["input_ids"]
             assert scored == ([*whole_answer, tokenizer.eos_token_id] if len(whole_answer) <= 8 else whole_answer[:8])
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtext.generation.dialogue import Dialogue
 from fedtext.generation.prompt_forms import SampleList
 from fedtext.training.pairs import completion, distinct_pairs, refuse_long, tokenised
 
@@ -43,6 +44,14 @@ def test_what_cannot_be_trained_on_is_named(pairs, message):
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1), min_size=4, max_size=4))
 def test_a_completion_continues_its_prompt_as_the_next_listed_sample(samples):
     assert SampleList().request(samples).startswith(SampleList().request(samples[:3]) + completion(samples[3]))
+
+
+def test_an_answer_goes_on_a_transcript_as_the_next_turn_shows_it():
+    """So a model is trained on what it writes: behind "Assistant:" it goes on with a space."""
+    asked = "Human: How?\n\nAssistant: So.\n\nHuman: And now?\n\nAssistant:"
+    form = Dialogue()
+    begun = form.request([], topic="How?")
+    assert asked.startswith(begun + completion("So.", form.framing.closing, form.framing.lead))
 
 
 def test_tokens_of_prompt_and_completion_are_those_of_the_joint_text(tokenizer, pairs):

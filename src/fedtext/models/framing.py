@@ -15,6 +15,7 @@ class Framing:
     Attributes:
         chat: Whether a request is a user's message that is answered, or the beginning of a text that goes on.
         opening: How the answer to a message begins, written by us; the model goes on with the sample.
+        lead: What stands between a text that goes on and the sample, and belongs to it when a model is trained on it.
         closing: What follows a sample and belongs to it when a model is trained on it.
         plea: Closes a message to a model whose answer cannot be opened.
         stop: A text after which nothing is wanted, None if the end of the response tells.
@@ -22,6 +23,7 @@ class Framing:
 
     chat: bool = False
     opening: str = ""
+    lead: str = ""
     closing: str = ""
     plea: str = ""
     stop: str | None = None

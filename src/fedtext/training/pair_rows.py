@@ -16,6 +16,7 @@ from fedtext.params.training import PairTokens
 from fedtext.system.errors import InputError
 from fedtext.training.client_gradients import logits_of, only_shown
 from fedtext.training.local_steps import NO_TOKEN
+from fedtext.training.pairs import completion
 from fedtext.training.unit_losses import answer_log_probs
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def pair_rows(
     width = row_width(tokenizer, tokens)
     rows = np.full((len(pairs), 2, width), NO_TOKEN, dtype=np.int32)
     for side, name in enumerate(("chosen", "rejected")):
-        shown, scored = coded_rows(tokenizer, begun, pairs[name].tolist(), tokens.answer)
+        answers = [completion(answer, "", form.framing.lead) for answer in pairs[name]]
+        shown, scored = coded_rows(tokenizer, begun, answers, tokens.answer)
         for row, before, answer in zip(rows[:, side], shown, scored, strict=True):
             kept = _last(before, tokens.prompt, tokenizer)
             row[: len(kept)] = only_shown(kept)

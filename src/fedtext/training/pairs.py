@@ -43,12 +43,14 @@ def distinct_pairs(pairs: pd.DataFrame, label: str) -> pd.DataFrame:
     return kept
 
 
-def completion(text: str, end: str = "\n") -> str:
-    """A response as a model is trained on it: stripped, and with its `end`, so that a response's end is learned."""
-    return f"{text.strip()}{end}"
+def completion(text: str, end: str = "\n", lead: str = "") -> str:
+    """A response as a model is trained on it: stripped, behind its `lead`, and with its `end`, which is learned too."""
+    return f"{lead}{text.strip()}{end}"
 
 
-def tokenised(pairs: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, end: str = "\n") -> list[TokenisedPair]:
+def tokenised(
+    pairs: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, end: str = "\n", lead: str = ""
+) -> list[TokenisedPair]:
     """Token ids of every pair.
 
     Prompt and completion are tokenised together, as the model would meet them, and split where both joint forms stop
@@ -58,7 +60,7 @@ def tokenised(pairs: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, end: str 
 
     prompts = tokenizer(list(pairs["prompt"]))["input_ids"]
     chosen, rejected = (
-        tokenizer([p + completion(text, end) for p, text in zip(pairs["prompt"], pairs[side], strict=True)])[
+        tokenizer([p + completion(text, end, lead) for p, text in zip(pairs["prompt"], pairs[side], strict=True)])[
             "input_ids"
         ]
         for side in ("chosen", "rejected")

@@ -55,10 +55,12 @@ def train_preferences(
     seed: int,
     label: str = "preferences",
     end: str = "\n",
+    lead: str = "",
 ) -> tuple[TrainedAdapter, list[dict[str, float]]]:
     """Train an adapter on `pairs` (prompt, chosen, rejected), a fresh one or on from the adapter saved in `previous`.
 
-    `end` ends every completion, so that a response's end is learned (`TrainableGenerator.ending`).
+    `end` ends every completion, so that a response's end is learned (`TrainableGenerator.ending`); `lead` begins it
+    (`Framing.lead`).
 
     Equal inputs give equal bytes on one machine (on a GPU as far as its kernels are deterministic).
 
@@ -70,7 +72,7 @@ def train_preferences(
     """
     kept = distinct_pairs(pairs, label)
     model, tokenizer = base.load()
-    rows = tokenised(kept, tokenizer, end)
+    rows = tokenised(kept, tokenizer, end, lead)
     refuse_long(rows, model, label)
     with tempfile.TemporaryDirectory() as scratch, without_deprecations():
         trainer = _trainer(model, tokenizer, rows, params, seed=seed, label=label, scratch=scratch)

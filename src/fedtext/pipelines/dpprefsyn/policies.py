@@ -29,7 +29,7 @@ def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, source: s
     end = generator.ending(form.framing)
     trained, log = train_on_texts(
         generator,
-        [completion(text, end) for text in pairs["chosen"]],
+        [completion(text, end, form.framing.lead) for text in pairs["chosen"]],
         dpprefsyn.sft,
         dpprefsyn.preference.lora,
         seed=derived_seed(dpprefsyn.seed, "sft"),
@@ -49,6 +49,7 @@ def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dppr
         seed=derived_seed(dpprefsyn.seed, "preference"),
         label="preference training",
         end=generator.ending(form.framing),
+        lead=form.framing.lead,
     )
     return trained, pd.DataFrame(log)
 
