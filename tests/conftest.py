@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from beartype import BeartypeConf, beartype
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
@@ -25,6 +26,8 @@ def _modules() -> list[str]:
 
 
 install_import_hook(_modules(), "tests.conftest.tower")
+settings.register_profile("fedtext", deadline=None)  # a busy machine is no fault of an example
+settings.load_profile("fedtext")
 
 
 @pytest.fixture

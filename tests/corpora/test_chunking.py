@@ -47,7 +47,7 @@ def test_blank_texts_have_no_chunks_and_texts_keep_their_order():
     assert chunk_texts([], WordTokenizer(), length=4, min_tokens=1) == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(["word", "x", "é", "漢字"]), min_size=1, max_size=40), st.data())
 def test_chunks_are_full_disjoint_and_cover_all_but_a_short_tail(words, data):
     length = data.draw(st.integers(1, 9))

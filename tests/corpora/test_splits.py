@@ -29,7 +29,7 @@ def test_shares_are_kept_in_the_large():
     assert splits.count("train") == 20_000 - splits.count("test") - splits.count("validation")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(first=st.integers(60, 100), more=st.integers(1, 200), seed=st.integers(0, 5))
 def test_appending_or_reordering_never_moves_a_client(first, more, seed):
     ids = [f"client {i}" for i in range(first)]
@@ -138,7 +138,7 @@ def test_records_are_split_within_every_silo():
     assert counts["validation"].tolist() == pytest.approx([100] * 3, abs=38)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(first=st.integers(100, 150), more=st.integers(1, 100), seed=st.integers(0, 5))
 def test_a_record_s_split_is_its_own_and_that_of_its_copies(first, more, seed):
     """No record more or less, and no other silo, moves one from test to train; a copy is on the same side."""

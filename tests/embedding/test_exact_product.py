@@ -84,7 +84,7 @@ def test_it_is_as_precise_as_float32_is_at_any_size(size: float) -> None:
     assert (error / bound).max() < 1e-6
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rows=st.integers(0, 3 * TILE), columns=st.integers(0, 20), seed=st.integers(0, 99))
 def test_it_is_the_product(rows: int, columns: int, seed: int) -> None:
     left, right = matrix(rows, 5, seed, "float64"), matrix(5, columns, seed + 1, "float64")

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.embedding.near_copies import without_near_copies
 from tests.embedding.test_similarity import units
 
 
-@settings(deadline=None)
 @given(rows=st.integers(0, 40), similarity=st.floats(0.05, 0.99), seed=st.integers(0, 99))
 def test_no_two_kept_are_alike_and_each_one_left_out_is_like_an_earlier_kept(rows, similarity, seed):
     vectors = units(rows, 3, seed)

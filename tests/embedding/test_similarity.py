@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.embedding.exact_product import TILE
@@ -16,7 +16,6 @@ def units(rows: int, dim: int, seed: int) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-@settings(deadline=None)
 @given(
     queries=st.integers(0, 40) | st.sampled_from([TILE - 1, TILE, TILE + 1, 2 * TILE]),
     targets=st.integers(1, 30),

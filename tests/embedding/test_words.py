@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.embedding.words import GRAMS, NONE, bucket_features, word_grams
@@ -18,7 +18,6 @@ def features(texts: list[str], buckets: int = BUCKETS, seed: int = 0) -> np.ndar
 
 
 @given(TEXTS, st.integers(0, 2**63 - 1))
-@settings(deadline=None)
 def test_a_row_is_a_unit_vector_or_nothing(texts: list[str], seed: int) -> None:
     norms = np.linalg.norm(features(texts, seed=seed).astype(np.float64), axis=1)
     assert np.all((np.abs(norms - 1) < 1e-6) | (norms == 0))
@@ -27,7 +26,6 @@ def test_a_row_is_a_unit_vector_or_nothing(texts: list[str], seed: int) -> None:
 
 
 @given(TEXTS, st.randoms())
-@settings(deadline=None)
 def test_a_text_is_a_function_of_itself(texts: list[str], chance) -> None:
     order = list(range(len(texts)))
     chance.shuffle(order)

@@ -25,14 +25,14 @@ def unit(rng: np.random.Generator, texts: int, dim: int, shift: float = 0.0) -> 
     return (x / np.linalg.norm(x, axis=1, keepdims=True)).astype(np.float32)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(SEEDS, st.integers(2, 60), st.integers(1, 40))
 def test_identical_sets_are_at_distance_zero_whatever_the_rank(seed, texts, dim):
     x = np.random.default_rng(seed).normal(size=(texts, dim))
     assert frechet_distance(x, x) == pytest.approx(0, abs=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(SEEDS, st.integers(2, 60), st.integers(2, 60))
 def test_symmetric_and_independent_of_the_order_of_texts(seed, n, m):
     rng = np.random.default_rng(seed)

@@ -107,7 +107,7 @@ def test_whoever_holds_one_record_sends_what_the_record_would() -> None:
     assert by_holder.tobytes() == asked(each, held(None), dim=7, said=said).sum.tobytes()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     messages=st.lists(st.tuples(st.integers(0, SILOS * RECORDS - 1), st.integers(-9, 9)), unique_by=lambda one: one[0])
 )

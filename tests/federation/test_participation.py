@@ -82,7 +82,7 @@ def test_a_draw_repeats_and_depends_on_round_and_key(sampling: Sampling) -> None
     assert not np.array_equal(draw(sampling), draw(sampling, key=new_noise_key(6)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**31), kept=st.integers(1, 199), round=st.integers(1, 9))
 def test_who_else_is_enrolled_decides_nobody_s_poisson_lot(seed: int, kept: int, round: int) -> None:
     some = np.sort(np.random.default_rng(seed).choice(ENROLLED, kept, replace=False))
@@ -90,7 +90,7 @@ def test_who_else_is_enrolled_decides_nobody_s_poisson_lot(seed: int, kept: int,
     assert np.array_equal(draw("poisson", round, enrolled=some, population=200), np.intersect1d(everybody, some))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(gone=st.integers(0, 199), round=st.integers(1, 9))
 def test_one_who_goes_lets_at_most_one_other_into_a_draw_of_fixed_size(gone: int, round: int) -> None:
     """A draw of fixed size is a replacement: under replace_one a unit goes and another comes, and nobody else moves."""
@@ -119,7 +119,7 @@ def schedule(enrolled: np.ndarray, separation: int, rounds: int, key: NoiseKey) 
     return [scheduled(enrolled, separation=separation, round=t, key=key) for t in range(1, rounds + 1)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(n=st.integers(1, 60), separation=st.integers(1, 20), rounds=st.integers(1, 50), key=st.integers(0, 10))
 def test_a_schedule_keeps_its_separation_and_asks_everybody_in_turn(
     n: int, separation: int, rounds: int, key: int
@@ -137,7 +137,7 @@ def test_a_schedule_keeps_its_separation_and_asks_everybody_in_turn(
     assert np.array_equal(np.sort(cycle), enrolled), "everybody once a cycle"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(gone=st.integers(0, 199), separation=st.integers(1, 20), key=st.integers(0, 10))
 def test_a_unit_more_or_less_moves_nobody_to_another_round(gone: int, separation: int, key: int) -> None:
     whole = schedule(ENROLLED, separation, separation, new_noise_key(key))

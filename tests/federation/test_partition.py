@@ -52,7 +52,7 @@ def test_every_record_gets_a_client_and_every_client_a_record(method):
     assert ids.tolist() != other.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(records=st.integers(1, 300), clients=st.integers(1, 50), seed=st.integers(0, 10**6))
 def test_iid_sizes_differ_by_at_most_one(records, clients, seed):
     sizes = np.bincount(iid(records, clients, seed=seed), minlength=clients)
@@ -132,7 +132,7 @@ def test_label_skew_keeps_clients_of_similar_size():
     assert sizes.max() == 12  # 900 records over the 80 clients that are left
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(1, 30), min_size=1, max_size=8),
     clients=st.integers(1, 12),

@@ -311,7 +311,7 @@ def test_a_key_of_another_source_than_declared_is_refused_before_any_block_is_re
             unread(opened, key=key)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**31), dim=st.integers(1, 12), scale=st.sampled_from([0.0, 1e-4, 0.5, 1.0, 1e6]))
 @pytest.mark.usefixtures("silent")
 def test_no_client_moves_the_sum_by_more_than_the_stated_sensitivity(seed: int, dim: int, scale: float) -> None:
@@ -336,7 +336,7 @@ def sent(
     return {unit: message.tobytes() for unit, message in own}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**31), dim=st.integers(1, 40), company=st.integers(0, 9))
 def test_what_a_client_sends_depends_on_nobody_else(seed: int, dim: int, company: int) -> None:
     """Alone, in other company, at another place, beside clients of the same text: the same bytes."""

@@ -59,7 +59,7 @@ def test_a_made_up_silo_depends_on_the_client_alone_and_all_are_used() -> None:
     assert silo_name("client 7", None) == "client 7"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     records=st.integers(40, 300),
     clients=st.integers(2, 10),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.generation.cleaning import clean_samples
@@ -40,7 +40,6 @@ def test_nothing_from_nothing(tokenizer):
     assert clean_samples([], SampleList(), tokenizer, 5) == []
 
 
-@settings(deadline=None)
 @given(texts=st.lists(st.text(max_size=60), max_size=4), length=st.integers(1, 20))
 def test_cleaning_keeps_places_and_adds_nothing(tokenizer, texts, length):
     cleaned = clean_samples(texts, SampleList(), tokenizer, length)

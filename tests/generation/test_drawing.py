@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.generation import drawing
@@ -40,7 +40,6 @@ def test_min_p_keeps_what_has_its_share_of_the_highest() -> None:
     assert both.bincount(minlength=4).tolist() == [0, 800, 0, 0]
 
 
-@settings(deadline=None)
 @given(LOGITS, st.sampled_from([0.0, 0.05, 0.3, 0.9]), st.floats(0.5, 2))
 def test_min_p_draws_from_the_renormalised_rest(values: list[int], min_p: float, temperature: float) -> None:
     logits = torch.tensor(values, dtype=torch.float32)
@@ -52,7 +51,6 @@ def test_min_p_draws_from_the_renormalised_rest(values: list[int], min_p: float,
     assert not drawn[~kept].any()
 
 
-@settings(deadline=None)
 @given(st.data(), st.floats(0.05, 0.999), st.sampled_from([0.0, 0.1]), st.integers(1, 12))
 def test_a_nucleus_is_the_same_however_many_tokens_are_sorted_first(
     data: st.DataObject, top_p: float, min_p: float, first: int
@@ -81,7 +79,6 @@ def test_a_nucleus_wider_than_what_is_sorted_first_is_drawn_from_whole() -> None
     assert len(tokens.unique()) == 800
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-20, 20), min_size=1, max_size=40), st.data())
 def test_impossible_tokens_are_never_drawn(values: list[float], data: st.DataObject) -> None:
     allowed = data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values)).filter(any))

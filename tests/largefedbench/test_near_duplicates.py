@@ -67,7 +67,7 @@ def test_none_and_short_texts() -> None:
     assert not (minhash.signature("yes") == minhash.signature("no")).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.text(alphabet="abcé ñ.,", max_size=40), min_size=2, max_size=6))
 def test_signatures_do_not_depend_on_what_came_before(texts: list[str]) -> None:
     used = MinHash()

@@ -45,7 +45,7 @@ def bundled_tokenizer() -> ChunkTokenizer:
     return load_tokenizer(bundled("generator"))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     texts=st.lists(
         st.text("aBé世1²½'’“\"-— .,\t\n\u00a0\u0085\x1c😀ſ", max_size=60)

@@ -112,7 +112,7 @@ def test_near_duplicates(raw: Path, tmp_path: Path, words: ChunkTokenizer, how: 
         assert len(pd.read_parquet(snapshot / "biorxiv/near_duplicates.parquet")) == 39
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=14))
 def test_clusters_are_the_connected_components(pairs: set[tuple[int, int]]) -> None:
     found = [Duplicate(max(pair), min(pair), 1.0) for pair in sorted(pairs) if pair[0] != pair[1]]

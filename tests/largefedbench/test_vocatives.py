@@ -74,7 +74,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PIECES, max_size=12))
 def test_nothing_but_vocatives_and_their_commas_goes(pieces: list[str]) -> None:
     text = " ".join(pieces)

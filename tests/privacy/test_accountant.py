@@ -53,7 +53,7 @@ def test_arguments_are_named() -> None:
         epsilon(2.5, 3e-6, 20)  # type: ignore[misc]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     multiplier=st.floats(0.6, 30),
     rounds=st.integers(1, 40),

@@ -13,7 +13,7 @@ from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     epsilon=st.floats(0.05, 50),
     log_delta=st.floats(-30, -3),

@@ -17,7 +17,7 @@ from fedtext.privacy.clipping import clip_factors, clip_rows
 ROWS = arrays(np.float64, (4, 5), elements=st.floats(-1e9, 1e9, width=64))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rows=ROWS, clip_norm=st.floats(1e-3, 1e3))
 def test_no_row_is_longer_than_the_clip_norm_in_exact_arithmetic(rows: np.ndarray, clip_norm: float) -> None:
     for row in clip_rows(rows, clip_norm):

@@ -338,7 +338,7 @@ GRAPHS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(edges=GRAPHS, classed=st.lists(st.sampled_from(["private", "released", "public"]), min_size=8, max_size=8))
 def test_without_tags_nothing_private_is_ever_reachable(edges, classed) -> None:
     """A graph passes exactly if no data set that descends from a private one is classed otherwise."""

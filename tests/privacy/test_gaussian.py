@@ -18,7 +18,7 @@ def density(centre: float) -> np.ndarray:
     return np.exp(-((LINE - centre) ** 2) / 2) / math.sqrt(2 * math.pi)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(shift=st.floats(0.05, 4), epsilon=st.floats(0, 6))
 def test_delta_is_the_hockey_stick_divergence(shift, epsilon) -> None:
     excess = np.maximum(density(shift) - math.exp(epsilon) * density(0.0), 0)
@@ -26,7 +26,7 @@ def test_delta_is_the_hockey_stick_divergence(shift, epsilon) -> None:
     assert found == pytest.approx(excess.sum() * (LINE[1] - LINE[0]), abs=1e-8)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(epsilon=st.floats(1e-3, 200), log_delta=st.floats(-60, -1))
 def test_shift_and_epsilon_are_inverse(epsilon, log_delta) -> None:
     delta = math.exp(log_delta)

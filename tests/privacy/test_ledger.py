@@ -96,7 +96,7 @@ def test_an_overdraft_is_refused_with_the_sums() -> None:
     assert refusal.asked < 1 < refusal.total < refusal.spent + refusal.asked
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     budget=st.floats(0.1, 10),
     rounds=st.integers(1, 30),
@@ -277,7 +277,7 @@ RELEASES = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(releases=st.lists(RELEASES, max_size=4), delta=st.floats(1e-12, 0.5), reason=st.text(max_size=20))
 def test_json_keeps_every_bit(releases, delta, reason) -> None:
     full = ledger(*releases, delta=delta).unaccounted_read("a", reason).evaluation_only_read("b", reason)

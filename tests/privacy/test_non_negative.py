@@ -54,7 +54,7 @@ def drawn(rng: np.random.Generator, dim: int, shape: Shape) -> np.ndarray:
 SHAPES = st.sampled_from(["dense", "sparse", "one", "faint"])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**31), dim=st.integers(1, 30), shapes=st.tuples(SHAPES, SHAPES),
     clip_norm=st.sampled_from([0.01, 1.0, 7.0]), signed=st.booleans(),

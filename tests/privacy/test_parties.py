@@ -50,7 +50,7 @@ TOOK_PART = st.none() | st.sets(st.sampled_from(NAMES), min_size=1).map(lambda n
 MADE = st.lists(st.tuples(TOOK_PART, st.floats(2.0, 20.0)), max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(made=MADE)
 def test_a_party_pays_for_what_it_took_part_in_and_the_run_costs_what_the_worst_one_pays(made) -> None:
     run = ledger(*(release(t, noise, by=by) for t, (by, noise) in enumerate(made)))
@@ -60,7 +60,7 @@ def test_a_party_pays_for_what_it_took_part_in_and_the_run_costs_what_the_worst_
     assert run.spent() == run.epsilon() == max(run.spent(party=name) for name in NAMES)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(made=MADE, more=st.sets(st.sampled_from(NAMES), min_size=1), noise=st.floats(2.0, 20.0))
 def test_a_further_release_moves_the_parties_that_made_it_and_no_other(made, more, noise) -> None:
     before = ledger(*(release(t, own, by=by) for t, (by, own) in enumerate(made)))

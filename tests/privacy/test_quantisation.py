@@ -32,7 +32,7 @@ def test_impossible_grids_are_named(clip_norm: float, dim: int) -> None:
         grid_step(clip_norm, dim)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32), dim=st.integers(1, 40), scale=st.floats(0, 10), inflation=st.sampled_from([0.001, 1.0])
 )

@@ -47,7 +47,7 @@ def stated_pair(sampling: str, adjacency: str, q: float, mu: float) -> tuple[np.
 
 
 @pytest.mark.parametrize(("sampling", "adjacency"), PRICED)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(q=RATES, mu=SHIFTS, epsilon=EPSILONS)
 def test_closed_forms_are_the_divergences(sampling, adjacency, q, mu, epsilon) -> None:
     out, _ = worst_pair(sampling, adjacency, q, mu)
@@ -55,7 +55,7 @@ def test_closed_forms_are_the_divergences(sampling, adjacency, q, mu, epsilon) -
     assert out.delta(np.array([epsilon]))[0] == pytest.approx(divergence(p, other, epsilon, CELL), abs=2e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(q=RATES, mu=SHIFTS, epsilon=EPSILONS)
 def test_closed_forms_of_the_way_back(q, mu, epsilon) -> None:
     nothing, with_unit = mixture(LINE, q, 0.0), mixture(LINE, q, mu)
@@ -66,7 +66,7 @@ def test_closed_forms_of_the_way_back(q, mu, epsilon) -> None:
     assert back.delta(np.array([epsilon]))[0] == pytest.approx(divergence(with_unit, nothing, epsilon, CELL), abs=2e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(q=RATES, mu=SHIFTS, epsilon=EPSILONS)
 def test_of_non_negative_contributions_the_worst_stand_at_a_right_angle(q, mu, epsilon) -> None:
     """The integral over the plane, written out, against the module's; less than of opposed contributions."""
@@ -98,7 +98,7 @@ def at(points: np.ndarray, centre: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("sampling", "adjacency"), PRICED)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(q=RATES, mu=st.floats(0.1, 2.0), epsilon=EPSILONS, seed=st.integers(0, 2**32 - 1), wide=st.booleans())
 def test_no_contributions_in_the_unit_disc_do_worse(sampling, adjacency, q, mu, epsilon, seed, wide) -> None:
     rng = np.random.default_rng(seed)
@@ -119,7 +119,7 @@ def test_no_contributions_in_the_unit_disc_do_worse(sampling, adjacency, q, mu, 
 
 
 @pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(q=RATES, mu=st.floats(0.1, 2.0), epsilon=EPSILONS, seed=st.integers(0, 2**32 - 1), wide=st.booleans())
 def test_no_contributions_in_a_quarter_of_the_disc_do_worse(sampling, q, mu, epsilon, seed, wide) -> None:
     rng = np.random.default_rng(seed)

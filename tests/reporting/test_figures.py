@@ -69,7 +69,7 @@ def test_privacy_price_shows_budget_and_every_release():
     assert privacy_price({"mean": 0.999}, budget=1.0).data[0].text == ("1.00",)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400))
 def test_no_cell_of_the_density_holds_fewer_than_20_clients(seed, texts):
     rng = np.random.default_rng(seed)

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.system import precision
 from fedtext.system.precision import decoding_copy, round_to_bfloat16
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=20))
 def test_rounding_goes_to_one_of_the_two_neighbours(values):
     exact = torch.tensor(values, dtype=torch.float32)

@@ -105,7 +105,7 @@ def test_other_numbers_under_the_other_clients_do_not_show(llama: InMemory, vect
     assert [code for code in first if first[code] == second[code]] == [one]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.lists(st.integers(1, 40), min_size=1, max_size=7), min_size=1, max_size=8),
     batch_size=st.integers(1, 4),

@@ -286,7 +286,7 @@ def test_a_client_s_row_alone_is_its_row_in_company_bit_by_bit(kind, dtype):
 # --- properties
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, centre=st.sampled_from(CENTRES))
 def test_the_order_of_clients_and_samples_does_not_matter(seed, centre):
     data = federation(seed % 1000)
@@ -305,7 +305,7 @@ def test_the_order_of_clients_and_samples_does_not_matter(seed, centre):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, scale=st.floats(0.01, 100.0), clip_norm=st.floats(0.01, 10.0))
 def test_scaling_contributions_and_clip_together_scales_the_sum(seed, scale, clip_norm):
     data = federation(seed % 1000, dtype="float64")
@@ -314,7 +314,7 @@ def test_scaling_contributions_and_clip_together_scales_the_sum(seed, scale, cli
     np.testing.assert_allclose(scaled, scale * plain, rtol=1e-6, atol=1e-9 * scale)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=seeds, centre=st.sampled_from(CENTRES), clip_norm=st.floats(0.01, 10.0), scale=st.floats(0.1, 1e4))
 def test_no_ballot_exceeds_the_clip_norm(seed, centre, clip_norm, scale):
     data = federation(seed % 1000)
@@ -328,7 +328,7 @@ def test_no_ballot_exceeds_the_clip_norm(seed, centre, clip_norm, scale):
         assert (np.linalg.norm(rows, axis=1) <= clip_norm * (1 + 1e-12)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=seeds, centre=st.sampled_from(CENTRES), clip_norm=st.floats(0.05, 2.0), scale=st.floats(0.1, 1e4))
 def test_one_client_moves_the_sum_by_at_most_the_clip_norm(seed, centre, clip_norm, scale):
     """Zero out, remove and add; a replacement moves it by at most twice as much. Clients may send anything."""

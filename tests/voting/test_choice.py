@@ -60,7 +60,7 @@ def test_impossible_ranks_are_named(n, responses, rank, message):
         choose_pairs(np.zeros(n), responses, rank)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     scores=arrays(np.float64, 24, elements=st.integers(-3, 3).map(float)),
     valid=arrays(np.bool_, 24),

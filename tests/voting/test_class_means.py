@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.federation.private_samples import PrivateSamples
@@ -20,7 +20,6 @@ def held(seed: int, classes: int = 3) -> PrivateSamples:
 
 
 @given(seed=st.integers(0, 1000), block=st.integers(1, 9))
-@settings(deadline=None)
 def test_a_client_sends_the_sum_of_its_embeddings_class_beside_class(seed: int, block: int) -> None:
     samples = held(seed)
     sent = {int(u): row for b in class_sum_blocks(samples, 3, block=block) for u, row in zip(*b, strict=True)}

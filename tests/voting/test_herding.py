@@ -38,7 +38,7 @@ def test_ties_go_to_the_lower_row() -> None:
 
 
 @given(rows=st.integers(0, 40), share=st.floats(0, 1), shard=st.integers(1, 12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_as_many_distinct_rows_as_asked_however_many_shards(rows: int, share: float, shard: int) -> None:
     count, features = round(rows * share), np.random.default_rng(rows).standard_normal((rows, 3))
     with pytest.MonkeyPatch.context() as patch:

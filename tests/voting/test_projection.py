@@ -10,7 +10,7 @@ from fedtext.voting.projection import project_scores
 from tests.voting.examples import federation, unit
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), centre=st.sampled_from(["none", "all", "prompt"]))
 def test_true_scores_pass_unchanged_and_noise_is_the_orthogonal_residual(seed, centre):
     data = federation(seed)

@@ -11,7 +11,7 @@ from scipy import stats
 from fedtext.voting.resampling import resampled
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     scores=st.lists(st.floats(-5, 5), min_size=1, max_size=60),
     classes=st.integers(1, 4),

@@ -45,7 +45,7 @@ def held(seed: int, classes: int = 2) -> PrivateSamples:
     return PrivateSamples(unit(rng.standard_normal((25, 5))), who, rng.integers(-1, classes, 25), np.sort(CODES))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), classes=st.integers(1, 4))
 def test_ballots_equal_one_loop_over_samples(seed: int, classes: int) -> None:
     samples, rng = held(seed, classes), np.random.default_rng(seed + 1)
@@ -73,7 +73,7 @@ def ballots_of(samples: PrivateSamples, cast: Cast, seed: int = 0, block: int = 
     return {int(one): row.tobytes() for found in blocks for one, row in zip(*found, strict=True)}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), gone=st.integers(0, 8))
 @pytest.mark.parametrize("cast", [cast_cosines, CAST], ids=["cosines", "nearest"])
 def test_a_unit_that_goes_or_changes_moves_no_bit_of_another_s_ballot(cast: Cast, seed: int, gone: int) -> None:
@@ -111,7 +111,7 @@ def cast_far(
 NEAR_AND_FAR = Ballot({"near": CAST, "far": cast_far}, settings="both")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 10_000), classes=st.integers(1, 3))
 def test_parts_lie_side_by_side_each_over_all_candidates(seed: int, classes: int) -> None:
     samples, rng = held(seed, classes), np.random.default_rng(seed + 1)

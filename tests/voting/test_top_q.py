@@ -53,14 +53,14 @@ def by_hand(samples: PrivateSamples, texts: Candidates, votes: int) -> np.ndarra
 
 
 @given(seed=seeds, votes=some_votes, classes=st.integers(1, 3), block=st.integers(1, 20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_ballots_are_the_paper_s_whatever_the_block(seed: int, votes: int, classes: int, block: int) -> None:
     samples, texts = records(seed, classes=classes)
     assert np.array_equal(ballots(samples, texts, votes, block), by_hand(samples, texts, votes))
 
 
 @given(seed=seeds, votes=some_votes, classes=st.integers(1, 4))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_a_record_s_ballot_is_no_longer_than_its_norm_and_two_differ_by_sqrt_2_of_it(
     seed: int, votes: int, classes: int
 ) -> None:
@@ -88,7 +88,7 @@ def test_the_norm_is_the_joint_one_and_no_l1_bound() -> None:
 
 
 @given(seed=seeds, votes=some_votes)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_near_and_far_votes_add_up_to_the_same_where_there_are_texts_enough(seed: int, votes: int) -> None:
     near, far = np.split(ballots(*records(seed), votes), 2, axis=1)
     assert (near.sum(axis=1) == ballot_total(votes)).all()
@@ -96,7 +96,7 @@ def test_near_and_far_votes_add_up_to_the_same_where_there_are_texts_enough(seed
 
 
 @given(seed=seeds)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_no_vote_leaves_its_class_and_a_record_of_none_casts_none(seed: int) -> None:
     samples, texts = records(seed, classes=3)
     samples.label[0] = -1
@@ -111,7 +111,7 @@ def test_equal_texts_are_ranked_by_index() -> None:
 
 
 @given(seed=seeds)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_record_s_ballot_is_its_own_in_any_company_and_order(seed: int) -> None:
     samples, texts = records(seed, count=300 if seed % 7 == 0 else 9)
     alone = PrivateSamples(samples.features[4:5], samples.unit[4:5], samples.label[4:5], samples.enrolled)

@@ -13,7 +13,7 @@ def texts(n: int, dim: int = 24, seed: int = 0, dtype: str = "float32") -> np.nd
     return unit(np.random.default_rng(seed).standard_normal((n, dim))).astype(dtype)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 1000), bandwidth=st.floats(0.05, 20), half=st.integers(1, 300))
 def test_every_feature_vector_has_norm_one(seed, bandwidth, half):
     phi = random_features(texts(9, seed=seed), features=2 * half, bandwidth=bandwidth, seed=seed)

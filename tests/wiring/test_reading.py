@@ -135,7 +135,7 @@ LENGTHS = st.sampled_from([Steps(), Epochs(), Epochs(n=2)])
 
 
 @given(st.lists(st.builds(Chosen, flag=st.booleans(), a=BITS, b=BITS, length=LENGTHS)))
-@hypothesis_settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_changes_in_whatever_order_the_result_is_that_of_a_fresh_run(
     tmp_path_factory: pytest.TempPathFactory, sequence: list[Chosen]
 ) -> None:

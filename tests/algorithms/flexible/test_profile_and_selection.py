@@ -33,7 +33,7 @@ def silent(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str
     return np.zeros(size, dtype=np.int64)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(counts=st.lists(st.floats(-50, 500), min_size=1, max_size=30), texts=st.integers(1, 400))
 def test_counts_become_shares_and_shares_exactly_as_many_texts(counts: list[float], texts: int) -> None:
     shares = profile.proportions(np.array(counts))
@@ -164,7 +164,7 @@ def test_herding_follows_the_released_direction_of_each_code() -> None:
     assert len(selection.kept_by_votes(np.zeros(0), np.zeros(0, dtype=np.int64), CHOSEN)) == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(votes_each=st.integers(1, 8), texts=st.integers(1, 20), seed=st.integers(0, 10**6))
 def test_no_record_moves_counts_by_more_than_1_nor_votes_by_more_than_the_root_of_k(
     votes_each: int, texts: int, seed: int

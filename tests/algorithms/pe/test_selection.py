@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -20,7 +20,6 @@ START = {"round": 0, "stopped": False, "released_scores": []}
     selection=st.sampled_from(["probability", "rank"]),
     seed=st.integers(0, 99),
 )
-@settings(deadline=None)
 def test_survivors_are_candidates_above_the_threshold_if_any_is(
     histogram: list[float], threshold: float, selection: str, seed: int
 ) -> None:

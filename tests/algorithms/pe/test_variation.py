@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.algorithms.pe import variation as module
@@ -48,7 +48,6 @@ def test_the_first_candidates_are_distinct_public_texts_while_there_are_enough()
 
 
 @given(texts=st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12), seed=st.integers(0, 99))
-@settings(deadline=None)
 def test_a_prompt_shows_its_parent_last_after_distinct_others(texts: list[str], seed: int) -> None:
     prompts = variation_prompts(table(texts), SampleList(), np.random.default_rng(seed))
     for parent, prompt in zip(texts, prompts["prompt"], strict=True):
@@ -69,7 +68,6 @@ def test_a_prompt_shows_and_names_its_own_class_only() -> None:
 
 
 @given(lengths=st.lists(st.integers(0, 64), min_size=1, max_size=50), spread=st.floats(0, 30), seed=st.integers(0, 9))
-@settings(deadline=None)
 def test_adapted_lengths_stay_within_the_chunk_and_without_spread_are_the_parents(
     lengths: list[int], spread: float, seed: int
 ) -> None:

@@ -52,7 +52,7 @@ def score(
 @pytest.mark.parametrize("unit", ["client", "record"])
 @pytest.mark.parametrize("classes", [1, 3])
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_one_unit_moves_the_joint_vector_by_at_most_the_clip(
     scoring: str, centre: str, unit: str, classes: int, seed: int
 ) -> None:

@@ -47,7 +47,7 @@ def sent(held: PrivateSamples, parameters: Popri) -> np.ndarray:
 @pytest.mark.parametrize("labels", [(), ("a",), ("a", "b", "c")])
 @pytest.mark.parametrize("unit", ["client", "record"])
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_one_unit_moves_the_sum_by_at_most_the_clip_and_no_other_row(
     scoring: str, labels: tuple[str, ...], unit: str, seed: int
 ) -> None:

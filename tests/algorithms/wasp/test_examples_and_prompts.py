@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.algorithms.wasp.examples import chosen_examples
@@ -30,7 +30,6 @@ def kinds(examples: pd.DataFrame, kind: str, label: str | None = None) -> list[s
 
 
 @given(seed=st.integers(0, 999), texts=st.integers(0, 30), shown=st.integers(2, 6))
-@settings(deadline=None)
 def test_a_good_text_is_never_also_bad_and_none_is_empty(seed: int, texts: int, shown: int) -> None:
     candidates = table(texts, ("a", "b"))
     candidates.loc[RNG(seed).random(texts) < 0.2, "text"] = ""
@@ -57,7 +56,6 @@ def shown_in(prompt: str, kind: str) -> list[str]:
 
 
 @given(shown=st.integers(2, 8), seed=st.integers(0, 99))
-@settings(deadline=None)
 def test_a_prompt_has_exact_halves_of_distinct_texts(shown: int, seed: int) -> None:
     good, bad = [f"good {i}" for i in range(shown)], [f"bad {i}" for i in range(shown)]
     examples = pd.DataFrame(
@@ -83,7 +81,6 @@ def test_each_request_ends_where_the_text_begins_and_names_the_class_in_words() 
 
 
 @given(st.text(alphabet='{}"label\n %', max_size=30))
-@settings(deadline=None)
 def test_braces_quotes_and_lines_of_a_text_survive(text: str) -> None:
     assert f'"{" ".join(text.split())}"\n' in FORM.contrast(["bad"], [text], "{label}")
 
@@ -125,7 +122,6 @@ class Echo:
 
 
 @given(wanted=st.lists(st.integers(0, 7), min_size=2, max_size=2), prompts=st.integers(1, 4))
-@settings(deadline=None)
 def test_a_model_writes_as_many_of_each_class_as_it_is_told(wanted: list[int], prompts: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fedtext.generation.few_shot.clean_samples", lambda texts, *_, **__: list(texts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.algorithms.wasp.models import counts, importance, stand_out, votes_of_best
@@ -14,7 +14,6 @@ sums = st.lists(st.floats(-50, 50), min_size=1, max_size=6).map(np.array)
 
 
 @given(votes=sums, scale=st.floats(0.01, 100))
-@settings(deadline=None)
 def test_weights_are_shares_and_do_not_depend_on_the_scale(votes: np.ndarray, scale: float) -> None:
     written = np.arange(len(votes))
     weight = importance(votes, written, wasp(), seen=True)
@@ -48,7 +47,6 @@ def test_a_silent_model_gets_its_floor_and_no_more() -> None:
 
 
 @given(votes=sums, texts=st.integers(9, 200), labels=st.integers(1, 3), floor=st.floats(0, 0.5))
-@settings(deadline=None)
 def test_counts_add_up_to_the_texts_of_a_round_and_classes_are_as_large(
     votes: np.ndarray, texts: int, labels: int, floor: float
 ) -> None:

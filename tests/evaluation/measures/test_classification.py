@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
@@ -29,7 +29,6 @@ def scored(pairs: list[tuple[int, int]]) -> dict[str, np.ndarray]:
     return {TRUE: true, GIVEN: said}
 
 
-@settings(deadline=None)
 @given(CODES)
 def test_they_are_scikit_learn_s_over_texts_of_declared_classes(pairs: list[tuple[int, int]]) -> None:
     known = [pair for pair in pairs if pair[0] >= 0]

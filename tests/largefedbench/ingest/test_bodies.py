@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.largefedbench.ingest import bodies
@@ -61,7 +61,6 @@ def test_xml_must_be_whole_and_harmless(body: bytes, reason: str) -> None:
         bodies.xml_root("day", body, root="publicwhip")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_end_in_an_object_or_a_named_error(body: bytes) -> None:
     with suppress(UnusableAnswerError):

@@ -4,7 +4,7 @@ import datetime
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.largefedbench.ingest.windows import Window, days, weeks
@@ -13,7 +13,6 @@ DATES = st.dates(datetime.date(1990, 1, 1), datetime.date(2100, 1, 1))
 DAY = datetime.timedelta(days=1)
 
 
-@settings(deadline=None)
 @given(DATES, st.integers(0, 400))
 def test_weeks_cover_the_days_asked_for_without_gap_or_overlap(first: datetime.date, length: int) -> None:
     last = first + length * DAY
@@ -24,7 +23,6 @@ def test_weeks_cover_the_days_asked_for_without_gap_or_overlap(first: datetime.d
     assert [w.name for w in windows] == sorted({w.name for w in windows})
 
 
-@settings(deadline=None)
 @given(DATES, st.integers(0, 100), st.integers(0, 100))
 def test_a_week_is_the_same_whoever_asks(first: datetime.date, shift: int, length: int) -> None:
     one = {w.name: w for w in weeks(first, first + length * DAY)}
