@@ -57,19 +57,24 @@ def test_running_again_does_nothing(tiny_run: Path) -> None:
 
 
 def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> None:
-    """Canaries in the private table are found in private data sets only."""
+    """Canaries in the private table and in the list of the enrolled are found in private data sets only."""
     canaries = [
         f"zyxwquokka{i:03d} the parser returns the canary value of item number {i} in the list" for i in range(60)
     ]
+    people = [f"zyxwquokka-{i}" for i in range(70)]
     table = tmp_path / "mine.csv"
-    pd.DataFrame({"text": canaries, "client_id": [f"person-{i}" for i in range(60)]}).to_csv(table, index=False)
+    pd.DataFrame({"text": canaries, "client_id": people[:60]}).to_csv(table, index=False)
+    enrolled = tmp_path / "ids.txt"
+    enrolled.write_text("\n".join(people))
     root = tmp_path / "data"
     done = kedro(
         "run",
         "--env",
         "tiny",
         "--params",
-        params(data_root=root, corpus__source="table", corpus__path=table, privacy__delta=1e-3, privacy__population=60),
+        params(
+            data_root=root, corpus__source="table", corpus__path=table, privacy__delta=1e-3, privacy__enrolment=enrolled
+        ),
         FEDTEXT_TRACKING="on",
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -80,7 +85,7 @@ def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> 
         path
         for path in tmp_path.rglob("*")
         if path.is_file()
-        and path != table
+        and path not in (table, enrolled)
         and not path.name.startswith("private_")
         and b"zyxwquokka" in path.read_bytes()
     ]

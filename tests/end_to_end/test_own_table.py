@@ -70,6 +70,7 @@ def own(tmp_path: Path) -> dict[str, object]:
     return {"corpus__source": "table", "data_root": tmp_path / "data", **files, **SMALL}
 
 
+@pytest.mark.slow  # test_main_job.py runs a private table with a list at every commit
 def test_with_a_list_of_the_enrolled_the_main_job_runs_to_its_report(tmp_path: Path, own: dict[str, object]) -> None:
     """The silent ones of the list count: in the population, in the sentence of protection, and among those asked."""
     ids = [f"person-{i}" for i in range(HOLD_TEXT + SILENT)]
