@@ -41,7 +41,7 @@ def test_the_claim_survives_and_little_of_it_is_spare(name: str) -> None:
         ("dpprefsyn", "middle removed", "unclipped"),
         ("dp_fedavg", "middle removed", "unclipped"),
         ("dp_fedavg", "first removed", "seeded by rank"),
-        ("flexible", "first removed", "one noise for all silos"),
+        pytest.param("flexible", "first removed", "one noise for all silos", marks=pytest.mark.slow),  # a minute
     ],
 )
 def test_a_planted_fault_passes_its_claim(name: str, neighbour: str, fault: str) -> None:

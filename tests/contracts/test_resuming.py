@@ -70,12 +70,14 @@ def test_another_cost_row_makes_nothing_again_but_itself(package: Path) -> None:
     assert edited(package, "algorithms/popri/cost.py") == {"popri.count_communication"}
 
 
+@pytest.mark.slow
 def test_another_form_of_a_cost_row_trains_nothing_again(package: Path) -> None:
     counts = edited(package, "federation/communication.py")
     assert {"dp_fedavg.count_communication", "dp_ftrl.count_communication"} <= counts
     assert not {name for name in counts if "release" in name or "train" in name or "generate" in name}
 
 
+@pytest.mark.slow
 def test_another_figure_makes_no_samples_again(package: Path) -> None:
     assert edited(package, "reporting/figures_partition.py") == {"draw_partition"}
 
