@@ -16,9 +16,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from fedtext.corpora.clients import client_of
 from fedtext.models.generator import ChatGenerator, TrainableGenerator
-from fedtext.params.corpus import Corpus, Partition
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters
@@ -26,6 +24,7 @@ from fedtext.wiring.console import say
 from fedtext.wiring.guard.catalog import dataset_classes
 from fedtext.wiring.hooks.lengths import check_lengths
 from fedtext.wiring.hooks.named_files import READ_PAIRS, READ_PRIVATE, check_named_files
+from fedtext.wiring.hooks.run_facts import told_client
 from fedtext.wiring.hooks.tracking import tracking_is_on
 from fedtext.wiring.runner import ResumableRunner
 
@@ -83,8 +82,7 @@ def say_who_is_a_client(pipeline: Pipeline, parameters: Mapping[str, Any]) -> No
     """One line, before text of the user's own is read: epsilon protects clients, so a wrong column must be seen."""
     if {node.name for node in pipeline.nodes}.isdisjoint({*READ_PRIVATE, READ_PAIRS}):
         return
-    corpus, partition = Corpus.model_validate(parameters["corpus"]), Partition.model_validate(parameters["partition"])
-    if told := client_of(corpus, partition):
+    if told := told_client(parameters):
         say(f"a client is: {told}")
 
 

@@ -67,5 +67,9 @@ def _parameters(pipeline: Pipeline) -> dict[str, Any]:
 def corpus_facts(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """What a report may say of the corpus, and what a client of it is."""
     said = {name: value for name, value in parameters["corpus"].items() if name in OF_CORPUS}
-    corpus, partition = Corpus.model_validate(parameters["corpus"]), Partition.model_validate(parameters["partition"])
-    return {**said, "a client is": client_of(corpus, partition)}
+    return {**said, "a client is": told_client(parameters)}
+
+
+def told_client(parameters: Mapping[str, Any]) -> str | None:
+    """What a client of the run's corpus is, in words (`client_of`)."""
+    return client_of(Corpus.model_validate(parameters["corpus"]), Partition.model_validate(parameters["partition"]))
