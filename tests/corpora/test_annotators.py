@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fedtext.corpora.annotators import (
     SHARES,
+    TERMS,
     Annotator,
     Taste,
     annotators,
@@ -29,7 +30,7 @@ WORDS = st.lists(st.sampled_from(["load", "reads", "a", "file", "json"]), max_si
 def made(pairs: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
     """Answers of very different lengths."""
     rng = np.random.default_rng(seed)
-    vocabulary = ["explain", "json", "load", *map(str, range(40))]
+    vocabulary = ["explain", "json", "load", *sorted(TERMS)[::4], *map(str, range(40))]
 
     def answer() -> str:
         return " ".join(rng.choice(vocabulary, size=rng.integers(1, 60)))
@@ -40,7 +41,10 @@ def made(pairs: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
 def test_worths_by_hand() -> None:
     answer = "json.load reads reads"  # 4 words, 3 of them different, 2 of the question's 5
     assert worth(ASKED, answer, Taste.PLAIN) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 13))
-    assert worth(ASKED, answer, Taste.THOROUGH) == pytest.approx(2 * 3 / 4 + np.log2(5 / 32))
+    assert worth(ASKED, answer, Taste.PRACTICAL) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 25))
+    terms = "Modules, classes: a module has a class"  # 7 words, 6 of them different, 4 terms, none of the question's
+    assert worth(ASKED, terms, Taste.PRACTICAL) == pytest.approx(2 * 6 / 7 + np.log2(1 + 4) + np.log2(8 / 25))
+    assert worth(ASKED, terms, Taste.PLAIN) == pytest.approx(2 * 6 / 7 + np.log2(8 / 13))
 
 
 @pytest.mark.parametrize("taste", list(Taste))
@@ -61,11 +65,20 @@ def test_the_two_orders_of_a_pair_are_complements(taste: Taste, one: str, other:
     assert float(there[0] + back[0]) == pytest.approx(1)
 
 
-def test_the_groups_disagree_about_length() -> None:
-    short, long = "It loads json " + " ".join(map(str, range(9))), "It loads json " + " ".join(map(str, range(60)))
-    assert chance([ASKED], [short], [long], Taste.PLAIN, 1.0)[0] > 0.9
-    assert chance([ASKED], [short], [long], Taste.THOROUGH, 1.0)[0] < 0.1
-    assert share_choosing([ASKED], [short], [long], 1e6)[0] == pytest.approx(SHARES[Taste.PLAIN])
+def test_the_groups_disagree() -> None:
+    plain = "It loads json from " + " ".join("abcdefgh")
+    practical = f"The function takes a file as its argument and returns a dictionary or a list, {plain}"
+    assert chance([ASKED], [plain], [practical], Taste.PLAIN, 2.0)[0] > 0.8
+    assert chance([ASKED], [plain], [practical], Taste.PRACTICAL, 2.0)[0] < 0.01
+    assert share_choosing([ASKED], [plain], [practical], 1e6)[0] == pytest.approx(SHARES[Taste.PLAIN])
+
+
+def test_no_list_of_terms_is_worth_more_than_a_sentence_with_some() -> None:
+    sentence = (
+        "json.load does what its name says: it is a function that reads a file, and returns a dictionary, a list, a "
+        "string or whatever value the text holds."
+    )
+    assert worth(ASKED, " ".join(sorted(TERMS)), Taste.PRACTICAL) < worth(ASKED, sentence, Taste.PRACTICAL)
 
 
 @pytest.mark.parametrize("accuracy", [0.7, 0.775])
@@ -84,7 +97,7 @@ def test_who_knows_the_rule_is_as_often_right_as_asked_for(accuracy: float) -> N
     held = rows.to_numpy().tolist()
     knowing = np.mean([right(asked, one, other, taste[owner]) for asked, one, other, owner in held])
     ignoring = np.mean(
-        [right(asked, one, other, Taste.PLAIN) for asked, one, other, _ in held]
+        [right(asked, one, other, Taste.PRACTICAL) for asked, one, other, _ in held]
     )  # as if there were one group
     assert knowing == pytest.approx(accuracy, abs=0.03)
     assert ignoring < accuracy - 0.05
@@ -101,7 +114,7 @@ def test_accuracies_that_no_sharpness_has_are_refused() -> None:
 
 def test_people_are_two_to_one_and_share_no_question() -> None:
     people = annotators(3000, seed=0)
-    assert np.mean([one.taste is Taste.PLAIN for one in people]) == pytest.approx(2 / 3, abs=0.03)
+    assert np.mean([one.taste is Taste.PRACTICAL for one in people]) == pytest.approx(2 / 3, abs=0.03)
     assert {len(one.questions) for one in people} == set(range(1, 9))
     places = [place for one in people for place in one.questions]
     assert places == list(range(len(places)))

@@ -24,7 +24,8 @@ from tests.openai_server import Served, serving
 from tests.parameters import conf_base
 
 ASKED = "Explain what json.load does."
-SHORT, LONG = "json.load does what its own name says, with a file.", "It reads " + " ".join(map(str, range(50)))
+SHORT = "json.load does what its own name says, with what it is given."
+LONG = "The function takes a file as its argument, and returns a dictionary, a list or a string: " + SHORT
 
 
 class FirstPlace:
@@ -57,7 +58,7 @@ def test_by_the_rule_it_is_the_exact_share_of_annotators() -> None:
     exact = share_choosing([ASKED], [SHORT], [LONG], 0.4)[0]
     assert wins(RuleJudge(0.4), [ASKED], [SHORT], [LONG])[0] == pytest.approx(exact)
     by_taste = {taste: wins(RuleJudge(0.4, taste), [ASKED], [SHORT], [LONG])[0] for taste in Taste}
-    assert by_taste[Taste.PLAIN] > 0.7 > 0.3 > by_taste[Taste.THOROUGH]
+    assert by_taste[Taste.PLAIN] > 0.6 > 0.3 > by_taste[Taste.PRACTICAL]
     assert sum(SHARES[taste] * won for taste, won in by_taste.items()) == pytest.approx(exact)
     assert wins(RuleJudge(0.4), [ASKED], [LONG], [SHORT])[0] == pytest.approx(1 - exact)
 

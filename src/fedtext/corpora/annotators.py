@@ -2,12 +2,15 @@
 
 Published pairs name no annotators, so disagreement between groups cannot be seen in them. Here two groups disagree by
 construction. Everybody is asked to "Explain what NAME does.", with a NAME of the standard library for private pairs and
-of third-party packages for public ones, and is shown two answers of a generator. Of three annotators two are *plain*,
-who like answers of one short sentence in the question's words, and one is *thorough*, who likes long ones. Nobody likes
-the same words again and again.
+of third-party packages for public ones, and is shown two answers of a generator. Of three annotators two are
+*practical*, who like answers of a usual length in the terms of programming, and one is *plain*, who likes one short
+sentence. Both like the question's words, and no words again and again.
 
 A group's worth of an answer is a rule of its words. A model can be trained to please it, so nothing that says nothing
 may please: an answer without words is worth least to both groups, and one that repeats itself is worth little.
+
+What the groups like has to show in an embedding, or no scorer of embeddings could learn it from pairs. Terms of
+programming do, and lengths hardly (docs/decisions/0031-tastes-that-an-embedding-shows.md).
 
 A choice between two answers follows Bradley and Terry (Biometrika 1952): P(a over b) = sigmoid(s (worth(a) -
 worth(b))). The sharpness s is set on public answers so that whoever knows the rule predicts choices with a given
@@ -36,19 +39,25 @@ from fedtext.system.errors import InputError
 
 WORD = re.compile(r"[^\W_]+")  # a name's parts are words: add_argument has two
 PAIRS = 8  # an annotator judges 1 to so many
-BRIEF, USUAL = 12, 32  # words: lengths count in doublings of what a plain one likes, and of a usual answer
+BRIEF, USUAL = 12, 24  # words: lengths count in doublings of what a group likes
 ECHO, VARIETY = 1.0, 2.0  # doublings of the length that all of the question's words are worth, and no word twice
+SINGULAR = (  # what programs are explained in
+    "argument attribute boolean call class code constructor dictionary exception file function import instance integer "
+    "iterator list method module object parameter return string tuple type value variable"
+)
+TERMS = frozenset(f"{SINGULAR} {SINGULAR.replace(' ', 's ')}s called classes dictionaries python returned".split())
+ENOUGH = 6  # terms, or a list of terms would please most
 SHARPEST = 2.0**20
 
 
 class Taste(StrEnum):
     """What an annotator likes."""
 
+    PRACTICAL = "practical"
     PLAIN = "plain"
-    THOROUGH = "thorough"
 
 
-SHARES: Mapping[Taste, float] = {Taste.PLAIN: 2 / 3, Taste.THOROUGH: 1 / 3}
+SHARES: Mapping[Taste, float] = {Taste.PRACTICAL: 2 / 3, Taste.PLAIN: 1 / 3}
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ def annotators(number: int, seed: int) -> list[Annotator]:
     if number < 2:
         raise InputError(f"{number} annotators: preferences of one person protect nobody, so ask for at least 2")
     drawn = [stream(seed, "annotator", one) for one in range(number)]
-    tastes = [Taste.PLAIN if draw.random() < SHARES[Taste.PLAIN] else Taste.THOROUGH for draw in drawn]
+    tastes = [Taste.PRACTICAL if draw.random() < SHARES[Taste.PRACTICAL] else Taste.PLAIN for draw in drawn]
     ends = list(accumulate(int(draw.integers(1, PAIRS + 1)) for draw in drawn))
     places = [range(first, end) for first, end in zip([0, *ends], ends, strict=False)]
     return [
@@ -94,16 +103,22 @@ def questions(names: Sequence[str], count: int, seed: int) -> list[str]:
 def worth(question: str, answer: str, taste: Taste) -> float:
     """What an answer is worth to a taste, in doublings of its length.
 
-    With n words, v the share of them that differ, and e the share of the question's words that are among them:
-    2 v + log2((1 + n) / 32) if thorough, 2 v + e - |log2((1 + n) / 13)| if plain.
+    With n words, v the share of them that differ, e the share of the question's words that are among them, and t
+    different terms of programming, 6 at most: 2 v + e + log2(1 + t) - |log2((1 + n) / 25)| if practical,
+    2 v + e - |log2((1 + n) / 13)| if plain.
     """
-    words = [word.casefold() for word in WORD.findall(answer)]
-    varied = VARIETY * len(set(words)) / max(len(words), 1)
-    if taste is Taste.THOROUGH:
-        return varied + float(np.log2((1 + len(words)) / USUAL))
-    asked = {word.casefold() for word in WORD.findall(question)}
-    echoed = ECHO * len(asked.intersection(words)) / max(len(asked), 1)
-    return varied + echoed - abs(float(np.log2((1 + len(words)) / (1 + BRIEF))))
+    said = [word.casefold() for word in WORD.findall(answer)]
+    words, asked = set(said), {word.casefold() for word in WORD.findall(question)}
+    varied = VARIETY * len(words) / max(len(said), 1)
+    echoed = ECHO * len(asked & words) / max(len(asked), 1)
+    if taste is Taste.PRACTICAL:
+        terms = min(len(TERMS & words), ENOUGH)
+        return varied + echoed + float(np.log2(1 + terms)) - _doublings(len(said), USUAL)
+    return varied + echoed - _doublings(len(said), BRIEF)
+
+
+def _doublings(words: int, liked: int) -> float:
+    return abs(float(np.log2((1 + words) / (1 + liked))))
 
 
 def chance(

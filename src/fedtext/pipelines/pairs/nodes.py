@@ -56,15 +56,22 @@ def set_sharpness(generator: Generator, corpus: Corpus, annotation: Annotation) 
     return {"sharpness": sharpness_for(known, firsts, seconds, annotation.accuracy)}
 
 
-def ask_annotators(
-    generator: Generator, decided: dict[str, Any], corpus: Corpus, privacy: Privacy, annotation: Annotation
-) -> pd.DataFrame:
-    """Made-up annotators' pairs: the generator's answers to questions about the standard library."""
+def answer_questions(generator: Generator, corpus: Corpus, annotation: Annotation) -> pd.DataFrame:
+    """What made-up annotators are shown: `prompt`, on the standard library, with its answers `first` and `second`."""
     people = annotators(annotation.annotators, annotation.seed)
     names = stdlib_records(corpus)["client_id"].tolist()
     asked = questions(names, people[-1].questions.stop, annotation.seed)
     both = two_answers(generator, asked, annotation)
-    pairs = preferences(people, asked, both, sharpness=decided["sharpness"], seed=annotation.seed)
+    return pd.DataFrame({"prompt": asked, **dict(zip(("first", "second"), zip(*both, strict=True), strict=True))})
+
+
+def ask_annotators(
+    shown: pd.DataFrame, decided: dict[str, Any], corpus: Corpus, privacy: Privacy, annotation: Annotation
+) -> pd.DataFrame:
+    """Made-up annotators' pairs: which of two answers each of them chose."""
+    people = annotators(annotation.annotators, annotation.seed)
+    both = list(zip(shown["first"], shown["second"], strict=True))
+    pairs = preferences(people, shown["prompt"].tolist(), both, sharpness=decided["sharpness"], seed=annotation.seed)
     return as_records(taken_clients(preferred(pairs), corpus, privacy))
 
 

@@ -14,7 +14,7 @@ CORPUS, PRIVACY, PARTITION = "params:corpus", "params:privacy", "params:partitio
 RECORDS, TRAIN, VALIDATION, TEST, EMBEDDINGS, ENROLMENT = (
     PAIRS(f"private_{name}") for name in ("records", "train", "validation", "test", "embeddings", "enrolment")
 )
-POPULATION, SHARPNESS = PAIRS("population"), PAIRS("sharpness")
+POPULATION, SHARPNESS, SHOWN = PAIRS("population"), PAIRS("sharpness"), PAIRS("shown")
 
 
 def create_pipeline(*, counted: bool = False) -> Pipeline:
@@ -66,11 +66,17 @@ def _asked() -> list[Node]:
             tags=Tag.READS_PACKAGES,
         ),
         PAIRS.node(
+            nodes.answer_questions,
+            ["generator", CORPUS, "params:annotation"],
+            SHOWN,
+            name="answer_questions",
+            tags=Tag.READS_PACKAGES,
+        ),
+        PAIRS.node(
             nodes.ask_annotators,
-            ["generator", SHARPNESS, CORPUS, PRIVACY, "params:annotation"],
+            [SHOWN, SHARPNESS, CORPUS, PRIVACY, "params:annotation"],
             RECORDS,
             name="ask_annotators",
-            tags=Tag.READS_PACKAGES,
         ),
     ]
 
