@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fedtext.evaluation.membership import gaussian_ceiling
-from fedtext.evaluation.win_rate import RuleJudge, win_rate
+from fedtext.evaluation.win_rate import RuleJudge, wins
 from fedtext.models.language_model import LanguageModel
 from tests.end_to_end.conftest import kedro, params
 from tests.words import WORDS
@@ -79,7 +79,7 @@ def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> No
     rates = json.loads((reported / "win_rates.json").read_text())
     sharpness = json.loads((root / "03_primary" / "pairs" / "sharpness.json").read_text())["sharpness"]
     ours, theirs = (pd.read_parquet(made / f"answers_{name}.parquet")["text"] for name in ("policy", "generator"))
-    exact = win_rate(RuleJudge(sharpness), asked.tolist(), ours.tolist(), theirs.tolist()).estimate
+    exact = wins(RuleJudge(sharpness), asked.tolist(), ours.tolist(), theirs.tolist()).mean()
     assert rates["conditions"]["policy"]["win_rate"] == pytest.approx(exact)
     assert set(rates["against"]) == {"sft_only", "random_policy", "longest_policy", "generator"}
     membership = json.loads((reported / "membership.json").read_text())

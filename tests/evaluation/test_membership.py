@@ -17,7 +17,6 @@ from fedtext.evaluation.membership import (
     ceiling,
     gaussian_ceiling,
     log_ratio_margins,
-    nearest_synthetic,
 )
 from fedtext.privacy.gaussian import gaussian_shift
 from fedtext.system.errors import InputError
@@ -123,12 +122,6 @@ def test_an_untrained_policy_tells_nothing() -> None:
 def test_margins_by_hand() -> None:
     policy, reference = np.array([[-1.0, -5.0], [-3.0, -2.0]]), np.array([[-2.0, -4.0], [-3.0, -3.0]])
     assert log_ratio_margins(policy, reference).tolist() == [2.0, -1.0]
-
-
-def test_nearest_synthetic_is_a_cosine() -> None:
-    differences = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]], dtype=np.float32)
-    synthetic = np.array([[2.0, 0.0], [0.0, 0.5]], dtype=np.float32)
-    assert nearest_synthetic(differences, synthetic) == pytest.approx([0.8, 0.0, 0.0], abs=1e-6)
 
 
 def test_too_few_or_broken_scores_are_refused() -> None:

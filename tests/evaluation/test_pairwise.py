@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fedtext.evaluation.pairwise import by_drawn_head, by_length, by_mixture, pairwise_table, rightly_ordered
+from fedtext.evaluation.pairwise import by_drawn_head, by_length, by_mixture, rightly_ordered
 from fedtext.system.errors import InputError
 
 HEADS = np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -39,25 +39,6 @@ def test_flipped_pairs_are_ordered_the_other_way(heads: np.ndarray, differences:
 def test_a_mixture_of_other_heads_is_refused(mixture: np.ndarray) -> None:
     with pytest.raises(InputError, match="1 in all"):
         by_drawn_head(HEADS, mixture, np.zeros((1, 2)))
-
-
-def test_lengths_are_beside_every_scorer_and_units_count_whole() -> None:
-    right = {"random": np.array([1.0, 0.0, 1.0, 0.0])}
-    chosen, rejected = ["aa", "aaa", "b", "cc"], ["a", "a", "bb", "dd"]
-    alone = pairwise_table(right, chosen, rejected, np.arange(4))
-    assert {name: one.estimate for name, one in alone.items()} == {"random": 0.5, "longer": 0.625, "shorter": 0.375}
-    twice = pairwise_table(right, chosen, rejected, np.array([0, 0, 1, 1]))
-    assert twice["longer"].clusters == 2
-    assert twice["longer"].standard_error > alone["longer"].standard_error  # both of a unit are long, or short
-
-
-def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(InputError, match="no held-out pairs"):
-        pairwise_table({}, [], [], np.arange(0))
-    with pytest.raises(InputError, match="named 'longer'"):
-        pairwise_table({"longer": np.ones(1)}, ["a"], ["b"], np.arange(1))
-    with pytest.raises(InputError, match="'single' has 2 pairs, of 1"):
-        pairwise_table({"single": np.ones(2)}, ["a"], ["b"], np.arange(1))
 
 
 def test_random_labels_give_a_half_and_the_own_cluster_would_give_them_nearly_all() -> None:

@@ -5,8 +5,8 @@ guessing. Differential privacy bounds it. A release that is mu-Gaussian private 
 attack above Phi(mu / sqrt 2), the AUC of telling N(mu, 1) from N(0, 1); whatever else is (epsilon, delta) private lets
 none above the area under the two lines that epsilon and delta draw (`ceiling`).
 
-Scores of DPPrefSyn's section 5.2 and appendix C.4, the higher the more like a member: the margin of the policy against
-its reference (Feng et al., 2025), the cosine to the nearest synthetic difference, and the scorer's own margin.
+The score, as in DPPrefSyn's section 5.2 and appendix C.4, is the margin of the policy against its reference (Feng et
+al., 2025): the higher, the more like a member.
 
 Reading protected pairs to score them is itself a release that no budget pays for. So nothing here runs by default: it
 is for public pairs, or for pairs whose owners agreed.
@@ -22,7 +22,6 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.embedding.similarity import nearest
 from fedtext.evaluation.ratios import clustered_ratio
 from fedtext.privacy.gaussian import gaussian_shift
 from fedtext.system.errors import InputError
@@ -125,11 +124,6 @@ def log_ratio_margins(policy: Float[np.ndarray, "pair side"], reference: Float[n
     return np.asarray(gained[:, 0] - gained[:, 1])
 
 
-def nearest_synthetic(differences: Float[np.ndarray, "pair dim"], synthetic: Float[np.ndarray, "text dim"]) -> Scores:
-    """Cosine of each pair's difference to the most similar synthetic one; a difference of zeros is like none: 0."""
-    return nearest(_directions(differences), _directions(synthetic))[1].astype(np.float64)
-
-
 def _error_of_mean(values: Scores, clients: Clients) -> float:
     """Standard error of the values' mean where whole clients are drawn; infinite for one client."""
     return clustered_ratio(values, np.ones(len(values)), clients).standard_error
@@ -140,8 +134,3 @@ def _share_below(scores: Scores, of: Scores) -> Scores:
     ordered = np.sort(scores)
     below, up_to = (np.searchsorted(ordered, of, side=side) for side in ("left", "right"))
     return np.asarray((below + up_to) / 2 / len(scores))
-
-
-def _directions(rows: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row dim"]:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(norms > 0, norms, 1.0))

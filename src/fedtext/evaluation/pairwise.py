@@ -17,12 +17,11 @@ no private pair.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
-from fedtext.evaluation.ratios import Ratio, clustered_ratio
 from fedtext.system.errors import InputError
 
 Heads = Float[np.ndarray, "head dim"]
@@ -66,34 +65,6 @@ def by_length(chosen: Sequence[str], rejected: Sequence[str]) -> dict[str, Right
     """What the longer and the shorter answer, in characters, would have got right: `longer`, `shorter`."""
     longer = np.array([len(one) - len(other) for one, other in zip(chosen, rejected, strict=True)], dtype=np.float64)
     return {"longer": rightly_ordered(longer), "shorter": rightly_ordered(-longer)}
-
-
-def pairwise_table(
-    right: Mapping[str, Right], chosen: Sequence[str], rejected: Sequence[str], unit: Int[np.ndarray, " pair"]
-) -> dict[str, Ratio]:
-    """The accuracy of every scorer, with `longer` and `shorter` beside them; intervals over whole units.
-
-    Args:
-        right: By scorer, how rightly each held-out pair is ordered, 0 to 1.
-        chosen: The answers that were chosen.
-        rejected: Those that were not.
-        unit: Whose pair it is: pairs of one person, or about one prompt, tell together.
-
-    Raises:
-        ValueError: no pair, one that is not held out in a scorer's list, or a scorer named like a length.
-    """
-    if not len(chosen):
-        raise InputError("no held-out pairs: a pairwise accuracy needs at least one")
-    lengths = by_length(chosen, rejected)
-    if taken := sorted(lengths.keys() & right.keys()):
-        raise InputError(f"a scorer is named '{taken[0]}', as the control by length is: give it another name")
-    found = {**right, **lengths}
-    if uneven := [name for name, shares in found.items() if len(shares) != len(chosen)]:
-        raise InputError(
-            f"scorer '{uneven[0]}' has {len(found[uneven[0]])} pairs, of {len(chosen)} that were held out: score all "
-            "and no others"
-        )
-    return {name: clustered_ratio(shares, np.ones(len(shares)), unit) for name, shares in found.items()}
 
 
 def _refuse_other_mixture(heads: Heads, mixture: Float[np.ndarray, " head"]) -> None:

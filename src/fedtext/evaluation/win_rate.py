@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from fedtext.corpora.annotators import Taste, chance, share_choosing
-from fedtext.evaluation.ratios import Ratio, clustered_ratio
 from fedtext.system.errors import InputError
 
 
@@ -83,21 +82,3 @@ def wins(
         raise InputError(f"{judge.told}: no share between 0 and 1 for each of {2 * len(asked)} comparisons: mend it")
     decided[asked] = 0.5 + (both[: len(asked)] - both[len(asked) :]) / 2
     return decided
-
-
-def win_rate(
-    judge: Judge,
-    prompts: Sequence[str],
-    ours: Sequence[str],
-    theirs: Sequence[str],
-    unit: Int[np.ndarray, " pair"] | None = None,
-) -> Ratio:
-    """Share of the comparisons that our answers win, with an interval over prompts, or over `unit`.
-
-    Raises:
-        ValueError: no prompt, or what `wins` refuses.
-    """
-    if not len(prompts):
-        raise InputError("no prompts: a win rate needs at least one")
-    won = wins(judge, prompts, ours, theirs)
-    return clustered_ratio(won, np.ones(len(won)), unit)
