@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,8 @@ def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> No
     assert "made-up annotators" in page
     assert "The policy&#x27;s answers" in page or "The policy's answers" in page
     assert "with an AUC of" in page
+    assert "6 of 6 held-out prompts, evenly spaced" in page
+    assert all(escape(prompt) in page for prompt in asked)
 
 
 def trl_reads(file: Path, scratch: Path) -> int:

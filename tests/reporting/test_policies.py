@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from fedtext.evaluation.cost import Cost
 from fedtext.evaluation.policies import compared_answers
 from fedtext.evaluation.win_rate import RuleJudge
 from fedtext.federation.communication import Exchange
 from fedtext.reporting.policies import membership_sentence, win_rate_sentence, win_rate_table
-from fedtext.reporting.preferences import NOT_MEASURED, preference_scorecard
+from fedtext.reporting.preferences import NOT_MEASURED, preference_scorecard, render_preferences
 from fedtext.reporting.terms import Terms
 from tests.evaluation.examples import protection
 from tests.evaluation.test_policies import ANSWERS, PROMPTS, SHARPNESS
 
+COLUMNS = ("prompt", "policy", "generator")
 MEMBERSHIP = {
     "auc": 0.5123, "low": 0.47, "high": 0.55, "ceiling": 0.7311, "above": False, "members": 1200, "others": 300,
 }  # fmt: skip
@@ -34,6 +37,23 @@ def test_the_table_has_a_row_for_every_policy_and_the_generator_as_it_was() -> N
     assert page.count("<tr") == 1 + len(ANSWERS)
     assert "trained to prefer the longest answer" in page
     assert "50.0%" in page
+
+
+def test_answers_from_everywhere_stand_beside_the_generator_s() -> None:
+    """A rule can be pleased by what no reader would like: whoever reads the page sees the answers."""
+    cost = Cost.of("DPPrefSyn", Exchange(variant="steps", down_floats=0, up_floats=1, exchanges=1))
+    found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, ANSWERS)
+    card = preference_scorecard(
+        corpus="pairs", protection=protection(), cost=cost, pairs=None, terms=Terms(), accuracy=None, win_rates=found
+    )
+    answers = pd.DataFrame({name: [f"{name} <{number:02d}>" for number in range(20)] for name in COLUMNS})
+    page = render_preferences(card, {}, None, {}, answers)
+    assert "7 of 20 held-out prompts, evenly spaced" in page
+    shown = [number for number in range(20) if f"prompt &lt;{number:02d}&gt;" in page]
+    assert shown == [0, 3, 6, 9, 12, 15, 18]
+    order = [page.index(f"{name} &lt;18&gt;") for name in COLUMNS]
+    assert order == sorted(order)
+    assert "evenly spaced" not in render_preferences(card, {}, None, {})
 
 
 def test_an_attack_above_its_ceiling_is_called_a_leak() -> None:

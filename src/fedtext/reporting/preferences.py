@@ -111,15 +111,23 @@ def gap_histogram(gaps: Float[np.ndarray, " pair"]) -> Figure:
 
 
 def render_preferences(
-    card: Mapping[str, Any], figures: Mapping[str, Figure], pairs: pd.DataFrame | None, facts: Mapping[str, Any]
+    card: Mapping[str, Any],
+    figures: Mapping[str, Figure],
+    pairs: pd.DataFrame | None,
+    facts: Mapping[str, Any],
+    answers: pd.DataFrame | None = None,
 ) -> str:
-    """The page of a `preference_scorecard`; the pairs, if there are any, are public prompts with released choices."""
+    """The page of a `preference_scorecard`; the pairs, if there are any, are public prompts with released choices.
+
+    `answers` are a policy's: `prompt`, public and held out, the `policy`'s answer, and the `generator`'s as it was.
+    """
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     accuracy = "" if card["accuracy"] is None else drawn.get("accuracy", "") + accuracy_table(card["accuracy"])
     privacy = drawn.get("privacy", "") + protection_table(card["protection"], card["terms"]["tested"])
+    judged = "" if card["win_rates"] is None else win_rate_table(card["win_rates"])
     sections = {
         "accuracy": ("What was learned", accuracy),
-        "answers": ("The policy's answers", "" if card["win_rates"] is None else win_rate_table(card["win_rates"])),
+        "answers": ("The policy's answers", judged + ("" if answers is None else _answered(answers))),
         "samples": ("Preference pairs", "" if pairs is None else drawn.get("gaps", "") + _shown(pairs)),
         "privacy": ("Privacy", privacy),
         "cost": ("Cost", cost_table_html(card["cost"])),
@@ -151,12 +159,27 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> str:
     return table("Held-out private pairs", headers, rows, strong=[names.index(judged)])
 
 
+def _answered(answers: pd.DataFrame) -> str:
+    """Prompts from everywhere in the list: nobody chose them, so a win that no reader would grant shows."""
+    spread = answers.iloc[:: -(-len(answers) // SHOWN)]
+    intro = (
+        f"{len(spread)} of {count(len(answers))} held-out prompts, evenly spaced: the policy's answer, the generator's "
+        "as it was."
+    )
+    return _quoted(intro, spread[["prompt", "policy", "generator"]])
+
+
 def _shown(pairs: pd.DataFrame) -> str:
     """The pairs with the largest gaps first."""
     first = pairs.sort_values("gap", ascending=False, kind="stable").head(SHOWN)
-    quotes = "".join(
-        f"<li>{escape(prompt)}<blockquote>{escape(chosen)}</blockquote><blockquote>{escape(rejected)}</blockquote></li>"
-        for prompt, chosen, rejected in first[["prompt", "chosen", "rejected"]].to_numpy()
-    )
     intro = f"{len(first)} of {count(len(pairs))} pairs: a public prompt, the chosen answer, the rejected one."
+    return _quoted(intro, first[["prompt", "chosen", "rejected"]])
+
+
+def _quoted(intro: str, rows: pd.DataFrame) -> str:
+    """A list of prompts, each with its two answers."""
+    quotes = "".join(
+        f"<li>{escape(prompt)}<blockquote>{escape(one)}</blockquote><blockquote>{escape(other)}</blockquote></li>"
+        for prompt, one, other in rows.to_numpy()
+    )
     return f'<p>{escape(intro)}</p><ol class="samples">{quotes}</ol>'

@@ -2,6 +2,7 @@
 
 from kedro.pipeline import Node, Pipeline
 
+from fedtext.params.conditions import POLICY, UNTUNED
 from fedtext.pipelines.evaluation.form import active_form, active_policies
 from fedtext.pipelines.report import nodes, preferences
 from fedtext.privacy.tags import Tag
@@ -91,9 +92,13 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
     made, place = algorithm.outputs, _place(algorithm)
     settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
     measured = {} if active_form().priced else {"accuracy": made.accuracy}
+    answered = {}
     if algorithm.policies():
         judged = active_policies()
-        measured |= {"win_rates": made.win_rates} if judged.judge else {}
+        if judged.judge:
+            measured |= {"win_rates": made.win_rates}
+            answers = {"by_policy": made.answers(POLICY.name), "by_generator": made.answers(UNTUNED.name)}
+            answered = {"prompts": made.held_out_prompts, **answers}
         measured |= {"membership": made.membership} if judged.membership else {}
     shown = {} if active_form().priced else {"accuracy": made.figure("accuracy")}
     pairs = {"pairs": made.pairs} if algorithm.makes is Makes.PREFERENCES else {}
@@ -114,6 +119,7 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
                 "facts": FACTS,
                 "privacy": made.figure("privacy"),
                 **({**pairs, "gaps": made.figure("gaps")} if pairs else {}),
+                **answered,
                 **shown,
             },
             made.report,

@@ -48,7 +48,19 @@ def draw_gaps(pairs: pd.DataFrame) -> Figure:
 
 
 def write_preference_report(
-    card: dict[str, Any], facts: dict[str, Any], pairs: pd.DataFrame | None = None, **figures: Figure
+    card: dict[str, Any],
+    facts: dict[str, Any],
+    pairs: pd.DataFrame | None = None,
+    prompts: pd.DataFrame | None = None,
+    by_policy: pd.DataFrame | None = None,
+    by_generator: pd.DataFrame | None = None,
+    **figures: Figure,
 ) -> str:
-    """`report.html` of preference pairs, of which the first are shown: public prompts and answers; or of a policy."""
-    return render_preferences(card, figures, pairs, facts)
+    """`report.html` of preference pairs, of which the first are shown, or of a policy.
+
+    Where a policy answered `prompts`, some of its answers stand beside the generator's.
+    """
+    answers = None
+    if prompts is not None and by_policy is not None and by_generator is not None:
+        answers = prompts[["prompt"]].assign(policy=by_policy["text"], generator=by_generator["text"])
+    return render_preferences(card, figures, pairs, facts, answers)
