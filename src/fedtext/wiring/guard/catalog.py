@@ -35,9 +35,7 @@ def entry(name: str, resolver: CatalogConfigResolver) -> dict[str, Any]:
 def _is_stated(name: str, resolver: CatalogConfigResolver) -> bool:
     """Whether the catalog has an entry for the name, or a pattern that matches it."""
     return bool(
-        name in resolver.config
-        or resolver.match_dataset_pattern(name)
-        or resolver.match_user_catch_all_pattern(name)
+        name in resolver.config or resolver.match_dataset_pattern(name) or resolver.match_user_catch_all_pattern(name)
     )
 
 
