@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
 from fedtext.params.dpprefsyn import UNLEARNED, Dpprefsyn
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader
+from tests.contracts import graphs
 
-ROOT = Path(__file__).parents[2]
 CLUSTERED = {"heads": 5, "heads_by": "difference"}
 FORMS: dict[str, dict[str, Any]] = {
     "single": {},
@@ -32,19 +30,8 @@ def registered(
     policies: dict[str, Any] | None = None,
     **dpprefsyn: Any,
 ) -> Pipeline:
-    from fedtext.pipeline_registry import register_pipelines
-
-    bootstrap_project(ROOT)
-    ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local",
-        runtime_params={
-            "dpprefsyn": dpprefsyn,
-            "corpus": corpus or {},
-            "policies": policies or {},
-            "privacy": {"population": 1000},
-        },
-    )  # fmt: skip
-    return register_pipelines()["dpprefsyn"]
+    groups = {"dpprefsyn": dpprefsyn, "corpus": corpus or {}, "policies": policies or {}}
+    return graphs.registered(env, **groups, privacy={"population": 1000})["dpprefsyn"]
 
 
 @pytest.mark.parametrize("form", FORMS)

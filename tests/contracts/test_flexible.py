@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
 from fedtext.corpora.splits import refuse_split_of_clients
@@ -18,8 +16,8 @@ from fedtext.params.silos import Silos
 from fedtext.pipelines.compare.children import merged
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader
+from tests.contracts import graphs
 
-ROOT = Path(__file__).parents[2]
 ALWAYS = ["flexible.count_codes", "flexible.train_strong_silos"]
 RELEASES = {
     "votes": ["flexible.cast_votes", *ALWAYS],
@@ -30,13 +28,7 @@ RELEASES = {
 
 
 def registered(env: str | None = None, **groups: dict[str, Any]) -> Pipeline:
-    from fedtext.pipeline_registry import register_pipelines
-
-    bootstrap_project(ROOT)
-    ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local", runtime_params=groups or None
-    )
-    return register_pipelines()["flexible"]
+    return graphs.registered(env, **groups)["flexible"]
 
 
 @pytest.mark.parametrize("selection", RELEASES)
@@ -91,8 +83,9 @@ def test_every_entry_of_a_comparison_is_a_run(env: str | None) -> None:
 
 @pytest.mark.parametrize(("env", "texts"), [(None, 400), ("paper", 10_000)])
 def test_rates_are_compared_at_as_many_texts(env: str | None, texts: int) -> None:
+    found = entries(env)
     for name in ("flexible_r50", "flexible_r17", "flexible_k1"):
-        given = entries(env)[name]["flexible"]
+        given = found[name]["flexible"]
         assert given["texts"] * given["kept"] == pytest.approx(texts, rel=1e-3), name
 
 

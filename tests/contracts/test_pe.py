@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader
-
-ROOT = Path(__file__).parents[2]
+from tests.contracts import graphs
 
 
 def registered(env: str | None = None, **pe: Any) -> dict[str, Pipeline]:
-    from fedtext.pipeline_registry import register_pipelines
-
-    bootstrap_project(ROOT)
-    ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local",
-        runtime_params={"pe": pe} if pe else None,
-    )  # fmt: skip
-    jobs = register_pipelines()
+    jobs = graphs.registered(env, **({"pe": pe} if pe else {}))
     return {name: jobs[name] for name in ("pe", "pe_sft")}
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
 from fedtext.params.wasp import Wasp
 from fedtext.privacy.tags import Tag
 from fedtext.system.errors import InputError
 from fedtext.wiring.config import ProjectConfigLoader
+from tests.contracts import graphs
 
-ROOT = Path(__file__).parents[2]
 RELEASES = {
     "top_q": ["wasp.round_01.cast_votes", "wasp.round_02.cast_votes"],
     "single_release": ["wasp.release_class_means"],
@@ -24,15 +22,8 @@ RELEASES = {
 
 
 def registered(env: str | None = None, plms: dict[str, Any] | None = None, **wasp: Any) -> Pipeline:
-    from fedtext.pipeline_registry import register_pipelines
-
-    bootstrap_project(ROOT)
     given = {"wasp": wasp} if wasp else {}
-    ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local",
-        runtime_params={**given, "models": {"plms": plms}} if plms else given or None,
-    )  # fmt: skip
-    return register_pipelines()["wasp"]
+    return graphs.registered(env, **given, **({"models": {"plms": plms}} if plms else {}))["wasp"]
 
 
 def released(job: Pipeline) -> list[str]:

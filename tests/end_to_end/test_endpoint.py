@@ -1,4 +1,6 @@
-"""A server as generator: a whole job that trains nothing runs with it, one that trains is refused at once."""
+"""A server as generator: a job that trains nothing runs with it, one that trains is refused at once.
+
+test_described.py runs a whole job with a server, to its reports."""
 
 from __future__ import annotations
 
@@ -16,11 +18,13 @@ KEY = "a-key-that-nobody-may-see"
 def test_private_evolution_with_a_server(tmp_path: Path) -> None:
     with serving(Served(key=KEY, faults=[(500, {}), (429, {"Retry-After": "0"})])) as served:
         given = params(data_root=tmp_path, models__generator=f"endpoint:tiny@{served.url}", privacy__noise_seed=7)
-        done = kedro("run", "--pipelines", "pe", "--env", "tiny", "--params", given, FEDTEXT_ENDPOINT_KEY=KEY)
+        made = "pe_synthetic,pe_privacy_report"
+        command = ("run", "--pipelines", "pe", "--to-outputs", made, "--env", "tiny", "--params", given)
+        done = kedro(*command, FEDTEXT_ENDPOINT_KEY=KEY)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         asked = len(served.asked)
         assert asked > 10
-        again = kedro("run", "--pipelines", "pe", "--env", "tiny", "--params", given, FEDTEXT_ENDPOINT_KEY=KEY)
+        again = kedro(*command, FEDTEXT_ENDPOINT_KEY=KEY)
         assert again.returncode == 0, again.stdout[-3000:] + again.stderr[-3000:]
         assert len(served.asked) == asked, "a finished run asked for texts again"
     synthetic = pd.read_parquet(tmp_path / "07_model_output" / "pe" / "synthetic.parquet")

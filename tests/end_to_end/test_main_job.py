@@ -10,6 +10,14 @@ import pytest
 
 from tests.end_to_end.conftest import digests, kedro, params
 
+SMALL = {  # of a job whose sizes do not matter
+    "popri__rounds": 1,
+    "popri__synthetic_texts": 30,
+    "popri__pool_minimum": 30,
+    "evaluation__texts": 30,
+    "evaluation__max_eval_samples": 30,
+}
+
 
 def reporting(root: Path) -> Path:
     return root / "08_reporting" / "popri"
@@ -73,7 +81,12 @@ def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> 
         "tiny",
         "--params",
         params(
-            data_root=root, corpus__source="table", corpus__path=table, privacy__delta=1e-3, privacy__enrolment=enrolled
+            data_root=root,
+            corpus__source="table",
+            corpus__path=table,
+            privacy__delta=1e-3,
+            privacy__enrolment=enrolled,
+            **SMALL,
         ),
         FEDTEXT_TRACKING="on",
     )

@@ -28,7 +28,7 @@ import pytest
 from tests.end_to_end.conftest import kedro, params
 
 RECORDS = Path(__file__).with_name("same_bytes")
-QUICK, NIGHTLY = ("popri", "pe"), ("pe_sft", "dp_fedavg", "dp_ftrl")
+QUICK, NIGHTLY = ("popri",), ("pe", "pe_sft", "dp_fedavg", "dp_ftrl")
 IN_ORDER = QUICK + NIGHTLY
 ALGORITHMS = (*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in NIGHTLY))
 PORTABLE = ("releases", "epsilon", "cost")

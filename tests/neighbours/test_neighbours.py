@@ -93,7 +93,8 @@ def corpus(unit: str, clients: int = 28) -> pd.DataFrame:
 
 
 CHANGES = {f"the {place} {change}" for place in ("first", "middle", "last") for change in ("gone", "with other text")}
-AT_EVERY_COMMIT = {"the first gone", "the middle with other text", "the last gone"}
+# All others of the first move up when it goes; the last of them, gone, moves nobody.
+AT_EVERY_COMMIT = {"the first gone", "the middle with other text"}
 
 
 def neighbours(records: pd.DataFrame, trained: list[str], unit: str) -> dict[str, pd.DataFrame]:
@@ -116,7 +117,7 @@ def first_world(number: int) -> World:
 
 
 def forms() -> list[object]:
-    """Every form and change; half of the changes of each algorithm's first form at every commit, the rest at night."""
+    """Every form and change; two of the changes of each algorithm's first form at every commit, the rest at night."""
     first = {name: number for number, (name, *_) in reversed(list(enumerate(FORMS)))}
     quick = [pytest.param(number, AT_EVERY_COMMIT, id=f"{name}-{number}") for name, number in first.items()]
     nightly = [

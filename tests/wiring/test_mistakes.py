@@ -34,7 +34,8 @@ from fedtext.pipelines.sources import nodes as sources
 from fedtext.system.errors import FedtextError
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
 from fedtext.wiring.choice import check_choice
-from fedtext.wiring.config import ProjectConfigLoader, loader_for
+from fedtext.wiring.config import ProjectConfigLoader, active_rounds, loader_for
+from fedtext.wiring.hooks.preflight import check_names
 from tests.parameters import HOMES, conf_base, parameters
 
 ROOT = Path(__file__).parents[2]
@@ -99,40 +100,29 @@ def is_refused(told: Told, *words: str, code: int = 1) -> None:
 
 COMMANDS = [  # options of `kedro run`
     ("--env tinny", "environment 'tinny'", "did you mean 'tiny'?"),
-    ("--env production", "environment 'production'", "choose one of"),
     ("--pipelines popry", "no pipeline is named 'popry'", "did you mean 'popri'?"),
     ("--to-nodes x", "--to-nodes x: no node has this name", "kedro registry describe"),
-    ("--tags relese", "--tags relese: no tag has this name", "did you mean 'release'?"),
     ("--load-versions x:1", "--load-versions x", "no data set has this name"),
     ("--runner SequentailRunner", "no runner is named 'SequentailRunner'", "did you mean 'SequentialRunner'?"),
     ("--runner ThreadRunner", "ThreadRunner keeps no history of releases", "leave --runner out"),
     ("--params popri.round=3", "popri.round is no parameter", "did you mean 'rounds'?"),
     ("--params rounds=3", "rounds is no parameter", "'pe.rounds'"),
-    ("--params description=notes", "description is no parameter", "did you mean 'corpus.description'"),
     ("--pipelines dpprefsyn --params policies.prompts=1", "policies.prompts is 1", "greater than or equal to 2"),
-    ("--params models.generatr=x", "models.generatr is no parameter of models", "did you mean 'generator'?"),
     ("--params popri=3", "popri is 3", "popri.NAME=VALUE"),
     ("--params corpus=table", "corpus is 'table'", "corpus.NAME=VALUE"),
-    ("--params evaluation=3", "evaluation is 3", "evaluation.NAME=VALUE"),
     ("--params privacy.epsilon=0", "privacy.epsilon is 0", "greater than 0"),
     ("--params privacy.enrolment=/nowhere", "privacy.enrolment /nowhere is not a file", "one client id a line"),
     ("--params popri.rounds=100000", "popri.rounds is 100000", "from 1 to 200"),
-    ("--params popri.rounds=many", "popri.rounds is 'many'", "whole number"),
     ("--params generation.prompt=lists", "other parameters) is 'lists'", "did you mean 'list'?"),
     ("--params compare.algorithms=popry", "compare.algorithms names popry", "did you mean 'popri'"),
-    ("--params compare.seeds=1,2,2", "compare.seeds is '1 2 2'", "name each once"),
     ("--params corpus.source=tabel", "corpus.source is 'tabel'", "did you mean 'table'?"),
     ("--params corpus.source=table", "corpus.path is not set", "corpus.path=FILE"),
-    ("--params corpus.source=yelp", "corpus.path is not set", "yelp_academic_dataset_review.json"),
     ("--params corpus.source=squad,corpus.path=conf", "conf is of another form (a directory)", "give that, or a table"),
-    ("--params corpus.source=hh,corpus.path=README.md,popri.labels=a", "no name in .jsonl", "give that, or a table"),
     ("--params corpus.source=imdb,corpus.path=/nowhere", "corpus.path /nowhere is not there", "check the path"),
-    ("--params corpus.source=imbd,corpus.path=/nowhere", "corpus.source is 'imbd'", "did you mean 'imdb'?"),
     ("--pipelines contamination", "contamination needs a snapshot", "contamination.cutoff=2024-06-30"),
     ("--pipelines largefedbench_export", "an export needs a snapshot", "export.config=congress"),
     ("--params corpus.source=snapshot", "corpus.source 'snapshot' needs corpus.snapshot", "corpus.config=congress"),
     ("--params chunking.length=5000", "chunking.length is 5000", "make it smaller"),
-    ("--params models.generator=smolm2", "language model 'smolm2' is not known", "did you mean 'smollm2'?"),
     ("--params data_root=", "data_root is empty", "name a directory"),
 ]
 
@@ -163,6 +153,7 @@ CHOICES = [
     ({"from_inputs": ["public_record"]}, "--from-inputs public_record", "'public_records'"),
     ({"to_outputs": ["populatoin"]}, "--to-outputs populatoin", "did you mean 'population'?"),
     ({"tags": ["x"]}, "--tags x: no tag has this name", "choose one of"),
+    ({"tags": ["relese"]}, "--tags relese: no tag has this name", "did you mean 'release'?"),
     ({"namespaces": ["popry"]}, "--namespaces popry", "did you mean 'popri'?"),
     ({"tags": ["release"], "node_names": ["popri.start_state"]}, "no node in common", "leave one of them out"),
 ]
@@ -183,6 +174,35 @@ def graph() -> Iterator[None]:
 def test_choices(chosen: dict[str, list[str]], thing: str, remedy: str) -> None:
     with pytest.raises(RunRefusedError) as refusal:
         check_choice(chosen)
+    is_refused((1, f"Error: {refusal.value}"), thing, remedy)
+
+
+NAMES = [
+    ({"description": "notes"}, "description is no parameter", "did you mean 'corpus.description'"),
+    ({"models": {"generatr": "x"}}, "models.generatr is no parameter of models", "did you mean 'generator'?"),
+]
+
+
+@pytest.mark.usefixtures("graph")
+@pytest.mark.parametrize(("given", "thing", "remedy"), NAMES, ids=[one[1] for one in NAMES])
+def test_names(given: dict[str, Any], thing: str, remedy: str) -> None:
+    with pytest.raises(RunRefusedError) as refusal:
+        check_names(given)
+    is_refused((1, f"Error: {refusal.value}"), thing, remedy)
+
+
+ROUNDS = [
+    ("many", "popri.rounds is 'many'", "whole number"),
+    (0, "popri.rounds is 0", "from 1 to 200"),
+]
+
+
+@pytest.mark.parametrize(("rounds", "thing", "remedy"), ROUNDS, ids=[one[1] for one in ROUNDS])
+def test_rounds(rounds: object, thing: str, remedy: str) -> None:
+    loader_for("tiny", {"popri": {"rounds": rounds}})
+    with pytest.raises(FedtextError) as refusal:
+        active_rounds("popri")
+    ProjectConfigLoader.active = None
     is_refused((1, f"Error: {refusal.value}"), thing, remedy)
 
 

@@ -25,13 +25,18 @@ def entry(name: str, resolver: CatalogConfigResolver) -> dict[str, Any]:
     """The catalog entry that a dataset name resolves to, to be read only; empty for one that only lives in memory."""
     known = _resolved.setdefault(resolver, {})
     if name not in known:
-        stated = (
-            name in resolver.config
-            or resolver.match_dataset_pattern(name)
-            or resolver.match_user_catch_all_pattern(name)
-        )
-        known[name] = resolver.resolve_pattern(name) if stated else {}
+        found = resolver.resolve_pattern(name)
+        # Kedro resolves to its own default what the catalog does not state; whether it does is asked of few names.
+        unstated = str(found.get("type")).endswith("MemoryDataset") and not _is_stated(name, resolver)
+        known[name] = {} if unstated else found
     return known[name]
+
+
+def _is_stated(name: str, resolver: CatalogConfigResolver) -> bool:
+    """Whether the catalog has an entry for the name, or a pattern that matches it."""
+    return bool(
+        name in resolver.config or resolver.match_dataset_pattern(name) or resolver.match_user_catch_all_pattern(name)
+    )
 
 
 def dataset_classes(names: Iterable[str], resolver: CatalogConfigResolver) -> dict[str, str]:
