@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# A worker a core, one thread each; a file's tests stay together, since they share what they have run.
-PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
+# A worker a core, one thread each; a file's tests stay together, since they share what they have run. Files come in the
+# order of tests/conftest.py, the longest rooms first.
+PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 # Rooms whose tests need no model and no run, and take seconds (those of privacy take a minute).
 QUICK := $(addprefix tests/,params system resuming corpora voting reporting)

@@ -10,6 +10,7 @@ from hypothesis import settings
 from jaxtyping import install_import_hook
 
 SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
+LONG = {"end_to_end", "neighbours", "golden", "audits", "wiring", "tutorial", "contracts"}
 ARRAYS = ("voting", "privacy", "federation")
 # Told by their own tests to refuse what their signatures forbid, with messages of their own.
 UNCHECKED = {"privacy.accountant", "privacy.calibration"}
@@ -28,6 +29,11 @@ def _modules() -> list[str]:
 install_import_hook(_modules(), "tests.conftest.tower")
 settings.register_profile("fedtext", deadline=None)  # a busy machine is no fault of an example
 settings.load_profile("fedtext")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Rooms whose tests take minutes come first, or one worker would end with them while the others have nothing."""
+    items.sort(key=lambda item: not LONG & set(item.path.parts))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from safetensors.torch import load_file, save_file
 
 from fedtext.models.language_model import bundled
@@ -59,6 +60,7 @@ def retrained(directory: Path, where: Path) -> Path:
     return where
 
 
+@pytest.mark.slow  # ten models in three processes; the next test reads one of a hub at every commit
 def test_a_model_is_its_commit_whatever_the_hub_does_next(tmp_path: Path) -> None:
     here, home, hub = Path(bundled("on_device")), tmp_path / "home", Hub()
     first, encoder = hub.upload("owner/model", here), hub.upload("owner/encoder", offline_encoder_files())

@@ -67,7 +67,11 @@ def test_a_tiny_run_ends_in_pairs_that_trl_reads_and_a_policy(tmp_path: Path) ->
 
 def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> None:
     root = tmp_path / "annotators"
-    measured = {"corpus__source": "docstrings", "policies__membership__measured": "true"}
+    measured = {
+        "corpus__source": "docstrings",
+        "policies__membership__measured": "true",
+        "policies__controls": "sft_only random_policy",
+    }
     done = kedro(*job(root, **measured))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     made, reported = root / "07_model_output" / "dpprefsyn", root / "08_reporting" / "dpprefsyn"
@@ -82,7 +86,7 @@ def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> No
     ours, theirs = (pd.read_parquet(made / f"answers_{name}.parquet")["text"] for name in ("policy", "generator"))
     exact = wins(RuleJudge(sharpness), asked.tolist(), ours.tolist(), theirs.tolist()).mean()
     assert rates["conditions"]["policy"]["win_rate"] == pytest.approx(exact)
-    assert set(rates["against"]) == {"sft_only", "random_policy", "longest_policy", "generator"}
+    assert set(rates["against"]) == {"sft_only", "random_policy", "generator"}
     membership = json.loads((reported / "membership.json").read_text())
     assert membership["ceiling"] == pytest.approx(gaussian_ceiling(8.0, 1e-3), abs=1e-3)
     page = (reported / "report.html").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from fedtext.models.encoder import load_encoder
 from fedtext.params.corpus import Partition
@@ -17,6 +18,7 @@ def frame(count: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame({"client_id": [f"client {i // 2}" for i in range(count)], "text": texts})
 
 
+@pytest.mark.slow  # tests/training/test_reader.py sees at every commit that lessons teach
 def test_exercises_teach_and_other_texts_do_not() -> None:
     encoder, held_out = load_encoder("offline"), frame(24, seed=2)
     evaluation = conf_base(Evaluation, questions={"measured": True, "fine_tuning": STEPS}, private_texts=LESSONS)

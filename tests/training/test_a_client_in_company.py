@@ -152,7 +152,7 @@ print(json.dumps(sha256(updates(LanguageModel("bundled:on_device").load()[0], ta
 """
 
 
-@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("threads", [pytest.param("1", marks=pytest.mark.slow), "3"])
 def test_another_process_with_other_threads_gives_the_same_bytes(threads: str) -> None:
     in_bfloat16 = str(hardware.bfloat16_pays(torch.device("cpu")))
     done = subprocess.run(
