@@ -51,7 +51,19 @@ def test_numbers(shown, expected):
     assert shown == expected
 
 
-@pytest.mark.parametrize(("epsilon", "expected"), [(1.0, "1.00"), (1.0001, "1.01"), (0.919, "0.92"), (0.9, "0.90")])
+@pytest.mark.parametrize(
+    ("epsilon", "expected"),
+    [
+        (1.0, "1.00"),
+        (1.0001, "1.01"),
+        (0.919, "0.92"),
+        (0.9, "0.90"),
+        (99_999.5, "99999.50"),
+        (500_004_264_889.8, "5.1 × 10¹¹"),
+        (9.91e11, "10¹²"),
+        (2e5, "2 × 10⁵"),
+    ],
+)
 def test_epsilon_is_never_printed_smaller_than_it_is(epsilon, expected):
     assert spent(epsilon) == expected
 

@@ -11,6 +11,7 @@ from fedtext.evaluation.measures.measure import ABSENT, SHARE, Measure, PerText,
 from fedtext.params.conditions import CONTROLS, EPS0
 
 MEASURED, UNKNOWN = "95% interval", "interval unknown: one client"
+USELESS = 1e5  # epsilon of a run with next to no noise
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NEIGHBOURS = {
     "zero_out": "had any one {unit} contributed nothing",
@@ -66,7 +67,10 @@ def compact(number: int | float) -> str:
 
 
 def spent(epsilon: float, decimals: int = 2) -> str:
-    """An epsilon, rounded up: a guarantee is never printed stronger than it is."""
+    """An epsilon, rounded up: a guarantee is never printed stronger than it is. One of no use at all is short."""
+    if epsilon >= USELESS:
+        tenth = 10.0 ** (math.floor(math.log10(epsilon)) - 1)
+        return scientific(math.ceil(epsilon / tenth - 1e-6) * tenth)
     scale = 10.0**decimals
     return f"{math.ceil(epsilon * scale - 1e-6) / scale:.{decimals}f}"
 
