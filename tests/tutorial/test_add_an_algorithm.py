@@ -38,6 +38,7 @@ def test_its_own_test_passes(project: Path) -> None:
     run(project, "pytest", "-q", "-p", "no:cacheprovider", "tests/algorithms/test_toy.py")
 
 
+@pytest.mark.slow  # tests/neighbours sees that of the project's own algorithms at every commit
 def test_no_other_client_s_message_moves(project: Path) -> None:
     quick = ("-k", "toy", "-m", "not slow")
     said = run(project, "pytest", "-q", "-p", "no:cacheprovider", "tests/neighbours/test_neighbours.py", *quick)
