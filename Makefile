@@ -3,11 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# Python compiles what is imported when it is imported; pip would compile everything, which takes a minute.
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # A worker a core, one thread each; a file's tests stay together, since they share what they have run. Files come in the
-# order of tests/conftest.py, the longest rooms first.
-PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder
+# order of tests/conftest.py, the longest rooms first. Python keeps what it compiled, whatever the environment says: a
+# hundred processes read the same modules.
+PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 # Rooms whose tests need no model and no run, and take seconds (those of privacy take a minute).
 QUICK := $(addprefix tests/,params system resuming corpora voting reporting)
