@@ -12,7 +12,7 @@ from tests.end_to_end.conftest import Said, kedro, params
 from tests.golden.test_same_bytes import made_up
 from tests.openai_server import Served, serving
 
-KIND = "sentences about neighbours"
+KIND, KEY = "sentences about neighbours", "a-key-that-nobody-may-see"
 
 
 @pytest.fixture
@@ -30,17 +30,19 @@ def own(tmp_path: Path) -> dict[str, object]:
 
 def test_a_job_on_a_table_needs_one_sentence(tmp_path: Path, own: dict[str, object]) -> None:
     words = {"described__topics__sampler__max_new_tokens": 5, "described__texts__similarity": 0.99}
-    with serving(Served()) as served:
+    with serving(Served(key=KEY, faults=[(500, {}), (429, {"Retry-After": "0"})])) as served:
         given = params(**own, **words, models__generator=f"endpoint:tiny@{served.url}")
         command = ("run", "--pipelines", "pe", "--env", "tiny", "--params", given)
-        done = kedro(*command)
+        done = kedro(*command, FEDTEXT_ENDPOINT_KEY=KEY)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         asked = [
             body["messages"][-1]["content"] for route, body, _ in served.asked if route.endswith("chat/completions")
         ]
         count = len(served.asked)
-        assert kedro(*command).returncode == 0
+        assert kedro(*command, FEDTEXT_ENDPOINT_KEY=KEY).returncode == 0
         assert len(served.asked) == count, "a finished run asked for texts again"
+    assert KEY not in done.stdout + done.stderr
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     made = tmp_path / "data" / "02_intermediate"
     topics, records = (pd.read_parquet(made / f"public_{name}.parquet") for name in ("topics", "records"))
     assert asked

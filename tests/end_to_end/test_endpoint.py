@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from tests.end_to_end.conftest import Said, kedro, params
 from tests.openai_server import WORDS, Served, serving
@@ -15,6 +16,7 @@ from tests.openai_server import WORDS, Served, serving
 KEY = "a-key-that-nobody-may-see"
 
 
+@pytest.mark.slow  # test_described.py has such a job with a server at every commit
 def test_private_evolution_with_a_server(tmp_path: Path) -> None:
     with serving(Served(key=KEY, faults=[(500, {}), (429, {"Retry-After": "0"})])) as served:
         given = params(data_root=tmp_path, models__generator=f"endpoint:tiny@{served.url}", privacy__noise_seed=7)
