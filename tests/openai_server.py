@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any
 
+KEY = "a-key-that-nobody-may-see"
 WORDS = [
     "raise",
     "return",

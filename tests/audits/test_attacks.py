@@ -38,7 +38,7 @@ def test_the_claim_survives_and_little_of_it_is_spare(name: str) -> None:
         ("dpprefsyn", "middle removed", "unclipped"),
         ("dp_fedavg", "middle removed", "unclipped"),
         ("dp_fedavg", "first removed", "seeded by rank"),
-        # Neighbours see company at every commit, the ledger's own tests what is uncharged.
+        # At every commit: company by tests/neighbours, what is uncharged by the ledger's tests, less noise by POPri's.
         pytest.param("popri", "first removed", "last release uncharged", marks=pytest.mark.slow),
         pytest.param("popri", "first removed", "embedded by batch statistics", marks=pytest.mark.slow),
         pytest.param("dpprefsyn", "first removed", "15% too little noise", marks=pytest.mark.slow),

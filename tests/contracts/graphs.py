@@ -10,7 +10,7 @@ from typing import Any
 from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
-from fedtext.wiring.config import ProjectConfigLoader
+from fedtext.wiring.config import ProjectConfigLoader, loader_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,8 +27,4 @@ def _made(env: str | None, groups: str) -> tuple[ProjectConfigLoader, dict[str, 
     from fedtext.pipeline_registry import register_pipelines
 
     bootstrap_project(ROOT)
-    loader = ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local",
-        runtime_params=json.loads(groups) or None,
-    )  # fmt: skip
-    return loader, register_pipelines()
+    return loader_for(env, json.loads(groups)), register_pipelines()

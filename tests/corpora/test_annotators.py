@@ -67,9 +67,10 @@ def test_the_two_orders_of_a_pair_are_complements(taste: Taste, one: str, other:
 
 def test_the_groups_disagree() -> None:
     plain = "It loads json from " + " ".join("abcdefgh")
-    practical = f"The function takes a file as its argument and returns a dictionary or a list, {plain}"
-    assert chance([ASKED], [plain], [practical], Taste.PLAIN, 2.0)[0] > 0.8
-    assert chance([ASKED], [plain], [practical], Taste.PRACTICAL, 2.0)[0] < 0.01
+    terms = "The function takes a file as its argument and returns a dictionary or a list"
+    practical = f"{terms}, {plain} {' '.join(map(str, range(32)))}"
+    assert chance([ASKED], [plain], [practical], Taste.PLAIN, 1.0)[0] > 0.9
+    assert chance([ASKED], [plain], [practical], Taste.PRACTICAL, 1.0)[0] < 0.1
     assert share_choosing([ASKED], [plain], [practical], 1e6)[0] == pytest.approx(SHARES[Taste.PLAIN])
 
 

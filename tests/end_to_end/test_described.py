@@ -10,9 +10,9 @@ import pytest
 
 from tests.end_to_end.conftest import Said, kedro, params
 from tests.golden.test_same_bytes import made_up
-from tests.openai_server import Served, serving
+from tests.openai_server import KEY, Served, serving
 
-KIND, KEY = "sentences about neighbours", "a-key-that-nobody-may-see"
+KIND = "sentences about neighbours"
 
 
 @pytest.fixture

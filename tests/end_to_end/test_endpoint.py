@@ -1,6 +1,7 @@
 """A server as generator: a job that trains nothing runs with it, one that trains is refused at once.
 
-test_described.py runs a whole job with a server, to its reports."""
+test_described.py runs a whole job with a server, to its reports.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +12,7 @@ import pandas as pd
 import pytest
 
 from tests.end_to_end.conftest import Said, kedro, params
-from tests.openai_server import WORDS, Served, serving
-
-KEY = "a-key-that-nobody-may-see"
+from tests.openai_server import KEY, WORDS, Served, serving
 
 
 @pytest.mark.slow  # test_described.py has such a job with a server at every commit

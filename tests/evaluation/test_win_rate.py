@@ -25,7 +25,11 @@ from tests.parameters import conf_base
 
 ASKED = "Explain what json.load does."
 SHORT = "json.load does what its own name says, with what it is given."
-LONG = "The function takes a file as its argument, and returns a dictionary, a list or a string: " + SHORT
+LONG = (
+    f"The function takes a file as its argument, and returns a dictionary, a list or a string: {SHORT} So whoever has "
+    "written such data down before will find here, once more and in full, all that was kept there until today, and "
+    "nothing besides."
+)
 
 
 class FirstPlace:
@@ -58,7 +62,7 @@ def test_by_the_rule_it_is_the_exact_share_of_annotators() -> None:
     exact = share_choosing([ASKED], [SHORT], [LONG], 0.4)[0]
     assert wins(RuleJudge(0.4), [ASKED], [SHORT], [LONG])[0] == pytest.approx(exact)
     by_taste = {taste: wins(RuleJudge(0.4, taste), [ASKED], [SHORT], [LONG])[0] for taste in Taste}
-    assert by_taste[Taste.PLAIN] > 0.6 > 0.3 > by_taste[Taste.PRACTICAL]
+    assert by_taste[Taste.PLAIN] > 0.7 > 0.3 > by_taste[Taste.PRACTICAL]
     assert sum(SHARES[taste] * won for taste, won in by_taste.items()) == pytest.approx(exact)
     assert wins(RuleJudge(0.4), [ASKED], [LONG], [SHORT])[0] == pytest.approx(1 - exact)
 

@@ -19,7 +19,7 @@ from fedtext.models.endpoint import _described
 from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.config import ProjectConfigLoader
+from fedtext.wiring.config import ProjectConfigLoader, loader_for
 from fedtext.wiring.generators import active_generators, generator_inputs
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
@@ -40,13 +40,7 @@ def _fresh() -> Iterator[None]:
 
 def catalog(plms: Any) -> DataCatalog:
     bootstrap_project(ROOT)
-    loader = ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"),
-        base_env="base",
-        default_run_env="local",
-        runtime_params={"models": {"plms": plms}},
-    )
-    return DataCatalog.from_config(loader["catalog"])
+    return DataCatalog.from_config(loader_for(None, {"models": {"plms": plms}})["catalog"])
 
 
 def generators(plms: Any) -> dict[str, Generator]:

@@ -28,7 +28,7 @@ from kedro.validation.type_extractor import TypeExtractor
 from fedtext.datasets.model_directory import ModelDirectoryDataset
 from fedtext.federation import messages, noised_steps, secure_sum
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.config import ProjectConfigLoader, active_parameters
+from fedtext.wiring.config import ProjectConfigLoader, active_parameters, loader_for
 from fedtext.wiring.generators import PREFIX
 
 ROOT = Path(__file__).parents[2]
@@ -151,9 +151,7 @@ def _registered(parameters: dict[str, Any], env: str | None) -> dict[str, Pipeli
     from fedtext.pipeline_registry import register_pipelines
 
     bootstrap_project(ROOT)
-    ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), env=env, base_env="base", default_run_env="local", runtime_params=parameters
-    )
+    loader_for(env, parameters)
     return register_pipelines()
 
 

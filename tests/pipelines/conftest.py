@@ -24,7 +24,7 @@ from fedtext.params.generation import Sampler
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
-from fedtext.wiring.config import ProjectConfigLoader
+from fedtext.wiring.config import loader_for
 from tests.parameters import conf_base
 
 ROOT = Path(__file__).parents[2]
@@ -137,9 +137,7 @@ def _run(privacy: dict[str, Any], popri: dict[str, Any]) -> dict[str, Any]:
 def configure(**parameters: dict[str, Any]) -> None:
     """Makes `conf/base` with these parameters over it the active configuration, which decides the graph."""
     bootstrap_project(ROOT)
-    ProjectConfigLoader(
-        conf_source=str(ROOT / "conf"), base_env="base", default_run_env="local", runtime_params=parameters
-    )
+    loader_for(None, parameters)
 
 
 def run_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

@@ -198,11 +198,11 @@ ROUNDS = [
 
 
 @pytest.mark.parametrize(("rounds", "thing", "remedy"), ROUNDS, ids=[one[1] for one in ROUNDS])
-def test_rounds(rounds: object, thing: str, remedy: str) -> None:
+def test_rounds(rounds: object, thing: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ProjectConfigLoader, "active", None)  # and again afterwards
     loader_for("tiny", {"popri": {"rounds": rounds}})
     with pytest.raises(FedtextError) as refusal:
         active_rounds("popri")
-    ProjectConfigLoader.active = None
     is_refused((1, f"Error: {refusal.value}"), thing, remedy)
 
 

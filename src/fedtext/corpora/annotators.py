@@ -111,14 +111,8 @@ def worth(question: str, answer: str, taste: Taste) -> float:
     words, asked = set(said), {word.casefold() for word in WORD.findall(question)}
     varied = VARIETY * len(words) / max(len(said), 1)
     echoed = ECHO * len(asked & words) / max(len(asked), 1)
-    if taste is Taste.PRACTICAL:
-        terms = min(len(TERMS & words), ENOUGH)
-        return varied + echoed + float(np.log2(1 + terms)) - _doublings(len(said), USUAL)
-    return varied + echoed - _doublings(len(said), BRIEF)
-
-
-def _doublings(words: int, liked: int) -> float:
-    return abs(float(np.log2((1 + words) / (1 + liked))))
+    terms, liked = (min(len(TERMS & words), ENOUGH), USUAL) if taste is Taste.PRACTICAL else (0, BRIEF)
+    return varied + echoed + float(np.log2(1 + terms) - abs(np.log2((1 + len(said)) / (1 + liked))))
 
 
 def chance(

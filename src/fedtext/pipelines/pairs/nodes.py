@@ -62,7 +62,8 @@ def answer_questions(generator: Generator, corpus: Corpus, annotation: Annotatio
     names = stdlib_records(corpus)["client_id"].tolist()
     asked = questions(names, people[-1].questions.stop, annotation.seed)
     both = two_answers(generator, asked, annotation)
-    return pd.DataFrame({"prompt": asked, **dict(zip(("first", "second"), zip(*both, strict=True), strict=True))})
+    rows = [(question, *answers) for question, answers in zip(asked, both, strict=True)]
+    return pd.DataFrame(rows, columns=["prompt", "first", "second"])
 
 
 def ask_annotators(

@@ -57,20 +57,12 @@ def _read() -> Node:
 
 
 def _asked() -> list[Node]:
+    given = ["generator", CORPUS, "params:annotation"]
+    answered = {SHARPNESS: nodes.set_sharpness, SHOWN: nodes.answer_questions}
     return [
-        PAIRS.node(
-            nodes.set_sharpness,
-            ["generator", CORPUS, "params:annotation"],
-            SHARPNESS,
-            name="set_sharpness",
-            tags=Tag.READS_PACKAGES,
-        ),
-        PAIRS.node(
-            nodes.answer_questions,
-            ["generator", CORPUS, "params:annotation"],
-            SHOWN,
-            name="answer_questions",
-            tags=Tag.READS_PACKAGES,
+        *(
+            PAIRS.node(function, given, made, name=function.__name__, tags=Tag.READS_PACKAGES)
+            for made, function in answered.items()
         ),
         PAIRS.node(
             nodes.ask_annotators,
