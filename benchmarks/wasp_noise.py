@@ -36,6 +36,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.wasp import Wasp
 from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import stream
+from fedtext.voting.class_means import noised_class_means
 
 ROOT = Path(__file__).parents[1]
 INTENTS = (
@@ -106,7 +107,7 @@ def scored(form: str, world: World, drawn: np.ndarray, seed: int) -> np.ndarray:
         query = budget.votes_query(wasp, declared, len(drawn), 1)
         return votes.noised_votes(query, held, asked, wasp, book, key)[0]
     query = budget.class_means_query(wasp, declared, len(drawn), world.embeddings.shape[1])
-    means = votes.noised_class_means(query, held, wasp, book, key)[0]
+    means = noised_class_means(query, held, wasp.labels, book, key)[0]
     return judging.scores_by_means(means, world.candidates, world.embeddings, wasp)
 
 

@@ -87,17 +87,8 @@ def samples_of(samples: PrivateSamples, ledger: Ledger, part: Ledger) -> Private
             raise InputError(f"{party} holds more units than the {party.population} that it declares: declare as many")
     if held:
         raise InputError("some samples are held by nobody whom the ledger knows: open it with all parties")
-    holders = np.asarray(samples.holder)
-    own = np.isin(holders, _codes(part.parties))
-    units = samples.unit[own]
-    return replace(
-        samples,
-        features=samples.features[own],
-        unit=units,
-        label=samples.label[own],
-        enrolled=np.unique(units),
-        holder=holders[own],
-    )
+    own = samples.of_holders(_codes(part.parties))
+    return replace(own, enrolled=np.unique(own.unit))
 
 
 def sent_by_holders(

@@ -79,6 +79,10 @@ class PrivateSamples:
         """The samples of the chosen units only."""
         return self._kept(np.isin(self.unit, chosen))
 
+    def of_holders(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
+        """The samples that the chosen hold only; all of them where nobody says who holds them."""
+        return self if self.holder is None else self._kept(np.isin(self.holder, chosen))
+
     def of_class(self, label: int) -> PrivateSamples:
         """The samples of one class only."""
         return self._kept(self.label == label)

@@ -5,13 +5,18 @@ A released sum points where the class's records lie. Its length, which says how 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.federation.blocks import Block
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import answer
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
 
 
 def class_sum_blocks(samples: PrivateSamples, classes: int, *, block: int = 256) -> Iterator[Block]:
@@ -32,6 +37,19 @@ def class_sum_blocks(samples: PrivateSamples, classes: int, *, block: int = 256)
         held = np.unique(rows.indices)
         sums = rows[:, held] @ samples.features[held].astype(np.float64)
         yield Block(some, np.asarray(sums).reshape(len(some), classes * dim))
+
+
+def noised_class_means(
+    query: Query, samples: PrivateSamples, labels: Sequence[str], ledger: Ledger, key: NoiseKey
+) -> tuple[Float[np.ndarray, "class dim"], Ledger]:
+    """One release for all later votes: per class the sum of embeddings, and the ledger that paid for it.
+
+    `labels` are the declared classes; none: all samples are of one.
+    """
+    classes = max(len(labels), 1)
+    asked = query.about("", repr(("class means", labels)))
+    total, charged = answer(asked, partial(class_sum_blocks, classes=classes), samples, ledger, key)
+    return total.reshape(classes, -1), charged
 
 
 def likeness(

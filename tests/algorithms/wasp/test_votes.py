@@ -11,6 +11,7 @@ from fedtext.federation.mechanism import planned_release
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
+from fedtext.voting.class_means import noised_class_means
 from fedtext.voting.tally import Candidates
 from fedtext.voting.top_q import ballot_norm
 from tests.algorithms.popri.examples import samples, unit_rows
@@ -87,7 +88,7 @@ def test_class_means_point_where_the_records_of_a_class_lie() -> None:
     held = PrivateSamples(np.eye(2)[label], np.arange(20), label, np.arange(20))
     book = quiet(20)
     query = budget.class_means_query(parameters, book.declaration, 20, 2)
-    sums, _ = votes.noised_class_means(query, held, parameters, book, KEY)
+    sums, _ = noised_class_means(query, held, parameters.labels, book, KEY)
     assert sums == pytest.approx(10 * np.eye(2), abs=0.05)
 
 

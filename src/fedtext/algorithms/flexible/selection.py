@@ -10,12 +10,10 @@ from jaxtyping import Float, Int
 from fedtext.algorithms.flexible.profile import pick_counts
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
 from fedtext.params.flexible import Flexible
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import stream
-from fedtext.voting.class_means import class_sum_blocks
 from fedtext.voting.herding import herd
 from fedtext.voting.resampling import resampled
 from fedtext.voting.tally import Ballot, Candidates, noised_tally
@@ -44,16 +42,6 @@ def noised_votes(
     """The release of the votes, and the ledger in which every weak silo paid for them."""
     tally = noised_tally(query, ballot(len(candidates.label), params), candidates, samples, ledger, key)
     return tally.scores["near"], tally.ledger
-
-
-def noised_means(
-    query: Query, samples: PrivateSamples, params: Flexible, ledger: Ledger, key: NoiseKey
-) -> tuple[Float[np.ndarray, "code dim"], Ledger]:
-    """The release of `selection: herd`: a sum of embeddings a code, and the ledger that paid for it."""
-    codes = len(params.classes)
-    asked = query.about("", repr(("means", params.labels)))
-    total, charged = answer(asked, lambda held: class_sum_blocks(held, codes), samples, ledger, key)
-    return total.reshape(codes, -1), charged
 
 
 def kept_by_votes(scores: Float[np.ndarray, " text"], label: Labels, params: Flexible) -> Int[np.ndarray, " kept"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -40,11 +39,7 @@ def told(name: str, ledger: Ledger) -> Ledger:
 
 def of_silos(samples: PrivateSamples, silos: Sequence[str]) -> PrivateSamples:
     """The samples that the named silos hold."""
-    if samples.holder is None:
-        return samples
-    own = np.isin(samples.holder, unit_codes(silos))
-    kept = {name: getattr(samples, name)[own] for name in ("features", "unit", "label", "holder")}
-    return replace(samples, **kept)
+    return samples.of_holders(unit_codes(silos))
 
 
 def plain_weights(

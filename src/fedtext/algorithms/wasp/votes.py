@@ -20,7 +20,6 @@ from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import stream
-from fedtext.voting.class_means import class_sum_blocks
 from fedtext.voting.tally import Ballot, Candidates, joint_ballots, noised_tally
 from fedtext.voting.top_q import top_q_blocks
 
@@ -76,15 +75,6 @@ def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> 
     for block in joint_ballots(samples, candidates, top_q_ballot(len(candidates.label), wasp)):
         total += clip_rows(block.rows, clip_norm(wasp)).sum(axis=0)
     return total.reshape(len(wasp.parts), -1)
-
-
-def noised_class_means(
-    query: Query, samples: PrivateSamples, wasp: Wasp, ledger: Ledger, key: NoiseKey
-) -> tuple[Float[np.ndarray, "class dim"], Ledger]:
-    """The one release of `single_release`: per class the sum of embeddings, and the ledger that paid for it."""
-    asked = query.about("", repr(("class means", wasp.labels)))
-    total, charged = answer(asked, partial(class_sum_blocks, classes=len(wasp.classes)), samples, ledger, key)
-    return total.reshape(len(wasp.classes), -1), charged
 
 
 def random_scores(candidates: int, round_number: int, wasp: Wasp) -> Scores:

@@ -12,6 +12,7 @@ from fedtext.params.flexible import Flexible
 from fedtext.pipelines.flexible.nodes.held import by_silos
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
+from fedtext.voting.class_means import noised_class_means
 
 Arrays = dict[str, np.ndarray]
 
@@ -55,7 +56,7 @@ def release_code_means(
     if not flexible.noise:
         weak = unprotected.of_silos(samples, query.parties or ())
         return unprotected.plain_means(weak, flexible), unprotected.told(budget.MEANS, ledger)
-    return selection.noised_means(query, samples, flexible, ledger, private_noise_key)
+    return noised_class_means(query, samples, flexible.labels, ledger, private_noise_key)
 
 
 def keep_by_votes(

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms.wasp import budget, votes
+from fedtext.algorithms.wasp import budget
 from fedtext.algorithms.wasp.examples import COLUMNS
 from fedtext.algorithms.wasp.writing import no_texts
 from fedtext.federation.population import Population
@@ -16,6 +16,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.wasp import Wasp
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
+from fedtext.voting.class_means import noised_class_means
 
 State = dict[str, Any]
 
@@ -55,4 +56,4 @@ def release_class_means(
     samples = PrivateSamples.of(private_embeddings, wasp.labels, ledger.declaration.unit, private_enrolment["unit"])
     dim = private_embeddings["features"].shape[1]
     query = budget.class_means_query(wasp, ledger.declaration, ledger.population, dim)
-    return votes.noised_class_means(query, samples, wasp, ledger, private_noise_key)
+    return noised_class_means(query, samples, wasp.labels, ledger, private_noise_key)
