@@ -10,7 +10,7 @@ import pytest
 
 from tests.end_to_end.conftest import Said, kedro, params
 from tests.golden.test_same_bytes import made_up
-from tests.openai_server import KEY, Served, serving
+from tests.openai_server import KEY, WORDS, Served, serving
 
 KIND = "sentences about neighbours"
 
@@ -43,6 +43,8 @@ def test_a_job_on_a_table_needs_one_sentence(tmp_path: Path, own: dict[str, obje
         assert len(served.asked) == count, "a finished run asked for texts again"
     assert KEY not in done.stdout + done.stderr
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    synthetic = pd.read_parquet(tmp_path / "data" / "07_model_output" / "pe" / "synthetic.parquet")
+    assert {word for text in synthetic["text"] for word in text.split()} <= set(WORDS)  # the server wrote them
     made = tmp_path / "data" / "02_intermediate"
     topics, records = (pd.read_parquet(made / f"public_{name}.parquet") for name in ("topics", "records"))
     assert asked
