@@ -93,6 +93,13 @@ def test_a_column_of_silos_says_who_holds_a_record(tmp_path):
     refused(write(tmp_path / "c.csv", {"text": [SECRET, "b"], "silo": ["north", None]}), "column 'silo'", "no id")
 
 
+def test_a_row_without_an_owner_that_goes_renames_no_equal_one_of_another_silo(tmp_path):
+    rows = {"text": ["one", "one", "two"], "silo": ["north", "south", "south"]}
+    owners = read_table(write(tmp_path / "a.csv", rows))["client_id"].tolist()
+    left = {name: values[1:] for name, values in rows.items()}
+    assert read_table(write(tmp_path / "b.csv", left))["client_id"].tolist() == owners[1:]
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 def test_ids_that_differ_by_outer_spaces_alone_are_one_client(tmp_path, suffix):
     """Two ids would be two units, and epsilon would protect half a person."""

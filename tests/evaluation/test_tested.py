@@ -11,11 +11,11 @@ from fedtext.evaluation.tested import (
     evaluation_ledger,
     samples_of_each,
     spread_over_own,
-    unit_of_samples,
 )
 from fedtext.federation.blocks import Block
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import answer
+from fedtext.federation.units import unit_codes
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
@@ -64,17 +64,12 @@ def test_no_test_client_is_an_error_with_a_remedy() -> None:
 
 def test_a_release_is_charged_at_its_planned_noise_and_asks_silent_clients_too() -> None:
     ledger = evaluation_ledger(PRIVACY, conf_base(Evaluation, epsilon=1e5), 30, TWO)
-    unit = unit_of_samples([f"c{i // 2}" for i in range(20)], [f"text {i}" for i in range(20)], PRIVACY)
+    unit = unit_codes([f"c{i // 2}" for i in range(20)])
     block = Block(np.unique(unit), np.ones((10, 2)) / 2)
     held = PrivateSamples.of_one_class(np.zeros((20, 0)), unit)
     total, charged = answer(TWO[0].query_of(ledger), lambda _: [block], held, ledger, new_noise_key(1))
     assert total == pytest.approx([5, 5], abs=0.1)
     assert charged.releases == ledger.planned[:1]
-
-
-def test_a_record_is_a_unit_of_its_own_where_records_are_protected() -> None:
-    records = unit_of_samples(["a", "a", "b"], ["x", "y", "x"], PRIVACY.model_copy(update={"unit": "record"}))
-    assert len(set(records.tolist())) == 3
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,16 @@ def holds(world: World, records: pd.DataFrame, owners: list[str], unit: str, cha
     assert seen, "no change was seen at all"
 
 
+def test_a_record_that_goes_moves_none_of_the_same_text_under_another_label() -> None:
+    """Its twin must not be taken for it: codes of records once numbered equal texts, whatever their labels."""
+    records = corpus("record").assign(label="sea")
+    twins = records.drop_duplicates("client_id").assign(label="land")
+    both = pd.concat([records, twins], ignore_index=True)
+    told = {"labels": "sea land", "votes": "single_release"}  # votes are whole numbers, which no coin rounds
+    world = World("wasp", both, small({"wasp": told, "privacy": {"unit": "record", "aggregation": "trusted"}}))
+    holds(world, both, sorted(set(world.value("private_train")["client_id"])), "record", {"the first gone"})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["popri", "dp_fedavg"])
 def test_one_test_client_moves_nothing_but_its_own_message_of_the_evaluation(algorithm: str) -> None:

@@ -16,13 +16,13 @@ from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
 from fedtext.federation.population import Population
-from fedtext.federation.units import record_codes, unit_codes
 from fedtext.models.framing import Framing
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.generation import Sampler
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
+from fedtext.pipelines.clients.units import units_of
 from fedtext.privacy.noise import new_noise_key
 from fedtext.wiring.config import loader_for
 from tests.parameters import conf_base
@@ -190,9 +190,10 @@ def train_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any
     known = algorithms()
     pipeline = whole(known[algorithm], known)
     ids, texts = [f"c{i // 2}" for i in range(40)], made_up(40, 0)
-    enrolled = np.unique(record_codes(ids, texts) if privacy.get("unit") == "record" else unit_codes(ids))
+    train = pd.DataFrame({"client_id": ids, "text": texts})
+    enrolled = np.unique(units_of(train)[privacy.get("unit", "client")])
     given = {
-        "private_train": pd.DataFrame({"client_id": ids, "text": texts}),
+        "private_train": train,
         "private_noise_key": new_noise_key(privacy["noise_seed"]),
         "private_enrolment": {"unit": enrolled},
         "population": Population(enrolled=50, training=len(enrolled), test=5, source="counted"),

@@ -12,7 +12,7 @@ import pytest
 from fedtext.corpora.enrolment import is_taken
 from fedtext.corpora.splits import splits_of
 from fedtext.federation.population import Population
-from fedtext.federation.units import record_codes, unit_codes
+from fedtext.federation.units import unit_codes
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.clients.nodes.samples import (
@@ -21,6 +21,7 @@ from fedtext.pipelines.clients.nodes.samples import (
     embed_private_samples,
     enrol_units,
 )
+from fedtext.pipelines.clients.units import units_of
 from tests.parameters import conf_base
 from tests.pipelines.conftest import HashEncoder
 
@@ -100,8 +101,7 @@ def test_who_may_be_asked_is_listed_or_holds_text(enrolment: str) -> None:
     bounded = PRIVATE.model_copy(update={"max_clients": 50})
     taken = unit_codes([one for one in TRAINED if is_taken(one, 50, 200)])
     assert enrolled(trained, some, bounded, enrolment=enrolment) == set(taken.tolist())
-    records = record_codes(trained["client_id"].tolist(), trained["text"].tolist())
-    assert enrolled(trained, some, population=300, unit="record") == set(records.tolist())
+    assert enrolled(trained, some, population=300, unit="record") == set(units_of(trained)["record"].tolist())
 
 
 @pytest.mark.parametrize("unit", ["client", "record"])

@@ -111,13 +111,13 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes:
         "label": _codes(codes, table, path) if codes else optional(table, named["label_column"], name_of),
         "date": optional(table, named["date_column"], day),
     }
+    column = named["silo_column"]
+    silo = {SILO_COLUMN: _names(column, table, path)} if column in table.columns else {}
     if (owner := named.get("client_column")) and owner in table.columns:
         owners = _names(owner, table, path)
     else:
-        owners = own_names(*held.values())
-    records = record_table(owners, held, path, table.index)
-    column = named["silo_column"]
-    return records.assign(**{SILO_COLUMN: _names(column, table, path)}) if column in table.columns else records
+        owners = own_names(*held.values(), *silo.values())  # else a row that goes would rename another silo's equal one
+    return record_table(owners, held, path, table.index).assign(**silo)
 
 
 def _codes(columns: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int, Int64
+from jaxtyping import Int
 
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Query
-from fedtext.federation.units import record_codes, unit_codes
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
@@ -62,11 +61,6 @@ def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int,
         )
     queries = [one.query(declared, test_units, len(asked)) for one in asked]
     return opened_ledger(queries, declared, test_units, part="test")
-
-
-def unit_of_samples(ids: list[str], texts: list[str], privacy: Privacy) -> Int64[np.ndarray, " sample"]:
-    """Code of the protected unit that each held-out sample belongs to."""
-    return unit_codes(ids) if privacy.unit == "client" else record_codes(ids, texts)
 
 
 def samples_of_each(evaluation: Evaluation, test_units: int) -> int:

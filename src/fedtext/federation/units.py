@@ -17,14 +17,18 @@ def unit_codes(ids: Sequence[str]) -> Int64[np.ndarray, " id"]:
     return np.asarray([known[one] for one in ids], dtype=np.int64)
 
 
-def record_codes(ids: Sequence[str], texts: Sequence[str]) -> Int64[np.ndarray, " record"]:
-    """A code of every record as a unit of its own: of its client, its text, and which of the client's equal ones it is.
+def record_codes(
+    ids: Sequence[str], texts: Sequence[str], labels: Sequence[str | None]
+) -> Int64[np.ndarray, " record"]:
+    """A code of every record as a unit of its own: of what is in it, and which of its client's equal ones it is.
 
-    Not of its place: a record that goes leaves every other one its code.
+    Not of its place: a record that goes leaves every other one its code. So all that a message may depend on is in it.
+    Equal texts of one client under two labels would otherwise be numbered, and the second one's number would move.
     """
-    seen: dict[tuple[str, str], int] = {}
+    seen: dict[tuple[str, ...], int] = {}
     codes = np.empty(len(texts), dtype=np.int64)
-    for row, held in enumerate(zip(ids, texts, strict=True)):
+    for row, (one, text, label) in enumerate(zip(ids, texts, labels, strict=True)):
+        held = (one, text) if label is None else (one, text, label)
         seen[held] = seen.get(held, 0) + 1
         # Digests, which hold no separator: no text can be written to have another one's code.
         codes[row] = derived_seed(

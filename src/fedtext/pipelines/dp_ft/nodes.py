@@ -11,10 +11,10 @@ from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples, label_codes
 from fedtext.federation.query import Query
-from fedtext.federation.units import record_codes, unit_codes
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.privacy import Privacy
+from fedtext.pipelines.clients.units import units_of
 from fedtext.pipelines.pairs.form import dialogue_of
 from fedtext.privacy.gate import current
 from fedtext.privacy.ledger import Ledger
@@ -53,12 +53,10 @@ def open_dp_ft_ledger(population: Population, start: Arrays, dp_ft: DpFt, privac
 
 def tokenise_pairs(private_train: pd.DataFrame, generator: TrainableGenerator, source: str, dp_ft: DpFt) -> Arrays:
     """Clients tokenise their pairs. Arrays `features` (two rows a pair), `client`, `record`, `label` (none)."""
-    ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
     return {
         "features": pair_rows(generator, private_train, dp_ft.tokens, dialogue_of(source, chat=dp_ft.chat)),
-        "client": unit_codes(ids),
-        "record": record_codes(ids, texts),
-        "label": label_codes([None] * len(ids)),
+        **units_of(private_train),
+        "label": label_codes([None] * len(private_train)),
     }
 
 

@@ -9,12 +9,12 @@ from fedtext.algorithms import dp_sgd_generation as algorithm
 from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.units import record_codes, unit_codes
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.privacy import Privacy
+from fedtext.pipelines.clients.units import units_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
@@ -44,7 +44,6 @@ def tokenise_behind_classes(
     """Clients tokenise their samples, each behind its class. Arrays `features` (rows), `client`, `record`, `label`."""
     model, tokenizer = generator.load()
     width = algorithm.row_width(model, tokenizer, dp_sgd_generation, chunking.length)
-    ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
     kept = algorithm.of_a_class(private_train["label"], dp_sgd_generation)
     own = private_train[kept]
     rows = algorithm.training_rows(
@@ -52,8 +51,7 @@ def tokenise_behind_classes(
     )
     return {
         "features": rows,
-        "client": unit_codes(ids)[kept],
-        "record": record_codes(ids, texts)[kept],
+        **{name: codes[kept] for name, codes in units_of(private_train).items()},
         "label": np.zeros(len(rows), dtype=np.int64),
     }
 

@@ -21,13 +21,13 @@ from fedtext.corpora.records import SPLITS
 from fedtext.corpora.splits import client_splits
 from fedtext.embedding.differences import differences_of
 from fedtext.federation.private_samples import label_codes
-from fedtext.federation.units import record_codes, unit_codes
 from fedtext.generation.dialogue import Dialogue, embedded_answers, written_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator
 from fedtext.params.annotation import Annotation
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
+from fedtext.pipelines.clients.units import units_of
 from fedtext.pipelines.pairs.form import dialogue_of
 from fedtext.seeding import derived_seed
 
@@ -103,7 +103,6 @@ def split_pairs(
 
 def embed_private_pairs(private_train: pd.DataFrame, encoder: Encoder, source: str) -> Arrays:
     """Clients embed their pairs. Arrays `features` (d), `middle`, `client`, `record`, `label` (none)."""
-    ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
     answers = private_train[["chosen", "rejected"]].to_numpy().tolist()
     embedded = embedded_answers(
         encoder, dialogue_of(source), private_train["prompt"].tolist(), answers, label="private pairs"
@@ -112,7 +111,6 @@ def embed_private_pairs(private_train: pd.DataFrame, encoder: Encoder, source: s
     return {
         "features": features,
         "middle": middle,
-        "client": unit_codes(ids),
-        "record": record_codes(ids, texts),
-        "label": label_codes([None] * len(ids)),
+        **units_of(private_train),
+        "label": label_codes([None] * len(private_train)),
     }

@@ -7,10 +7,11 @@ from fedtext.corpora.enrolment import declared_number, is_taken, listed_ids
 from fedtext.corpora.splits import FEWEST, client_splits, sample_splits, splits_of
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import label_codes
-from fedtext.federation.units import record_codes, unit_codes
+from fedtext.federation.units import unit_codes
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
+from fedtext.pipelines.clients.units import units_of
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.system.errors import InputError
 
@@ -67,8 +68,7 @@ def enrol_units(
         ValueError: they are more than were declared to be enrolled.
     """
     if privacy.unit == "record":
-        codes = record_codes(private_train["client_id"].tolist(), private_train["text"].tolist())
-        return {"unit": _within_population(codes, privacy)}
+        return {"unit": _within_population(units_of(private_train)["record"], privacy)}
     splits = client_splits(private_clients, partition)
     if privacy.enrolment is not None:
         shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}
@@ -95,11 +95,10 @@ def _within_population(codes: np.ndarray, privacy: Privacy) -> np.ndarray:
 def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder) -> Arrays:
     """Clients embed their samples. Arrays `features`, `client`, `record`, `label` (a code of each sample's label)."""
     labels = private_train["label"].where(private_train["label"].notna(), None).tolist()
-    ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
+    texts = private_train["text"].tolist()
     return {
         "features": encoder.encode(texts, label="private samples", undirected_as_zeros=True),
-        "client": unit_codes(ids),
-        "record": record_codes(ids, texts),
+        **units_of(private_train),
         "label": label_codes(labels),
     }
 

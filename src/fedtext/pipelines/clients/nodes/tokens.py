@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from fedtext.evaluation.next_token import padded, token_rows
-from fedtext.federation.units import record_codes, unit_codes
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
+from fedtext.pipelines.clients.units import units_of
 
 
 def tokenise_private_samples(
@@ -16,11 +16,9 @@ def tokenise_private_samples(
 
     Arrays `features` (padded rows), `client`, `record`, `label`. Rows are as wide as a sample may be, whoever holds it.
     """
-    ids = private_train["client_id"].tolist()
     rows = token_rows(on_device.tokenizer(), private_train["text"].tolist(), chunking.length)
     return {
         "features": padded(rows, width=chunking.length + 1).astype(np.int32),
-        "client": unit_codes(ids),
-        "record": record_codes(ids, private_train["text"].tolist()),
+        **units_of(private_train),
         "label": np.zeros(len(rows), dtype=np.int64),
     }

@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 
 from fedtext.evaluation.scoring import held_out_sample
-from fedtext.evaluation.tested import samples_of_each, spread_over_own, unit_of_samples
+from fedtext.evaluation.tested import samples_of_each, spread_over_own
 from fedtext.federation.population import Population
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
+from fedtext.pipelines.clients.units import units_of
 
 
 def draw_held_out_samples(private_test: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
@@ -21,9 +22,8 @@ def choose_own_samples(
     private_test: pd.DataFrame, population: Population, evaluation: Evaluation, privacy: Privacy
 ) -> pd.DataFrame:
     """Of every test client as many of its own as `evaluation.max_eval_samples` has for each: nobody moves another's."""
-    unit = unit_of_samples(private_test["client_id"].tolist(), private_test["text"].tolist(), privacy)
     most = samples_of_each(evaluation, max(population.test, 1))
-    return private_test.iloc[spread_over_own(unit, most)].reset_index(drop=True)
+    return private_test.iloc[spread_over_own(units_of(private_test)[privacy.unit], most)].reset_index(drop=True)
 
 
 def drawn_units(private_test_sample: pd.DataFrame, partition: Partition) -> np.ndarray:

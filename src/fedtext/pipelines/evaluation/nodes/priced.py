@@ -24,7 +24,6 @@ from fedtext.evaluation.tested import (
     accuracy_release,
     classification_release,
     evaluation_ledger,
-    unit_of_samples,
 )
 from fedtext.federation.blocks import Block
 from fedtext.federation.digest import digest
@@ -32,7 +31,6 @@ from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import answer
-from fedtext.federation.units import unit_codes
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.classification import Classification
@@ -41,6 +39,7 @@ from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.params.task import Task
+from fedtext.pipelines.clients.units import units_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import privacy_report
@@ -233,8 +232,8 @@ def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]
 
 
 def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarray, np.ndarray | None]:
-    ids, texts = private_test_sample["client_id"].tolist(), private_test_sample["text"].tolist()
-    return unit_of_samples(ids, texts, privacy), unit_codes(ids) if privacy.unit == "record" else None
+    units = units_of(private_test_sample)
+    return units[privacy.unit], units["client"] if privacy.unit == "record" else None
 
 
 def _features_asked(embedding_dim: int, evaluation: Evaluation) -> Asked:

@@ -8,10 +8,10 @@ import pandas as pd
 from fedtext.algorithms.flexible import budget, training, unprotected
 from fedtext.algorithms.flexible.writing import code_request
 from fedtext.federation.silos import STRONG, of_kind
-from fedtext.federation.units import record_codes, unit_codes
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.flexible import Flexible
+from fedtext.pipelines.clients.units import units_of
 from fedtext.pipelines.flexible.nodes.held import by_silos
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
@@ -31,14 +31,12 @@ def tokenise_behind_codes(
     model, tokenizer = generator.load()
     codes = [code_request(flexible, code) for code in flexible.classes]
     width = row_width(model, tokenizer, codes, chunking.length, budget.DP_SGD)
-    ids, texts = private_train["client_id"].tolist(), private_train["text"].tolist()
     kept = private_train["label"].isin(flexible.labels).to_numpy() | (not flexible.labels)
     own = private_train[kept]
     before = [code_request(flexible, label) for label in own["label"]]
     return {
         "features": token_rows(tokenizer, before, own["text"].tolist(), length=chunking.length, width=width),
-        "client": unit_codes(ids)[kept],
-        "record": record_codes(ids, texts)[kept],
+        **{name: codes[kept] for name, codes in units_of(private_train).items()},
         "label": np.zeros(int(kept.sum()), dtype=np.int64),
     }
 
