@@ -34,10 +34,13 @@ the declared delta of 1e-5. All bounds together are wrong with probability 0.001
 - **everywhere** takes it to be alike in all coordinates as well. 15% too little noise cannot hide
   from it.
 - **together** looks at the steps of a training alone, each of which the auditor sees. It measures
-  how their noise varies together: noise that two steps share cancels in their difference.
+  how their noise varies together: noise that two steps share cancels in their difference. It is 0
+  where there are no steps.
 
 A bound near the claim says that all the noise that was paid for is needed. A bound above it says
-that the claim is false. The attack cannot show
+that the claim is false. A bound far below it is of a neighbour who sends less than is paid for: the
+last client of `flexible` has one record in a silo that only votes, and in some runs
+noise leaves its code without a text to vote for. The attack cannot show
 
 - harm on other corpora than this one;
 - sampling of clients, whose draws are secret (`tests/privacy/test_worst_pairs.py` compares its
