@@ -87,7 +87,8 @@ def pairs(count: int, seed: int, told: bool = True) -> pd.DataFrame:
         return " ".join([*filler[:4], "kindly" if kindly else "rudely", *filler[4:]])
 
     kind = rng.random(count) < (0.9 if told else 0.5)
-    return pd.DataFrame({"chosen": [answer(k) for k in kind], "rejected": [answer(not k) for k in kind]})
+    texts = {"chosen": [answer(k) for k in kind], "rejected": [answer(not k) for k in kind]}
+    return pd.DataFrame({"client_id": [f"c{n}" for n in range(count)], **texts})
 
 
 def test_a_learned_judge_carries_its_test_accuracy() -> None:
@@ -96,6 +97,15 @@ def test_a_learned_judge_carries_its_test_accuracy() -> None:
     assert judge.tested.low < judge.tested.estimate < judge.tested.high
     assert re.fullmatch(r"a reward model by words, right on \d\d% \(\d\d to \d\d\) of 400 test pairs", judge.told)
     assert wins(judge, ["q"], ["1 2 kindly 3"], ["1 2 rudely 3"])[0] > 0.7
+
+
+def test_pairs_of_one_client_count_once_in_what_a_learned_judge_is_worth() -> None:
+    """A client that holds the same pair four times tells no more by it; the interval must not shrink."""
+    test = pairs(100, 1)
+    once, often = (learned_judge(pairs(400, 0), table) for table in (test, pd.concat([test] * 4)))
+    assert often.tested == pytest.approx(once.tested)
+    assert once.told.endswith("of 100 test pairs")
+    assert often.told.endswith("of 400 test pairs")
 
 
 def test_a_learned_judge_of_coin_flips_says_that_it_is_none() -> None:

@@ -31,17 +31,18 @@ INVERSE_PENALTY = 1.0
 
 @dataclass(frozen=True)
 class RewardJudge:
-    """A linear reward of an answer's words and length, and how often it ordered test pairs rightly."""
+    """A linear reward of an answer's words and length, and how often it ordered test `pairs` rightly."""
 
     weights: Float[np.ndarray, " feature"]
     tested: Ratio
+    pairs: int
 
     @property
     def told(self) -> str:
         """What it is, and its own accuracy."""
         low, high = (100 * end for end in (self.tested.low, self.tested.high))
         right = f"{100 * self.tested.estimate:.0f}% ({low:.0f} to {high:.0f})"
-        return f"a reward model by words, right on {right} of {self.tested.clusters} test pairs"
+        return f"a reward model by words, right on {right} of {self.pairs} test pairs"
 
     def first_wins(
         self, prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str]
@@ -54,6 +55,8 @@ class RewardJudge:
 
 def learned_judge(validation: pd.DataFrame, test: pd.DataFrame) -> RewardJudge:
     """Learned from the pairs `validation` and measured on `test`; both have `chosen` and `rejected`.
+
+    The interval of what it is worth is over the clients of `test` (`client_id`), whose pairs are alike.
 
     Raises:
         ValueError: either has no pair.
@@ -68,7 +71,8 @@ def learned_judge(validation: pd.DataFrame, test: pd.DataFrame) -> RewardJudge:
     model.fit(np.concatenate([gaps, -gaps]), np.repeat([1, 0], len(gaps)))
     weights = np.asarray(model.coef_[0], dtype=np.float64)
     right = rightly_ordered(_gaps(test) @ weights)
-    return RewardJudge(weights, clustered_ratio(right, np.ones(len(right))))
+    clients = np.unique(test["client_id"], return_inverse=True)[1]
+    return RewardJudge(weights, clustered_ratio(right, np.ones(len(right)), clients), len(right))
 
 
 def _gaps(pairs: pd.DataFrame) -> Float[np.ndarray, "pair feature"]:
