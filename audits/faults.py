@@ -14,8 +14,8 @@ from fedtext.algorithms.dpprefsyn import releases as dpprefsyn_releases
 from fedtext.federation import correlated_sum, messages, noised_steps, secure_sum
 from fedtext.federation.blocks import Block
 from fedtext.models.encoder import Encoder
+from fedtext.pipelines.clients import units
 from fedtext.pipelines.clients.nodes import samples as clients
-from fedtext.pipelines.clients.nodes import tokens as client_tokens
 from fedtext.pipelines.handover import nodes as handover
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian
@@ -76,7 +76,7 @@ def seeded_by_rank() -> Iterator[None]:
     def ranks(ids: Sequence[str]) -> np.ndarray:
         return np.unique(np.asarray(ids, dtype=object), return_inverse=True)[1].astype(np.int64)
 
-    with _patched("unit_codes", ranks, clients, client_tokens):
+    with _patched("unit_codes", ranks, clients, units):
         yield
 
 

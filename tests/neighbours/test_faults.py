@@ -14,8 +14,8 @@ from fedtext.federation import messages
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.nodes import samples as client_nodes
-from fedtext.pipelines.clients.nodes import tokens as token_nodes
+from fedtext.pipelines.clients import units
+from fedtext.pipelines.clients.nodes import samples
 from fedtext.seeding import derived_seed
 from tests.neighbours.test_neighbours import corpus
 from tests.neighbours.world_sizes import small
@@ -31,8 +31,8 @@ def ranks_for_codes(patch: pytest.MonkeyPatch) -> None:
     def ranks(ids: Sequence[str]) -> np.ndarray:
         return np.unique(np.asarray(ids, dtype=str), return_inverse=True)[1].astype(np.int64)
 
-    for nodes in (client_nodes, token_nodes):
-        patch.setattr(nodes, "unit_codes", ranks)
+    for module in (samples, units):
+        patch.setattr(module, "unit_codes", ranks)
 
 
 def last_bits_of_the_company(patch: pytest.MonkeyPatch) -> None:
@@ -104,9 +104,9 @@ def test_the_first_rows_or_the_smallest_hashes_let_another_in() -> None:
 def test_a_silent_client_is_counted_and_going_silent_changes_no_public_number() -> None:
     """The population of a private corpus comes from the declaration: records are no input of it."""
     declared = conf_base(Privacy, epsilon=1.0, delta=1e-4, population=400)
-    names = client_nodes.declare_population.__annotations__
+    names = samples.declare_population.__annotations__
     assert pd.DataFrame not in names.values()
-    found = client_nodes.declare_population(
+    found = samples.declare_population(
         conf_base(Corpus, source="table"), declared, conf_base(Partition, test_share=0.2)
     )
     assert (found.enrolled, found.training, found.test) == (400, 280, 80)
