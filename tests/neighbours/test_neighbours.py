@@ -45,7 +45,14 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
     ("flexible", {"privacy": {"aggregation": "local", "adjacency": "replace_one"}}, "client"),
     ("flexible", {"flexible": {"selection": "herd"}}, "client"),
     ("dp_sgd_generation", {}, "client"),
-    ("dp_sgd_generation", {"privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
+    (
+        "dp_sgd_generation",
+        {
+            "dp_sgd_generation": {"training": {"epochs": 0.01, "batch_size": 50}},  # records are more than clients
+            "privacy": {"unit": "record", "aggregation": "trusted"},
+        },
+        "record",
+    ),
     ("dp_ft", {"privacy": {"aggregation": "trusted"}}, "client"),
     (
         "dp_ft",
