@@ -39,8 +39,8 @@ the declared delta of 1e-5. All bounds together are wrong with probability 0.001
 
 A bound near the claim says that all the noise that was paid for is needed. A bound above it says
 that the claim is false. A bound far below it is of a neighbour who sends less than is paid for: the
-last client of `flexible` has one record in a silo that only votes, and in some runs
-noise leaves its code without a text to vote for. The attack cannot show
+last client of `flexible` has one record in a silo that only votes, and in some runs noise leaves
+its code without a text to vote for. The attack cannot show
 
 - harm on other corpora than this one;
 - sampling of clients, whose draws are secret (`tests/privacy/test_worst_pairs.py` compares its

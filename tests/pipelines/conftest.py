@@ -22,7 +22,7 @@ from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.generation import Sampler
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.units import units_of
+from fedtext.pipelines.clients.units import unit_of
 from fedtext.privacy.noise import new_noise_key
 from fedtext.wiring.config import loader_for
 from tests.parameters import conf_base
@@ -191,7 +191,7 @@ def train_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any
     pipeline = whole(known[algorithm], known)
     ids, texts = [f"c{i // 2}" for i in range(40)], made_up(40, 0)
     train = pd.DataFrame({"client_id": ids, "text": texts})
-    enrolled = np.unique(units_of(train)[privacy.get("unit", "client")])
+    enrolled = np.unique(unit_of(train, privacy.get("unit", "client")))
     given = {
         "private_train": train,
         "private_noise_key": new_noise_key(privacy["noise_seed"]),

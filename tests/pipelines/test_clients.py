@@ -21,7 +21,7 @@ from fedtext.pipelines.clients.nodes.samples import (
     embed_private_samples,
     enrol_units,
 )
-from fedtext.pipelines.clients.units import units_of
+from fedtext.pipelines.clients.units import unit_of
 from tests.parameters import conf_base
 from tests.pipelines.conftest import HashEncoder
 
@@ -101,7 +101,7 @@ def test_who_may_be_asked_is_listed_or_holds_text(enrolment: str) -> None:
     bounded = PRIVATE.model_copy(update={"max_clients": 50})
     taken = unit_codes([one for one in TRAINED if is_taken(one, 50, 200)])
     assert enrolled(trained, some, bounded, enrolment=enrolment) == set(taken.tolist())
-    assert enrolled(trained, some, population=300, unit="record") == set(units_of(trained)["record"].tolist())
+    assert enrolled(trained, some, population=300, unit="record") == set(unit_of(trained, "record").tolist())
 
 
 @pytest.mark.parametrize("unit", ["client", "record"])

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Int, Int64, Shaped
@@ -14,6 +13,7 @@ from jaxtyping import Bool, Int, Int64, Shaped
 from fedtext.federation.participation import participants
 from fedtext.federation.query import Query
 from fedtext.federation.units import silent_codes
+from fedtext.params.privacy import Unit
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.system.errors import InputError
@@ -42,7 +42,7 @@ class PrivateSamples:
         cls,
         embeddings: Mapping[str, np.ndarray],
         classes: Sequence[str],
-        unit: Literal["client", "record"],
+        unit: Unit,
         enrolled: Int[np.ndarray, " unit"],
     ) -> PrivateSamples:
         """From the private arrays `features`, `client`, `record` and `label` (`label_codes`) and the enrolled units."""

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from fedtext.params import Parameters, Seed
 from fedtext.system.errors import InputError
 
+Unit = Literal["client", "record"]
 Adjacency = Literal["zero_out", "add_remove", "replace_one"]
 Sampling = Literal["full", "poisson", "fixed_size"]
 
@@ -40,7 +41,7 @@ class Privacy(Parameters):
     what all releases of the data set together may cost; None: what the first run declared.
     """
 
-    unit: Literal["client", "record"]
+    unit: Unit
     adjacency: Adjacency
     epsilon: float = Field(gt=0)
     delta: float = Field(gt=0, lt=1)

@@ -23,7 +23,7 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters
-from fedtext.params.privacy import Adjacency, Privacy, Sampling
+from fedtext.params.privacy import Adjacency, Privacy, Sampling, Unit
 from fedtext.privacy.parties import Party, bills, different_bills, most_units, partition, refuse_misdealt
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 from fedtext.privacy.reads import EvaluationOnly, Unaccounted
@@ -72,7 +72,7 @@ class Release(Parameters):
     noise_stddev: float = Field(gt=0, allow_inf_nan=False)
     sampling: Sampling = "full"
     rate: float = Field(1.0, gt=0, le=1)
-    unit: Literal["client", "record"] = "client"
+    unit: Unit = "client"
     steps: int = Field(1, ge=1)
     rounds: int = Field(1, ge=1)
     non_negative: bool = Field(False, exclude_if=operator.not_)

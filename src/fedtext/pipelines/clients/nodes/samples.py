@@ -11,7 +11,7 @@ from fedtext.federation.units import unit_codes
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.units import units_of
+from fedtext.pipelines.clients.units import unit_of, units_of
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.system.errors import InputError
 
@@ -68,7 +68,7 @@ def enrol_units(
         ValueError: they are more than were declared to be enrolled.
     """
     if privacy.unit == "record":
-        return {"unit": _within_population(units_of(private_train)["record"], privacy)}
+        return {"unit": _within_population(unit_of(private_train, "record"), privacy)}
     splits = client_splits(private_clients, partition)
     if privacy.enrolment is not None:
         shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}

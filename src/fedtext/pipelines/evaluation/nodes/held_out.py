@@ -10,7 +10,7 @@ from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.units import units_of
+from fedtext.pipelines.clients.units import unit_of
 
 
 def draw_held_out_samples(private_test: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
@@ -23,7 +23,7 @@ def choose_own_samples(
 ) -> pd.DataFrame:
     """Of every test client as many of its own as `evaluation.max_eval_samples` has for each: nobody moves another's."""
     most = samples_of_each(evaluation, max(population.test, 1))
-    return private_test.iloc[spread_over_own(units_of(private_test)[privacy.unit], most)].reset_index(drop=True)
+    return private_test.iloc[spread_over_own(unit_of(private_test, privacy.unit), most)].reset_index(drop=True)
 
 
 def drawn_units(private_test_sample: pd.DataFrame, partition: Partition) -> np.ndarray:

@@ -39,7 +39,7 @@ from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.params.task import Task
-from fedtext.pipelines.clients.units import units_of
+from fedtext.pipelines.clients.units import unit_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import privacy_report
@@ -232,8 +232,8 @@ def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]
 
 
 def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarray, np.ndarray | None]:
-    units = units_of(private_test_sample)
-    return units[privacy.unit], units["client"] if privacy.unit == "record" else None
+    holder = unit_of(private_test_sample, "client") if privacy.unit == "record" else None
+    return unit_of(private_test_sample, privacy.unit), holder
 
 
 def _features_asked(embedding_dim: int, evaluation: Evaluation) -> Asked:
