@@ -80,6 +80,9 @@ class Talker:
     def with_adapter(self, adapter: str) -> Talker:
         return Talker(adapter)
 
+    def favouring(self, words: object) -> Talker:
+        return self
+
     def write(self, requests: list[str], *, responses: int, seed: int, **_: Any) -> list[list[str]]:
         """Two words a response; every fifth one is empty."""
         rng = np.random.default_rng(seed)

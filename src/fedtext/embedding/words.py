@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 
 WORD = re.compile(r"\w+|[^\w\s]|\n")
 START = ""  # before the first word, so that how texts begin is a pair too
@@ -56,6 +57,25 @@ def bucket_features(grams: Float[np.ndarray, "text gram"], buckets: int) -> Floa
     norms = np.sqrt((roots.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
     unit: np.ndarray = (roots / np.where(norms > 0, norms, 1.0)).astype(np.float32)
     return unit
+
+
+def gram_counts(text: str) -> Counter[str]:
+    """How often each word, and each pair of successive words with a space between them, stands in a text."""
+    return Counter(_grams(text))
+
+
+def beginning_with(word: str) -> str:
+    """The pair that says that a text begins with this word."""
+    return f"{START} {word}"
+
+
+def gram_places(
+    grams: Sequence[str], *, buckets: int, seed: int
+) -> tuple[Int64[np.ndarray, " gram"], Int64[np.ndarray, " gram"]]:
+    """Bucket and sign, 1 or -1, of every gram."""
+    known: dict[str, int] = {}
+    codes = np.array([_bucket(gram, buckets, seed, known) for gram in grams], dtype=np.int64)
+    return codes >> 1, 1 - 2 * (codes & 1)
 
 
 def _grams(text: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from fedtext.generation.branch_attention import attends_in_parts, step_of
 from fedtext.generation.drawing import draw_tokens
+from fedtext.generation.favoured_words import FavouredTokens
 from fedtext.generation.kv_cache import Layout, new_cache
 from fedtext.system.errors import InputError
 
@@ -136,11 +137,12 @@ def decode(
     top_p: float,
     min_p: float,
     is_complete: Callable[[Int[Tensor, "response step"]], Bool[Tensor, " response"]],
+    favoured: FavouredTokens | None = None,
 ) -> Int[Tensor, "response step"]:
     """Continuations of left-padded prompts, one row of `uniforms` for each of J responses a prompt, prompt by prompt.
 
     Decoding ends when `is_complete` holds for every response, asked every few steps about those still open; tokens past
-    a response's completion mean nothing.
+    a response's completion mean nothing. `favoured` is of these prompts: added before temperature, top-p and min-p.
     """
     import torch
 
@@ -150,6 +152,8 @@ def decode(
     with torch.inference_mode():
         branches, logits = start(model, ids, real, total // len(ids), most)
         for step in range(most):
+            if favoured is not None:
+                logits = favoured.added_to(logits, branches.responses // (total // len(ids)), step)
             draws = uniforms[:, step][branches.responses]
             branches.tokens = draw_tokens(logits, draws, temperature=temperature, top_p=top_p, min_p=min_p)
             tokens[branches.responses, step] = branches.tokens

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
 
 from fedtext.generation.sampling import sample_responses
 from fedtext.models.framing import Framing
 from fedtext.models.language_model import LanguageModel, Tokenizer
+from fedtext.models.word_weights import WordWeights
 from fedtext.params.generation import PromptName, Sampler
 from fedtext.system.errors import InputError
 
@@ -24,17 +25,23 @@ class LocalGenerator(LanguageModel):
         measure: The tokenizer in whose tokens lengths are counted; None: the model's own.
         temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
         prompt: The form that it is asked in where it is one of several; None: as the sampler says.
+        words: What it favours: for all requests, or one for each; nothing where it is empty.
     """
 
     measure: Tokenizer | None = None
     temperature: float | None = None
     prompt: PromptName | None = None
+    words: tuple[WordWeights, ...] = ()
 
     @property
     def identity(self) -> str:
         """Source, adapter and temperature, as far as they are set."""
         adapter = f", adapter {self.adapter.name}" if self.adapter else ""
         return f"{self.source}{adapter}" + (f", temperature {self.temperature:g}" if self.temperature else "")
+
+    def favouring(self, words: Sequence[WordWeights]) -> Self:
+        """The same generator, which favours these words in all that it is asked, or the n-th in the n-th request."""
+        return replace(self, words=tuple(words))
 
     def length_tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer in whose tokens lengths are counted."""
@@ -67,6 +74,7 @@ class LocalGenerator(LanguageModel):
             seed=seed,
             stop=framing.stop,
             label=label,
+            words=self.words,
         )
 
     def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:

@@ -14,7 +14,9 @@ import numpy as np
 
 from fedtext.generation.branch_attention import branch_attention
 from fedtext.generation.decoding import CHECK_EVERY, decode, refuse_unfit
+from fedtext.generation.favoured_words import favoured_tokens
 from fedtext.models.language_model import context_length
+from fedtext.models.word_weights import WordWeights
 from fedtext.params.generation import Sampler
 from fedtext.seeding import stream
 from fedtext.system.cores import even_batches, over_cores
@@ -40,11 +42,13 @@ def sample_responses(
     seed: int,
     stop: str | None = None,
     label: str = "responses",
+    words: Sequence[WordWeights] = (),
 ) -> list[list[str]]:
     """`responses` continuations of every prompt, as raw text up to and including `stop` (POPri Algorithm 1, line 11).
 
     Prompts are decoded in batches of at most `sampler.batch_size` responses, those of similar length together, on a
     CPU one batch a core; the prompt is computed once for all its responses (generation/decoding.py).
+    `words` are what all prompts favour, or each of them (generation/favoured_words.py).
 
     Raises:
         ValueError: No responses asked, an empty prompt, a prompt that leaves no room for `sampler.max_new_tokens`, or a
@@ -60,6 +64,7 @@ def sample_responses(
     batches = even_batches(order, sampler.batch_size // responses, AT_ONCE)
     model = decoding_copy(model)
     is_complete = _completion(model, tokenizer, stop)
+    favoured = favoured_tokens(words, len(prompts), tokenizer, model.config.vocab_size, model.device)
 
     def respond(batch: Sequence[int]) -> list[str]:
         ids, real = _left_padded([encoded[i] for i in batch], tokenizer.pad_token_id, model.device)
@@ -73,6 +78,7 @@ def sample_responses(
             top_p=sampler.top_p,
             min_p=sampler.min_p,
             is_complete=is_complete,
+            favoured=None if favoured is None else favoured.of_prompts(batch),
         )
         return _texts(tokens, tokenizer, _ends(model, tokenizer), stop)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from fedtext.models.framing import Framing
+from fedtext.models.word_weights import WordWeights
 from fedtext.params.generation import Sampler
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ class TrainableGenerator(Generator, Protocol):
 
     def with_adapter(self, path: Path | None) -> Self:
         """The same public model with the adapter in `path`."""
+
+    def favouring(self, words: Sequence[WordWeights]) -> Self:
+        """The same generator, which favours these words in all that it is asked, or the n-th in the n-th request."""
 
     def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         """Model, in evaluation mode on its device, and tokenizer."""

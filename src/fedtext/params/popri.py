@@ -21,6 +21,7 @@ Scoring = Literal[
     "witness_rff",
     "witness_words",
 ]
+OF_WORDS: Scoring = "witness_words"
 SINGLE_RELEASE: frozenset[str] = frozenset({"mean_embedding", "witness_linear", "witness_rff", "witness_words"})
 
 
@@ -33,7 +34,8 @@ class Popri(OfClasses):
 
     `prompt_pool: matched` draws the few-shot examples from the public samples nearest to the single release
     (post-processing), `random` from all of them as in the paper. `word_buckets` and `word_share` are read by scoring
-    `witness_words`: into how many buckets words are hashed, and which share of a text's norm is theirs. `oversample`
+    `witness_words`: into how many buckets words are hashed, and which share of a text's norm is theirs. `word_guidance`
+    is too: how far the final texts' words follow the release (`fedtext.algorithms.popri.word_guidance`). `oversample`
     times `synthetic_texts` texts are generated at the end, `final_responses` a prompt, and the subset that matches the
     release best is kept.
     """
@@ -55,6 +57,7 @@ class Popri(OfClasses):
     bandwidth: float = Field(gt=0)
     word_buckets: int = Field(ge=2, le=1 << 20)
     word_share: float = Field(gt=0, lt=1)
+    word_guidance: float = Field(ge=0)
     checkpoint: Literal["last", "released_score", "fid_on_private_validation"]
     patience: int | None = Field(ge=1)
     synthetic_texts: int = Field(ge=1)

@@ -10,14 +10,15 @@ from fedtext.pipelines.popri.setup import PARAMS, POOL, POPRI, RELEASED
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.outputs import Outputs
 
-MADE, CHECKPOINT = Outputs(POPRI.name), "popri_checkpoint"
+MADE, CHECKPOINT, WORDS = Outputs(POPRI.name), "popri_checkpoint", "popri_word_weights"
 
 
-def final_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
-    """From the last round to the synthetic data set."""
+def final_pipeline(rounds: int, single: bool, unaccounted: bool, words: bool) -> Pipeline:
+    """From the last round to the synthetic data set; `words`: whether the release tells of words too."""
     return Pipeline(
         [
             *(_unaccounted_choice(rounds, single) if unaccounted else _choice(rounds, single)),
+            *(_guided_texts(rounds) if words else _texts(rounds)),
             *_synthetic(rounds, single),
             *_records(rounds, single, unaccounted),
         ]
@@ -50,8 +51,44 @@ def _unaccounted_choice(rounds: int, single: bool) -> list[Node]:
     ]
 
 
+def _texts(rounds: int) -> list[Node]:
+    return [
+        POPRI.node(
+            nodes.generate_final_texts,
+            [*_asked(), *_adapters(rounds)],
+            POPRI("final_texts"),
+            name="generate_final_texts",
+        )
+    ]
+
+
+def _guided_texts(rounds: int) -> list[Node]:
+    """The same by the words of the release, as far as all candidates lack them."""
+    return [
+        POPRI.node(
+            nodes.weigh_words,
+            ["public_samples", PARAMS, RELEASED, *candidates(rounds)],
+            WORDS,
+            name="weigh_words",
+        ),
+        POPRI.node(
+            nodes.generate_guided_texts,
+            [*_asked(), WORDS, *_adapters(rounds)],
+            POPRI("final_texts"),
+            name="generate_final_texts",
+        ),
+    ]
+
+
+def _asked() -> list[str]:
+    return ["generator", POPRI("final_prompts"), CHECKPOINT, PARAMS, "params:chunking"]
+
+
+def _adapters(rounds: int) -> list[str]:
+    return [POPRI("adapter"), *POPRI.rounds(rounds, "adapter")]
+
+
 def _synthetic(rounds: int, single: bool) -> list[Node]:
-    adapters = [POPRI("adapter"), *POPRI.rounds(rounds, "adapter")]
     selected = [POPRI("final_texts"), POPRI("final_embeddings"), CHECKPOINT, PARAMS]
     return [
         POPRI.node(
@@ -59,12 +96,6 @@ def _synthetic(rounds: int, single: bool) -> list[Node]:
             ["public_samples", POOL, PARAMS],
             POPRI("final_prompts"),
             name="draw_final_prompts",
-        ),
-        POPRI.node(
-            nodes.generate_final_texts,
-            ["generator", POPRI("final_prompts"), CHECKPOINT, PARAMS, "params:chunking", *adapters],
-            POPRI("final_texts"),
-            name="generate_final_texts",
         ),
         POPRI.node(
             embed_candidates, [POPRI("final_texts"), "encoder"], POPRI("final_embeddings"), name="embed_final_texts"

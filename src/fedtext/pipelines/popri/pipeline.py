@@ -7,7 +7,7 @@ the rounds are post-processing; with ballots every round reads them and charges 
 from kedro.pipeline import Pipeline
 
 from fedtext.params.conditions import MATCHED_CONTROL
-from fedtext.params.popri import SINGLE_RELEASE
+from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE
 from fedtext.pipelines.popri.final import final_pipeline
 from fedtext.pipelines.popri.rounds import rounds_pipeline
 from fedtext.pipelines.popri.setup import setup_pipeline
@@ -24,7 +24,7 @@ def create_pipeline() -> Pipeline:
         [
             setup_pipeline(single),
             rounds_pipeline(rounds, single, unaccounted),
-            final_pipeline(rounds, single, unaccounted),
+            final_pipeline(rounds, single, unaccounted, words=chosen["scoring"] == OF_WORDS),
         ]
     )
 

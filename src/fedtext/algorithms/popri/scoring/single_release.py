@@ -52,7 +52,7 @@ class SingleRelease:
         """What features are made of: the embeddings, with words the texts' grams beside them."""
         if not self.words:
             return embeddings
-        grams = word_grams(texts, buckets=popri.word_buckets, seed=derived_seed(popri.seed, "words"))
+        grams = word_grams(texts, buckets=popri.word_buckets, seed=self.word_seed(popri))
         joined: np.ndarray = np.concatenate([embeddings, grams.astype(embeddings.dtype)], axis=1)
         return joined
 
@@ -68,6 +68,15 @@ class SingleRelease:
         share = popri.word_share
         joined: np.ndarray = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
         return joined
+
+    def word_seed(self, popri: Popri) -> int:
+        """The public seed of the words' hash."""
+        return derived_seed(popri.seed, "words")
+
+    def of_words(self, mean: Float[np.ndarray, " feature"], popri: Popri) -> Float[np.ndarray, " bucket"]:
+        """The words' part of mean features, of the size that `fedtext.embedding.words.bucket_features` gives it."""
+        part: np.ndarray = mean[-popri.word_buckets :] / np.sqrt(popri.word_share)
+        return part
 
     def _of_meaning(self, embeddings: Float[np.ndarray, "text dim"], popri: Popri) -> Float[np.ndarray, "text feature"]:
         if not self.random:

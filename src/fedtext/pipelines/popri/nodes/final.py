@@ -10,6 +10,7 @@ import pandas as pd
 from fedtext.algorithms.popri.checkpoint import chosen_adapter
 from fedtext.algorithms.popri.cost import communication
 from fedtext.algorithms.popri.steps import draw_prompts, final_selection
+from fedtext.algorithms.popri.word_guidance import favoured_by, weighed_words
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import written
 from fedtext.evaluation.distribution import frechet_distance
@@ -71,6 +72,28 @@ def generate_final_texts(
     return sampled_texts(
         generator, adapters[checkpoint["adapter"]], prompts, "final", popri.final_responses, popri, chunking
     )
+
+
+def weigh_words(
+    public_samples: pd.DataFrame, popri: Popri, released_mean: np.ndarray, *candidates: pd.DataFrame
+) -> pd.DataFrame:
+    """How much more often the release wants each word than the candidates of all adapters have it."""
+    written = pd.concat(candidates, ignore_index=True)
+    return weighed_words(written, public_samples["text"].tolist(), released_mean, popri)
+
+
+def generate_guided_texts(
+    generator: TrainableGenerator,
+    prompts: pd.DataFrame,
+    checkpoint: dict[str, int],
+    popri: Popri,
+    chunking: Chunking,
+    words: pd.DataFrame,
+    *adapters: Path,
+) -> pd.DataFrame:
+    """The same texts, their words as often as the release wants them."""
+    guided = generator.favouring(favoured_by(prompts, words, popri))
+    return generate_final_texts(guided, prompts, checkpoint, popri, chunking, *adapters)
 
 
 def select_synthetic(
