@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.embedding.words import GRAMS, NONE, bucket_features, word_grams
+from fedtext.embedding.words import (
+    GRAMS,
+    NONE,
+    beginning_with,
+    bucket_features,
+    gram_counts,
+    gram_places,
+    word_grams,
+)
 
 TEXTS = st.lists(st.text(max_size=60), min_size=1, max_size=6)
 BUCKETS = 64
@@ -69,3 +77,17 @@ def test_products_estimate_what_two_texts_share() -> None:
 def test_another_seed_has_other_buckets() -> None:
     one, other = (word_grams(["the same text"], buckets=BUCKETS, seed=seed) for seed in (1, 2))
     assert not np.array_equal(one, other)
+
+
+@given(st.text(max_size=80), st.integers(0, 2**63 - 1))
+def test_counts_and_places_say_what_the_row_of_grams_says(text: str, seed: int) -> None:
+    counts = gram_counts(text)
+    bucket, sign = gram_places(list(counts.elements()), buckets=BUCKETS, seed=seed)
+    (row,) = word_grams([text], buckets=BUCKETS, seed=seed)
+    codes = sorted((2 * bucket + (sign < 0)).tolist())
+    assert codes == sorted(row[row != NONE].astype(int).tolist()) or counts.total() > GRAMS
+
+
+def test_a_beginning_is_a_gram() -> None:
+    assert gram_counts("Pay now")[beginning_with("pay")] == 1
+    assert beginning_with("now") not in gram_counts("Pay now")

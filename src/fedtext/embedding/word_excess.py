@@ -3,7 +3,9 @@
 The release has the private texts' mean of signed, hashed words (`fedtext.embedding.words`) under noise. What it is
 above the same mean of written texts is due to words that are too rare in those. A bucket does not say which of its
 words they are, so all of them share it in proportion to how often they are written: each is wanted as many times as
-often. That is post-processing of the release and costs no privacy.
+often. How much of what is missing is believed is a posterior mean: of a normal error as large as that of most buckets,
+and a normal prior of the words' excess. So noise alone favours next to nothing. All of that is post-processing of the
+release and costs no privacy.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from fedtext.models.word_weights import WordWeights
 
 SEEN = 3  # texts that a word stands in before it counts as known: of a word seen once a bucket tells next to nothing
 MOST = 1.5  # nats: a word becomes at most four and a half times as frequent, or as rare
+TYPICAL = 0.7  # by which share of itself a word's frequency differs, before anything is known: a standard deviation
+UNSEEN = 0.25  # errors: how often, besides, what was not written may be taken to stand
+EXACT = 1e-9  # the least error
 NORMAL = 1.4826  # of a normal distribution's median deviation, to its standard deviation
 
 
@@ -28,8 +33,8 @@ def word_excess(
     """Log of how many times as often each known word is to stand, and to begin a text, for `texts` to be as released.
 
     Where w has the bucket b and the sign s, r is the release, q the mean of the texts' features and Q their mean
-    without signs, it is log(1 + s (r_b - q_b) / (Q_b + lambda)), at most `MOST` either way. lambda is how much r and q
-    differ in a bucket that nothing is the matter with, noise included: by their median difference.
+    without signs and `UNSEEN` e, it is log(1 + s t^2 Q_b (r_b - q_b) / (t^2 Q_b^2 + e^2)), at most `MOST` either way. t
+    is `TYPICAL`, and e the error of r - q, noise included, as its median size over the buckets tells it.
 
     Args:
         released: Mean features of the private texts' words, of the size that `bucket_features` gives them.
@@ -42,8 +47,10 @@ def word_excess(
         return WordWeights()
     written = bucket_features(word_grams(texts, buckets=buckets, seed=seed), buckets).mean(axis=0, dtype=np.float64)
     missing = released - written
-    spread = NORMAL * float(np.median(np.abs(missing)))
-    share = missing / np.maximum(_unsigned(texts, buckets, seed) + spread, np.finfo(float).tiny)
+    error = max(NORMAL * float(np.median(np.abs(missing))), EXACT)
+    there = _unsigned(texts, buckets, seed) + UNSEEN * error
+    prior = (TYPICAL * there) ** 2
+    share = prior / (prior + error**2) * missing / there
     words = sorted(_seen([*texts, *known]))
     anywhere = _logs(words, share, seed)
     first = _logs([beginning_with(word) for word in words], share, seed)
