@@ -16,6 +16,7 @@ from fedtext.privacy.ledger import BudgetExceeded
 
 Run = Callable[..., dict[str, Any]]
 SCORINGS = [
+    "witness_words",
     "witness_rff",
     "witness_linear",
     "mean_embedding",

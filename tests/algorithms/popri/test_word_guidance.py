@@ -8,12 +8,24 @@ import pytest
 
 from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.algorithms.popri.word_guidance import favoured_by, weighed_words
+from fedtext.generation.few_shot import sampled_texts
+from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.prompts import heading, sample_list
 from fedtext.models.word_weights import WordWeights
+from fedtext.params.generation import Sampler
 from tests.algorithms.popri.examples import popri, unit_rows
+from tests.parameters import conf_base
 
 WORDS = {"scoring": "witness_words", "word_buckets": 1024, "word_guidance": 1.0}
 PLAIN, LABELLED = popri(**WORDS), popri(**WORDS, labels=["tea", "rum"])
 WRITTEN = ["This is the cup", "This is the glass", "This is the pot", "This is the jug", ""] * 10
+
+
+PROMPTS = [
+    sample_list([f"{start} {what}." for what in ("a value", "the number of items", "some text")], None, None)
+    + heading(4)
+    for start in ("Make", "This is", "Get", "The class of")
+]
 
 
 def released(texts: list[str], parameters: object = PLAIN) -> np.ndarray:
@@ -75,3 +87,28 @@ def test_a_class_of_which_nothing_was_written_has_no_weights() -> None:
     found = weighed_words(both, [], np.stack([released(WRITTEN[:4], LABELLED)] * 2), LABELLED)
     prompts = pd.DataFrame({"prompt": ["a"], "label": ["rum"]})
     assert favoured_by(prompts, found, LABELLED) == [WordWeights()]
+
+
+def test_a_language_model_that_is_guided_writes_words_as_often_as_the_release_wants_them() -> None:
+    """The bundled generator, twice the same prompts and seeds: its words come nearer, and its texts stay legible."""
+    private = [text for word in ("path", "file", "list", "name", "error") for text in (
+        f"Return the {word} of the object.", f"If the {word} is not given, raise ValueError.")] * 5  # fmt: skip
+    mean = released(private)
+    prompts = pd.DataFrame({"prompt_id": range(len(PROMPTS)), "prompt": PROMPTS, "label": None})
+    generator = LocalGenerator("bundled:generator")
+    sampler = conf_base(Sampler, max_new_tokens=24, prompt="list")
+
+    def written(by: LocalGenerator, seed: int) -> list[str]:
+        texts = sampled_texts(by, prompts, responses=12, sampler=sampler, length=24, seed=seed, label="texts")
+        return [text for text in texts["text"] if text]
+
+    words = weighed_words(table(written(generator, 1)), private, mean[None], PLAIN)
+    plain, guided = written(generator, 2), written(generator.favouring(favoured_by(prompts, words, PLAIN)), 2)
+    target = single_release(PLAIN).of_words(mean, PLAIN)
+    far, near = (
+        np.sum((single_release(PLAIN).of_words(released(texts), PLAIN) - target) ** 2) for texts in (plain, guided)
+    )
+    assert near < 0.8 * far
+    assert len(guided) > 0.8 * len(plain)
+    begun = [np.mean([text.startswith(("Return", "If")) for text in texts]) for texts in (plain, guided)]
+    assert begun[1] > begun[0] + 0.1
