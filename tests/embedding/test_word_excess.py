@@ -79,5 +79,10 @@ def test_words_of_few_texts_have_no_weight_and_known_texts_make_a_word_known() -
     assert "rare thing" not in weights(private, WRITTEN, known=["rare thing"] * SEEN).anywhere, "a pair is no word"
 
 
+def test_a_line_s_end_is_left_to_the_model() -> None:
+    lines = ["one two\nthree four\nfive six"] * 50
+    assert not {"\n", ""} & weights(mean_features(lines), WRITTEN, known=lines).anywhere.keys()
+
+
 def test_nothing_written_says_nothing() -> None:
     assert weights(mean_features(WRITTEN), []) == WordWeights()

@@ -10,6 +10,7 @@ release and costs no privacy.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -24,6 +25,7 @@ MOST = 1.5  # nats: a word becomes at most four and a half times as frequent, or
 TYPICAL = 0.7  # by which share of itself a word's frequency differs, before anything is known: a standard deviation
 UNSEEN = 0.25  # errors: how often, besides, what was not written may be taken to stand
 EXACT = 1e-9  # the least error
+WHITE = re.compile(r"\s")
 NORMAL = 1.4826  # of a normal distribution's median deviation, to its standard deviation
 
 
@@ -79,6 +81,10 @@ def _unsigned(texts: Sequence[str], buckets: int, seed: int) -> Float[np.ndarray
 
 
 def _seen(texts: Sequence[str]) -> list[str]:
-    """Words that stand in enough texts; pairs of words are none."""
-    counts = Counter(gram for text in texts for gram in gram_counts(text) if " " not in gram)
+    """Words and marks that stand in enough texts: no pairs of words, and no line's end.
+
+    Private lines may end because they are full, a model's because a paragraph does. More of these would be headings and
+    examples where a sentence should go on.
+    """
+    counts = Counter(gram for text in texts for gram in gram_counts(text) if not WHITE.search(gram))
     return [word for word, count in counts.items() if count >= SEEN]
