@@ -36,9 +36,6 @@ PORTABLE = ("releases", "epsilon", "cost")
 # Which are is the machine's arithmetic's affair. It moves sensitivity and deviation alike, by less than this.
 HISTOGRAM, BY_WIDTH, ROUNDING = "pe.histogram", ("sensitivity", "noise_stddev"), 1e-3
 RECORD = os.environ.get("FEDTEXT_RECORD") == "1"
-# Recorded before texts were guided by the release's words. Without that they are what they were, which shows that
-# nothing else has changed; who records anew may leave it out.
-AS_RECORDED = {"popri__word_guidance": 0}
 
 PEOPLE = ["the nurse", "a driver", "my neighbour", "the teacher", "our gardener", "the clerk", "a student", "the cook"]
 DEEDS = ["looks for", "sends back", "asks about", "forgets", "repairs", "describes", "counts", "keeps an eye on"]
@@ -144,7 +141,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str
         parts = () if whole else ("--to-outputs", f"{algorithm}_privacy_report,{algorithm}_cost")
         told = params(
             data_root=folder / "data", privacy__noise_seed=7, privacy__population=80, corpus__declared_public="true",
-            chunking__min_tokens=4, **AS_RECORDED, **given,
+            chunking__min_tokens=4, **given,
         )  # fmt: skip
         done = kedro("run", "--env", "tiny", "--pipelines", algorithm, *parts, "--params", told)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
