@@ -11,8 +11,10 @@ import pytest
 
 from fedtext.algorithms.popri import steps
 from fedtext.federation.population import Population
+from fedtext.models.word_weights import WordWeights
 from fedtext.params.popri import SINGLE_RELEASE
 from fedtext.privacy.ledger import BudgetExceeded
+from tests.pipelines.conftest import Talker
 
 Run = Callable[..., dict[str, Any]]
 SCORINGS = [
@@ -126,3 +128,19 @@ def test_no_pairs_leave_the_adapter_as_it_is(run_popri: Run, monkeypatch: pytest
     monkeypatch.setattr(steps, "preference_pairs", lambda *a: choose(*a).iloc[:0])
     made = run_popri()
     assert made["popri.round_03.adapter"] == "adapter"
+
+
+def test_words_are_weighed_only_where_they_guide(run_popri: Run) -> None:
+    """The generator that writes the final texts is told what the table says, each prompt its class's words."""
+    told: list[list[WordWeights]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Talker, "favouring", lambda self, words: (told.append(list(words)), self)[1])
+        guided = run_popri(scoring="witness_words", labels=("tea", "rum"), word_guidance=0.5)
+        assert "popri_word_weights" not in run_popri(scoring="witness_words")
+        assert "popri_word_weights" not in run_popri(scoring="witness_rff", word_guidance=0.5)
+    (words,), prompts, table = told, guided["popri.final_prompts"], guided["popri_word_weights"]
+    for weights, label in zip(words, prompts["label"], strict=True):
+        own = table[table["label"] == label]
+        assert weights.anywhere == dict(zip(own["word"], 0.5 * own["anywhere"], strict=True))
+    assert set(table["label"]) == {"tea", "rum"}
+    assert not table["word"].str.contains("secret").any(), "the private word"

@@ -13,12 +13,12 @@ from fedtext.wiring.outputs import Outputs
 MADE, CHECKPOINT, WORDS = Outputs(POPRI.name), "popri_checkpoint", "popri_word_weights"
 
 
-def final_pipeline(rounds: int, single: bool, unaccounted: bool, words: bool) -> Pipeline:
-    """From the last round to the synthetic data set; `words`: whether the release tells of words too."""
+def final_pipeline(rounds: int, single: bool, unaccounted: bool, guided: bool) -> Pipeline:
+    """From the last round to the synthetic data set; `guided`: by the words of the release."""
     return Pipeline(
         [
             *(_unaccounted_choice(rounds, single) if unaccounted else _choice(rounds, single)),
-            *(_guided_texts(rounds) if words else _texts(rounds)),
+            *(_guided_texts(rounds) if guided else _texts(rounds)),
             *_synthetic(rounds, single),
             *_records(rounds, single, unaccounted),
         ]

@@ -19,12 +19,13 @@ def create_pipeline() -> Pipeline:
     """POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
     chosen = active_parameters()["popri"]
     rounds, single = active_rounds("popri"), chosen["scoring"] in SINGLE_RELEASE
+    guided = chosen["scoring"] == OF_WORDS and chosen["word_guidance"] > 0
     unaccounted = chosen["checkpoint"] == "fid_on_private_validation"
     return Pipeline(
         [
             setup_pipeline(single),
             rounds_pipeline(rounds, single, unaccounted),
-            final_pipeline(rounds, single, unaccounted, words=chosen["scoring"] == OF_WORDS),
+            final_pipeline(rounds, single, unaccounted, guided),
         ]
     )
 
