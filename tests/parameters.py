@@ -53,6 +53,7 @@ from fedtext.params.training import (
 )
 from fedtext.params.wasp import Wasp
 
+ANSWERS = {"description": "null", "prompt": "list", "prompt_alone": "chat"}
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
 BASE = Path(__file__).parents[1] / "conf" / "base"
 HOMES: dict[type[Parameters], str] = {
@@ -135,7 +136,9 @@ def parameters() -> dict[str, Any]:
     groups: dict[str, Any] = {}
     for path in sorted(BASE.glob("parameters*.yml")):
         written = GIVEN_ELSE_GLOBAL.sub(_global, path.read_text(encoding="utf-8"))
-        groups |= yaml.safe_load(written.replace('"${description:}"', "null"))
+        for asked, answer in ANSWERS.items():
+            written = written.replace(f'"${{{asked}:}}"', answer)
+        groups |= yaml.safe_load(written)
     return groups
 
 

@@ -9,7 +9,7 @@ import pytest
 from fedtext.generation import few_shot
 from fedtext.generation.by_class import class_prompts, labelled_texts_of
 from fedtext.generation.prompt_forms import Chat
-from fedtext.params.generation import PromptName, Sampler
+from fedtext.params.generation import Prompt, Sampler
 from fedtext.params.labelled import LabelledWriting
 from fedtext.params.task import Task
 from tests.parameters import conf_base
@@ -21,7 +21,7 @@ WRITING = conf_base(LabelledWriting, responses=3)
 class Echo:
     """Writes what it is asked, after its own name; every `blank`-th text is empty."""
 
-    def __init__(self, name: str, blank: int = 10**9, prompt: PromptName | None = None) -> None:
+    def __init__(self, name: str, blank: int = 10**9, prompt: Prompt | None = None) -> None:
         self.name, self.blank, self.asked, self.prompt = name, blank, list[str](), prompt
 
     def write(self, requests: list[str], *, responses: int, seed: int, **_: Any) -> list[list[str]]:

@@ -40,7 +40,7 @@ def generator(served: Served, **endpoint: Any) -> EndpointGenerator:
 
 
 def write(asked: EndpointGenerator, responses: int = 3, seed: int = 5, *, chat: bool = False) -> list[list[str]]:
-    framing = Framing(chat=True, opening='"', plea="Quote it.", stop='"') if chat else Framing(stop="End")
+    framing = Framing(chat=True, opening='"', plea="Quote it.", stops=('"',)) if chat else Framing(stops=("End",))
     return asked.write(PROMPTS, framing=framing, responses=responses, sampler=SAMPLER, seed=seed, label="texts")
 
 

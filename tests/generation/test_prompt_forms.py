@@ -54,7 +54,7 @@ def test_a_chat_shows_its_examples_as_quotations_inside_one_message() -> None:
 
 def test_a_chat_opens_its_answer_inside_a_quotation() -> None:
     framing = Chat("questions to a bank").framing
-    assert (framing.chat, framing.stop, framing.closing) == (True, "\n\n", '"')
+    assert (framing.chat, framing.stops, framing.closing) == (True, ("\n\n",), '"')
     assert framing.opening == 'Here is one of the questions to a bank:\n\n"'
     assert Chat().framing.opening == 'Here is one of the texts:\n\n"'
     assert framing.message("Write.") == "Write. Answer with it alone, in quotation marks."

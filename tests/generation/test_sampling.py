@@ -22,8 +22,8 @@ def full_precision(monkeypatch):
     monkeypatch.setattr(sampling, "decoding_copy", lambda model: model)
 
 
-def sample(model, tokenizer, prompts=PROMPTS, *, responses=3, sampler=SAMPLER, seed=7, stop=None):
-    return sample_responses(model, tokenizer, prompts, responses=responses, sampler=sampler, seed=seed, stop=stop)
+def sample(model, tokenizer, prompts=PROMPTS, *, responses=3, sampler=SAMPLER, seed=7, stops=()):
+    return sample_responses(model, tokenizer, prompts, responses=responses, sampler=sampler, seed=seed, stops=stops)
 
 
 def test_the_same_call_gives_the_same_texts_whatever_ran_before(model, tokenizer):
@@ -55,7 +55,7 @@ def test_every_prompt_gets_its_own_continuation_back(model, tokenizer):
 def test_a_text_ends_with_the_marker(llama, tokenizer):
     free = sample(llama, tokenizer)
     stop = free[0][0][4:6]
-    stopped = sample(llama, tokenizer, stop=stop)
+    stopped = sample(llama, tokenizer, stops=(stop, "never written"))
     assert stopped[0][0].endswith(stop)
     for row, free_row in zip(stopped, free, strict=True):
         for text, whole in zip(row, free_row, strict=True):
@@ -69,7 +69,7 @@ def test_decoding_ends_once_every_response_holds_the_marker(llama, tokenizer):
     try:
         stop = sample(llama, tokenizer, PROMPTS[:1], responses=1)[0][0][:1]
         steps.clear()
-        sample(llama, tokenizer, PROMPTS[:1], responses=1, stop=stop)
+        sample(llama, tokenizer, PROMPTS[:1], responses=1, stops=(stop,))
     finally:
         handle.remove()
     assert len(steps) == sampling.CHECK_EVERY
@@ -133,7 +133,7 @@ def test_a_shipped_model_decodes_as_transformers_does(name):
         for x in ("size", "last item")
     ]
     cold = conf_base(Sampler, temperature=1e-5, max_new_tokens=40)
-    texts = sample_responses(model, tokenizer, prompts, responses=2, sampler=cold, seed=0, stop=SAMPLE_MARKER)
+    texts = sample_responses(model, tokenizer, prompts, responses=2, sampler=cold, seed=0, stops=(SAMPLE_MARKER,))
     for prompt, row in zip(prompts, texts, strict=True):
         ids = tokenizer(prompt, return_tensors="pt")["input_ids"].to(model.device)
         greedy = model.generate(ids, do_sample=False, max_new_tokens=40)[0, ids.shape[1] :]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 import sysconfig
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedtext.params.corpus import DocstringKind
@@ -20,6 +21,7 @@ from fedtext.system.progress import progress
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.Module | ast.ClassDef | Function
 PROPERTIES = frozenset({"property", "cached_property", "abstractproperty"})  # decorators that make an attribute
+BLANK_LINE = re.compile(r"\n\s*\n")
 
 # Not the library's own prose: its tests, its bundled installers, and the third-party packages installed under it.
 STDLIB_SKIPPED = frozenset({"site-packages", "dist-packages", "test", "idlelib", "lib2to3", "ensurepip", "__pycache__"})
@@ -78,12 +80,15 @@ def site_packages_root() -> Path:
     return Path(sysconfig.get_path("purelib"))
 
 
-def private_docstrings(root: Path, *, min_chars: int) -> list[Docstring]:
-    """Distinct standard-library docstrings longer than `min_chars` characters, in path order."""
+def private_docstrings(root: Path, *, min_chars: int, first_paragraph: bool = False) -> list[Docstring]:
+    """Distinct standard-library docstrings longer than `min_chars` characters, in path order.
+
+    With `first_paragraph` that of each is its text, in one line.
+    """
     files = [p for p in sorted(root.rglob("*.py")) if not STDLIB_SKIPPED.intersection(p.relative_to(root).parts)]
     seen: set[str] = set()
     kept = []
-    for doc in _parse_all(files, root, "private docstrings"):
+    for doc in _parse_all(files, root, "private docstrings", first_paragraph):
         if len(doc.text) > min_chars and doc.text not in seen:
             seen.add(doc.text)
             kept.append(doc)
@@ -91,7 +96,7 @@ def private_docstrings(root: Path, *, min_chars: int) -> list[Docstring]:
 
 
 def public_docstrings(
-    root: Path, *, min_chars: int, max_texts: int | None, max_chars_per_package: int
+    root: Path, *, min_chars: int, max_texts: int | None, max_chars_per_package: int, first_paragraph: bool = False
 ) -> list[Docstring]:
     """Distinct third-party docstrings, at most `max_texts` of them and `max_chars_per_package` characters a package.
 
@@ -102,7 +107,7 @@ def public_docstrings(
     seen: set[str] = set()
     spent: dict[str, int] = {}
     kept: list[Docstring] = []
-    for doc in _parse_all(files, root, "public docstrings"):
+    for doc in _parse_all(files, root, "public docstrings", first_paragraph):
         if max_texts is not None and len(kept) >= max_texts:
             break
         if len(doc.text) <= min_chars or doc.text in seen or spent.get(doc.package, 0) >= max_chars_per_package:
@@ -120,9 +125,14 @@ def _public_files(root: Path) -> Iterator[Path]:
             yield path
 
 
-def _parse_all(files: list[Path], root: Path, label: str) -> Iterator[Docstring]:
+def _parse_all(files: list[Path], root: Path, label: str, first_paragraph: bool) -> Iterator[Docstring]:
     for path in progress(files, label, unit="file"):
-        yield from parse_file(path, root)
+        for doc in parse_file(path, root):
+            yield replace(doc, text=_first_paragraph(doc.text)) if first_paragraph else doc
+
+
+def _first_paragraph(text: str) -> str:
+    return " ".join(BLANK_LINE.split(text, maxsplit=1)[0].split())
 
 
 def parse_file(path: Path, root: Path) -> Iterator[Docstring]:

@@ -26,7 +26,7 @@ def docstring_records(docstrings: list[Docstring], code_columns: Sequence[str] =
 
 def stdlib_records(corpus: Corpus) -> pd.DataFrame:
     """Records of the running interpreter's standard library: the private text of the offline corpus."""
-    found = private_docstrings(stdlib_root(), min_chars=corpus.min_chars)
+    found = private_docstrings(stdlib_root(), min_chars=corpus.min_chars, first_paragraph=corpus.paragraphs == "first")
     records = docstring_records(found, _code_columns(corpus))
     return records.drop_duplicates("client_id", ignore_index=True)
 
@@ -46,6 +46,7 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
         min_chars=corpus.min_chars,
         max_texts=max_texts,
         max_chars_per_package=corpus.public_chars_per_package,
+        first_paragraph=corpus.paragraphs == "first",
     )
     return docstring_records(found, _code_columns(corpus))
 

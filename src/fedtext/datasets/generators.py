@@ -14,7 +14,8 @@ from fedtext.datasets.models import PublicModelDataset
 from fedtext.models.endpoint import ENDPOINT, Endpoint
 from fedtext.models.language_model import place_of
 from fedtext.models.source import SHIPPED, TOKENIZER_FILES, check_tokenizer_files, fetch, fetch_tokenizer
-from fedtext.params.generation import PROMPT_NAMES, PromptName
+from fedtext.params.generation import Prompt, as_prompt
+from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from fedtext.generation.endpoint_generator import EndpointGenerator
@@ -90,14 +91,14 @@ class GeneratorDataset(PublicModelDataset):
         otherwise: str | None = None,
         measure: str | None = None,
         temperature: float | None = None,
-        prompt: PromptName = "list",
+        prompt: Prompt = "list",
         metadata: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(source=source or ("" if base_url else otherwise or ""), metadata=metadata)
         self._base_url, self._model, self._options = base_url, model, options
         self._measure, self._temperature, self._prompt = measure, temperature, prompt
-        self._own_prompt: PromptName | None = None
+        self._own_prompt: Prompt | None = None
 
     def load(self) -> LocalGenerator | EndpointGenerator:
         """The handle; weights are read where they are used, and are here by then."""
@@ -199,11 +200,10 @@ class NamedGeneratorDataset(GeneratorDataset):
         settings = {"source": told} if isinstance(told, str) else dict(told)
         super().__init__(**{"measure": measure, **settings}, metadata=metadata)
         prompt: Any = settings.get("prompt")
-        if prompt not in (None, *PROMPT_NAMES):
-            raise StorageError(
-                f"models.plms.{name}.prompt is '{prompt}': a generator is asked by {', '.join(PROMPT_NAMES)}"
-            )
-        self._own_prompt = prompt
+        try:
+            self._own_prompt = None if prompt is None else as_prompt(prompt)
+        except InputError as error:
+            raise StorageError(f"models.plms.{name}: {error}") from None
 
 
 def _tokenizer(source: str) -> Tokenizer:

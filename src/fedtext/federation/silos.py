@@ -91,7 +91,7 @@ def deal_of(corpus: Corpus, partition: Partition, silos: Silos) -> str:
     decide: list[object] = [corpus.model_dump(include={*_WHOSE}), silos.groups, partition.method]
     if partition.method != "natural":
         decide += [partition.clients, partition.alpha, partition.labels_per_client, partition.seed]
-        decide += [corpus.min_chars, corpus.max_clients]
+        decide += [corpus.paragraphs, corpus.min_chars, corpus.max_clients]
     if partition.method == "biased":
         decide += [silos.strong, silos.strong_codes]
     return hashlib.sha256(json.dumps(decide, sort_keys=True).encode()).hexdigest()[:16]

@@ -49,7 +49,7 @@ class Dialogue:
     @property
     def framing(self) -> Framing:
         """A message, whose answer ends with the model's turn; or a transcript, whose answer ends at the next turn."""
-        return Framing(chat=True) if self.chat else Framing(lead=" ", closing=NEXT_TURN, stop=NEXT_TURN)
+        return Framing(chat=True) if self.chat else Framing(lead=" ", closing=NEXT_TURN, stops=(NEXT_TURN,))
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Asks for an answer to the prompt `topic`.

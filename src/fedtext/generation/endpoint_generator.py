@@ -17,7 +17,7 @@ from fedtext.models.endpoint import Endpoint, EndpointError
 from fedtext.models.framing import Framing
 from fedtext.models.language_model import Tokenizer
 from fedtext.models.patience import patiently
-from fedtext.params.generation import PromptName, Sampler
+from fedtext.params.generation import Prompt, Sampler
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
@@ -43,7 +43,7 @@ class EndpointGenerator:
     endpoint: Endpoint
     measure: Tokenizer
     temperature: float | None = None
-    prompt: PromptName | None = None
+    prompt: Prompt | None = None
 
     @property
     def identity(self) -> str:
@@ -118,8 +118,8 @@ class EndpointGenerator:
         }
         if sampler.min_p > 0:  # no part of OpenAI's own API; vLLM and llama.cpp know it
             settings["extra_body"] = {"min_p": sampler.min_p}
-        if framing.stop is not None and not framing.chat:
-            settings["stop"] = [framing.stop]
+        if framing.stops and not framing.chat:
+            settings["stop"] = list(framing.stops)
         together = threading.Event()  # whether the server takes several responses a request, as far as is known
         together.set()
 

@@ -10,7 +10,7 @@ from fedtext.generation.sampling import sample_responses
 from fedtext.models.framing import Framing
 from fedtext.models.language_model import LanguageModel, Tokenizer
 from fedtext.models.word_weights import WordWeights
-from fedtext.params.generation import PromptName, Sampler
+from fedtext.params.generation import Prompt, Sampler
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class LocalGenerator(LanguageModel):
 
     measure: Tokenizer | None = None
     temperature: float | None = None
-    prompt: PromptName | None = None
+    prompt: Prompt | None = None
     words: tuple[WordWeights, ...] = ()
 
     @property
@@ -72,7 +72,7 @@ class LocalGenerator(LanguageModel):
             responses=responses,
             sampler=self.own(sampler),
             seed=seed,
-            stop=framing.stop,
+            stops=framing.stops,
             label=label,
             words=self.words,
         )

@@ -3,7 +3,8 @@
 A request has examples, and may name a class (`label`, put in words), a `topic` and a `description` of the texts.
 `SampleList` is POPri's Figure 5. It suits a model that continues text. `Chat` suits a model that answers messages: its
 answer is opened by us inside a quotation, so that it holds the sample and no talk about it. `Labelled` repeats the
-class before every example, for a model that must not miss it.
+class before every example, for a model that must not miss it. `Page` puts a text where such texts are found, for a
+model that has read many of them there.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, cast
 
 from fedtext.generation.prompts import SAMPLE_MARKER, heading, sample_list
 from fedtext.models.framing import Framing
-from fedtext.params.generation import PromptName, Sampler
+from fedtext.params.generation import TEXT, PromptName, Sampler
 from fedtext.params.task import in_words
 from fedtext.system.errors import InputError
 
@@ -53,7 +54,7 @@ class SampleList:
     """
 
     description: str | None = None
-    framing: ClassVar[Framing] = Framing(closing="\n", stop=SAMPLE_MARKER)
+    framing: ClassVar[Framing] = Framing(closing="\n", stops=(SAMPLE_MARKER,))
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """The list, and the heading of the sample that is asked for."""
@@ -81,7 +82,7 @@ class Chat:
     def framing(self) -> Framing:
         """A message, whose answer ends with its first paragraph."""
         opening = f'Here is one of the {self.description or ANYTHING}:\n\n"'
-        return Framing(chat=True, opening=opening, closing='"', plea=QUOTED, stop=PARAGRAPH)
+        return Framing(chat=True, opening=opening, closing='"', plea=QUOTED, stops=(PARAGRAPH,))
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """The examples, all of class `label`, then the task; the task alone where there is no example."""
@@ -112,7 +113,7 @@ class Labelled:
     """
 
     description: str | None = None
-    framing: ClassVar[Framing] = Framing(closing="\n", stop="\nClass:")
+    framing: ClassVar[Framing] = Framing(closing="\n", stops=("\nClass:",))
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Class, topic and text of every example, then class and topic of the sample asked for.
@@ -132,6 +133,45 @@ class Labelled:
         return text.partition("\nClass:")[0].strip()
 
 
+@dataclass(frozen=True)
+class Page:
+    """A text where such texts are found, as a docstring in code, and everything before the text that is asked for.
+
+    A sample is one paragraph, in one line: a page breaks lines where they are full.
+
+    Attributes:
+        page: What stands around a text, with `{text}` once. Before it, `{topic}` is the topic or class in words, and
+            `{name}` the same as a name in code.
+        description: What the samples are, in the plural; not said on the page.
+    """
+
+    page: str
+    description: str | None = None
+
+    @property
+    def framing(self) -> Framing:
+        """A text ends where the page goes on."""
+        closing = self.page.partition(TEXT)[2] or "\n"
+        mark = closing.strip().partition("\n")[0] or closing
+        return Framing(closing=closing, stops=(mark, PARAGRAPH))
+
+    def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
+        """The page of a text about class and topic, up to the text; where no topic is named, behind the examples'.
+
+        Public texts with topics were written on such pages by the same model. Shown again they make it repeat itself.
+        """
+        subject = _subject(label, topic) or ANYTHING
+        name = "_".join(re.findall(r"\w+", subject.casefold()))
+        before = self.page.partition(TEXT)[0].replace("{topic}", subject).replace("{name}", name)
+        shown = () if topic else examples
+        return "".join(f"{before}{text.strip()}{self.framing.closing}" for text in shown) + before
+
+    def cut(self, text: str) -> str:
+        """Up to where the page goes on, of that the first paragraph."""
+        mark, paragraph = self.framing.stops
+        return " ".join(text.lstrip().partition(mark)[0].partition(paragraph)[0].split())
+
+
 FORMS: dict[PromptName, type[SampleList] | type[Chat] | type[Labelled]] = {
     "list": SampleList,
     "chat": Chat,
@@ -141,7 +181,8 @@ FORMS: dict[PromptName, type[SampleList] | type[Chat] | type[Labelled]] = {
 
 def prompt_form(sampler: Sampler) -> PromptForm:
     """The form that a sampler names, with what it says that the texts are."""
-    return FORMS[sampler.prompt](sampler.description)
+    form = FORMS.get(cast("PromptName", sampler.prompt))
+    return Page(sampler.prompt, sampler.description) if form is None else form(sampler.description)
 
 
 def _subject(label: str | None, topic: str | None) -> str | None:

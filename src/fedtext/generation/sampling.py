@@ -7,6 +7,7 @@ matrix product, which differs with the batch's shape).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -40,11 +41,12 @@ def sample_responses(
     responses: int,
     sampler: Sampler,
     seed: int,
-    stop: str | None = None,
+    stops: Sequence[str] = (),
     label: str = "responses",
     words: Sequence[WordWeights] = (),
 ) -> list[list[str]]:
-    """`responses` continuations of every prompt, as raw text up to and including `stop` (POPri Algorithm 1, line 11).
+    """`responses` continuations of every prompt, as raw text up to and including the first of `stops` (POPri Algorithm
+    1, line 11).
 
     Prompts are decoded in batches of at most `sampler.batch_size` responses, those of similar length together, on a
     CPU one batch a core; the prompt is computed once for all its responses (generation/decoding.py).
@@ -63,7 +65,7 @@ def sample_responses(
     order = sorted(range(len(prompts)), key=lambda i: -len(encoded[i]))  # memory freed once serves all that follow
     batches = even_batches(order, sampler.batch_size // responses, AT_ONCE)
     model = decoding_copy(model)
-    is_complete = _completion(model, tokenizer, stop)
+    is_complete = _completion(model, tokenizer, stops)
     favoured = favoured_tokens(words, len(prompts), tokenizer, model.config.vocab_size, model.device)
 
     def respond(batch: Sequence[int]) -> list[str]:
@@ -80,7 +82,7 @@ def sample_responses(
             is_complete=is_complete,
             favoured=None if favoured is None else favoured.of_prompts(batch),
         )
-        return _texts(tokens, tokenizer, _ends(model, tokenizer), stop)
+        return _texts(tokens, tokenizer, _ends(model, tokenizer), stops)
 
     texts: list[list[str]] = [[] for _ in prompts]
     with branch_attention(model):
@@ -128,31 +130,32 @@ def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[in
 
 
 def _completion(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stop: str | None
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stops: Sequence[str]
 ) -> Callable[[Tensor], Tensor]:
-    """Tells which rows of new tokens hold an end-of-text token or the text `stop`; asked every CHECK_EVERY steps."""
+    """Tells which rows of new tokens hold an end-of-text token or one of `stops`; asked every CHECK_EVERY steps."""
     import torch
 
     ends = torch.tensor(_ends(model, tokenizer), device=model.device)
-    window = CHECK_EVERY + len((stop or "").encode())  # a token is at least a byte of the marker
+    window = CHECK_EVERY + max((len(stop.encode()) for stop in stops), default=0)  # a token is a byte or more
 
     def is_complete(tokens: Tensor) -> Tensor:
         ended = torch.isin(tokens, ends).any(1)
-        if stop is None:
+        if not stops:
             return ended
         texts = tokenizer.batch_decode(tokens[:, -window:], clean_up_tokenization_spaces=False)
-        return ended | torch.tensor([stop in text for text in texts], device=tokens.device)
+        return ended | torch.tensor([any(stop in text for stop in stops) for text in texts], device=tokens.device)
 
     return is_complete
 
 
-def _texts(tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[int], stop: str | None) -> list[str]:
-    """Decoded rows, each up to its first end-of-text token and up to and including `stop`."""
+def _texts(tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[int], stops: Sequence[str]) -> list[str]:
+    """Decoded rows, each up to its first end-of-text token and up to and including the first of `stops`."""
     table = tokens.cpu().numpy()
     ended = np.isin(table, list(ends))
     lengths = np.where(ended.any(1), ended.argmax(1), table.shape[1])
     rows = [row[:length].tolist() for row, length in zip(table, lengths, strict=True)]
     texts = tokenizer.batch_decode(rows, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-    if stop is None:
+    if not stops:
         return list(texts)
-    return [before + found for before, found, _ in (text.partition(stop) for text in texts)]
+    any_stop = re.compile("|".join(map(re.escape, stops)))
+    return [text[: found.end()] if (found := any_stop.search(text)) else text for text in texts]

@@ -18,7 +18,7 @@ class Framing:
         lead: What stands between a text that goes on and the sample, and belongs to it when a model is trained on it.
         closing: What follows a sample and belongs to it when a model is trained on it.
         plea: Closes a message to a model whose answer cannot be opened.
-        stop: A text after which nothing is wanted, None if the end of the response tells.
+        stops: Texts after any of which nothing is wanted; none if the end of the response tells.
     """
 
     chat: bool = False
@@ -26,7 +26,7 @@ class Framing:
     lead: str = ""
     closing: str = ""
     plea: str = ""
-    stop: str | None = None
+    stops: tuple[str, ...] = ()
 
     def message(self, request: str) -> str:
         """The request to a model whose answer cannot be opened."""

@@ -45,7 +45,8 @@ class Corpus(Parameters):
     public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
     `client_column` None makes each row of a table a client of its own.
     A record's label is the value of `label_column`, or that of all `code_columns` together, a control code
-    (`fedtext.params.task.joined`). Docstrings have the columns `package`, their label else, and `kind`.
+    (`fedtext.params.task.joined`). Docstrings have the columns `package`, their label else, and `kind`;
+    of each the `first` of its `paragraphs` is the text, or `all`, if it has more than `min_chars` characters.
     """
 
     source: Literal["docstrings", "table", "snapshot", PublishedName]
@@ -56,6 +57,7 @@ class Corpus(Parameters):
     code_columns: tuple[str, ...]
     date_column: str
     silo_column: str
+    paragraphs: Literal["first", "all"]
     min_chars: int = Field(ge=0)
     max_clients: int | None = Field(ge=2)
     public_texts: int = Field(ge=10)

@@ -14,7 +14,15 @@ from fedtext.system.errors import InputError
 def _told_in_messages(sampler: Sampler) -> Sampler:
     if sampler.prompt != "chat":
         raise InputError(
-            f"a sampler of described has prompt {sampler.prompt}: what to write is told in messages, set chat"
+            f"described.topics.sampler has prompt {sampler.prompt}: topics are asked for in messages, set chat"
+        )
+    return sampler
+
+
+def _needs_no_examples(sampler: Sampler) -> Sampler:
+    if sampler.prompt in ("list", "labelled"):
+        raise InputError(
+            f"described.texts.sampler has prompt {sampler.prompt}: there are no examples yet, set chat or give a page"
         )
     return sampler
 
@@ -42,7 +50,7 @@ class Texts(Parameters):
 
     oversample: float = Field(ge=1)
     similarity: float = Field(gt=0, le=1)
-    sampler: ChatSampler
+    sampler: Annotated[Sampler, AfterValidator(_needs_no_examples)]
 
 
 class Described(Parameters):

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from fedtext.params import Parameters
 from fedtext.params.corpus import as_phrase
+from fedtext.system.errors import InputError
+from fedtext.system.meant import meant
 
 SPARE = 0.02
 PromptName = Literal["list", "chat", "labelled"]
 PROMPT_NAMES: tuple[PromptName, ...] = get_args(PromptName)
+TEXT = "{text}"  # where a page has its text
+
+
+def as_prompt(prompt: str) -> str:
+    r"""The name of a form, or a page: what stands around a text where such texts are found, with `{text}` once.
+
+    The two characters of a backslash and n, as a command line gives them, are a line's end.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if prompt in PROMPT_NAMES:
+        return prompt
+    if prompt.count(TEXT) != 1:
+        told = meant(prompt, PROMPT_NAMES)
+        raise InputError(f"prompt is '{prompt}': {told}, or give a page, which has {TEXT} once, as 'Customer: {TEXT}'")
+    return prompt.replace("\\n", "\n")
+
+
+Prompt = Annotated[str, AfterValidator(as_prompt)]
 
 
 class Sampler(Parameters):
-    """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the form in which they are asked for.
+    """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the form in which they are asked for
+    (`as_prompt`).
 
     `description` says in that form what the texts are (`corpus.description`); null says nothing. `legible_only` drops
     what does not read like text (`generation.legible`).
@@ -32,7 +55,7 @@ class Sampler(Parameters):
     max_new_tokens: int = Field(ge=4)
     batch_size: int = Field(ge=1)
     legible_only: bool
-    prompt: PromptName
+    prompt: Prompt
     description: str | None
 
     @field_validator("description")
@@ -40,7 +63,7 @@ class Sampler(Parameters):
     def _in_one_phrase(cls, description: str | None) -> str | None:
         return None if description is None else as_phrase(description)
 
-    def for_one(self, temperature: float | None, prompt: PromptName | None) -> Self:
+    def for_one(self, temperature: float | None, prompt: Prompt | None) -> Self:
         """The same for a generator that has a temperature, or a form that it is asked in, of its own."""
         own = {"temperature": temperature, "prompt": prompt}
         return self.model_copy(update={name: value for name, value in own.items() if value is not None})

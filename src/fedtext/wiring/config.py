@@ -20,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus
+from fedtext.params.generation import TEXT
 from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
 from fedtext.system.refusal import RunRefusedError
@@ -31,7 +32,7 @@ SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
 
 
 class ProjectConfigLoader(OmegaConfigLoader):
-    """Kedro's loader with six additions.
+    """Kedro's loader with eight additions.
 
     - The newest loader is `active`, for `active_parameters()`.
     - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file.
@@ -40,7 +41,10 @@ class ProjectConfigLoader(OmegaConfigLoader):
     - `${tracking_root:}` is where MLflow's records lie: the data root, or that which the environment variable
       FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI.
     - `${description:}` says what the texts are: `corpus.description` of the command line, else the global
-      `generation.description`; for the docstrings, the global `generation.docstrings` where neither is given.
+      `generation.description`; for the docstrings, that of the global `generation.docstrings` where neither is given.
+    - `${prompt:}` says how generators are asked: `generation.prompt` of the command line, else the global; else for the
+      docstrings that of `generation.docstrings`, for other texts `list`. `${prompt_alone:}` is the same where there are
+      no examples yet: a page, or `chat`.
     - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
     """
 
@@ -56,13 +60,15 @@ class ProjectConfigLoader(OmegaConfigLoader):
         register("tracking_root", lambda: str(self.tracking_root), replace=True)
         register("tracking_uri", lambda: self.tracking_root.as_uri(), replace=True)  # noqa: PLW0108 - not known yet
         register("description", lambda: self.description, replace=True)
+        register("prompt", lambda: self.prompt, replace=True)
+        register("prompt_alone", lambda: self.prompt if TEXT in self.prompt else "chat", replace=True)
         ProjectConfigLoader.active = self
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """As Kedro's, with the previews of private catalog entries switched off; files are read once."""
         if key != "globals":
             # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
-            _ = self.data_root, self.description
+            _ = self.data_root, self.description, self.prompt
         if key in self or key not in self._read:  # what was set comes before what was read
             config = super().__getitem__(key)
             self._read[key] = _without_private_previews(config) if key == "catalog" else config
@@ -104,11 +110,24 @@ class ProjectConfigLoader(OmegaConfigLoader):
     @cached_property
     def description(self) -> str | None:
         """What the texts are, in the plural; None where nobody says so."""
-        given, stated = (self.runtime_params or {}).get("corpus"), self["globals"].get("generation") or {}
+        given = (self.runtime_params or {}).get("corpus")
         if isinstance(given, Mapping) and "description" in given:
             return cast("str | None", given["description"])
-        if (told := stated.get("description")) is None and self._source() == "docstrings":
-            told = stated.get("docstrings")
+        return self._stated("description")
+
+    @cached_property
+    def prompt(self) -> str:
+        """How generators are asked for a text: the name of a form, or a page."""
+        given = (self.runtime_params or {}).get("generation")
+        asked = given.get("prompt") if isinstance(given, Mapping) else None
+        return str(asked or self._stated("prompt") or "list")
+
+    def _stated(self, name: str) -> str | None:
+        """What the globals say of the texts; of docstrings, what they say of those where they say nothing of all."""
+        stated = self["globals"].get("generation") or {}
+        told: str | None = stated.get(name)
+        if told is None and self._source() == "docstrings":
+            told = (stated.get("docstrings") or {}).get(name)
         return told
 
     def _source(self) -> str | None:

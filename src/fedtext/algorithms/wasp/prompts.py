@@ -54,9 +54,9 @@ class Quoted:
     def framing(self) -> Framing:
         """A text that goes on, or a message whose answer goes on inside a quotation that we open."""
         if not self.chat:
-            return Framing(closing='"', stop="\n")
+            return Framing(closing='"', stops=("\n",))
         plea = "Answer with it alone, in quotation marks."
-        return Framing(chat=True, opening=f'The new {self.noun} is: "', closing='"', plea=plea, stop="\n")
+        return Framing(chat=True, opening=f'The new {self.noun} is: "', closing='"', plea=plea, stops=("\n",))
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Without an example zero-shot, else the good examples alone."""
