@@ -93,6 +93,16 @@ def test_private_text_is_long_distinct_and_not_somebody_elses(tmp_path):
     assert exactly == []
 
 
+def test_a_first_paragraph_is_one_line_and_is_what_must_be_long_and_distinct(tmp_path):
+    source(tmp_path, "a.py", "Close the file,\n    and what it holds.\n  \n    All of it.", "Close the file.")
+    source(tmp_path, "b.py", "Close the file.\n\n    Again.", "Close\n\n    Long enough, but not here.")
+    texts = ["Close the file, and what it holds.", "Close the file."]
+    found = private_docstrings(tmp_path, min_chars=6, first_paragraph=True)
+    assert [(doc.name, doc.text) for doc in found] == [("a.f0", texts[0]), ("a.f1", texts[1])]
+    public = public_docstrings(tmp_path, min_chars=6, max_texts=None, max_chars_per_package=10**6, first_paragraph=True)
+    assert {doc.text for doc in public} == set(texts)
+
+
 def test_public_text_leaves_out_tests_and_copies_of_the_standard_library(tmp_path):
     source(tmp_path, "pack/m.py", LONG + " kept")
     for skipped in ("setuptools/s.py", "typing_extensions.py", "pack/tests/t.py", "pack/_vendor/v.py", "fedtext/f.py"):

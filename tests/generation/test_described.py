@@ -30,7 +30,8 @@ class Says(Served):
     def answer(self, route: str, body: dict[str, Any], key: str) -> tuple[int, dict[str, str], dict[str, Any]]:
         status, headers, content = super().answer(route, body, key)
         for number, choice in enumerate(content["choices"]):
-            choice["message"]["content"] = self.answers[number % len(self.answers)]
+            said = self.answers[number % len(self.answers)]
+            choice |= {"message": {**choice["message"], "content": said}} if "message" in choice else {"text": said}
         return status, headers, content
 
 
@@ -116,3 +117,11 @@ def test_nothing_usable_is_said(server: Says, encoder: Encoder) -> None:
     server.answers = ['""']
     with pytest.raises(ValueError, match=r"wrote no text of the kind that corpus\.description says"):
         texts(server, encoder)
+
+
+def test_first_texts_are_written_on_a_page_where_one_is_given(server: Says, encoder: Encoder) -> None:
+    """No message: the server is asked to go on where the text stands, once for each topic."""
+    server.answers = [f"{question}\nAgent: Let me see." for question in QUESTIONS]
+    written = texts(server, encoder, 3, sampler={"prompt": "About {topic}.\nCustomer: {text}\nAgent:"})
+    assert written == [(QUESTIONS[0], "fees"), (QUESTIONS[1], "fees")]
+    assert {route for route, *_ in server.asked} == {"/v1/completions"}

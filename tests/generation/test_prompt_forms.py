@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.generation.prompt_forms import Chat, Labelled, PromptForm, SampleList, prompt_form
+from fedtext.generation.prompt_forms import Chat, Labelled, Page, PromptForm, SampleList, prompt_form
 from fedtext.generation.prompts import sample_list
+from fedtext.models.framing import Framing
 from fedtext.params.generation import Sampler
 from tests.parameters import conf_base
 
@@ -99,6 +100,61 @@ def test_a_class_is_named_in_words(form: PromptForm) -> None:
     asked = form.request(["one"], "fast_food\t5_stars")
     assert "fast food, 5 stars" in asked
     assert "_" not in asked
+
+
+DOCSTRING = 'def {name}(self):\n    """{text}"""\n\n\n'
+
+
+def test_a_page_has_its_topic_where_the_page_names_it() -> None:
+    page = Page(DOCSTRING)
+    assert page.request([], topic="File I/O") == 'def file_i_o(self):\n    """'
+    assert page.request([], "json", "File I/O") == 'def json_file_i_o(self):\n    """'
+    assert Page("{topic}. {text}").request([], topic="File I/O") == "File I/O. "
+
+
+def test_a_page_shows_examples_where_no_topic_is_named() -> None:
+    shown = 'def texts(self):\n    """Close the file."""\n\n\ndef texts(self):\n    """'
+    assert Page(DOCSTRING).request([" Close the file.\n"]) == shown
+    assert Page(DOCSTRING).request(["Close the file."], topic="files") == 'def files(self):\n    """'
+    labelled = Page("{topic}: {text}").request(["Where is it?"], "fast_food")
+    assert labelled == "fast food: Where is it?\nfast food: "
+
+
+def test_a_page_is_trained_on_up_to_where_it_goes_on() -> None:
+    assert Page(DOCSTRING).framing == Framing(closing='"""\n\n\n', stops=('"""', "\n\n"))
+    assert Page("Customer: {text}").framing == Framing(closing="\n", stops=("\n", "\n\n"))
+
+
+@pytest.mark.parametrize(
+    ("written", "sample"),
+    [
+        ('Close the file."""\n        self.f.close()', "Close the file."),
+        ('\n    Close the file,\n    and what it holds.\n    """', "Close the file, and what it holds."),
+        ("Close the file.\n\n    Args:\n        None.", "Close the file."),
+        ("Cut at the lim", "Cut at the lim"),
+        ('"""', ""),
+    ],
+)
+def test_a_page_s_sample_is_one_paragraph_in_one_line(written: str, sample: str) -> None:
+    assert Page(DOCSTRING).cut(written) == sample
+
+
+@given(st.text(), st.text(alphabet="abc :\n", min_size=1))
+def test_a_page_s_sample_ends_with_the_page(text: str, after: str) -> None:
+    """Whatever is written inside a page comes back, as far as the first paragraph and the page's own mark."""
+    page = Page(f"{{text}}{after}")
+    assert page.cut(text).split() == text.lstrip().partition(page.framing.stops[0])[0].partition("\n\n")[0].split()
+
+
+def test_a_parameter_gives_a_page() -> None:
+    told = conf_base(Sampler, prompt=r"Customer: {text}\nAgent:", description="questions")
+    assert prompt_form(told) == Page("Customer: {text}\nAgent:", "questions")
+
+
+@pytest.mark.parametrize("prompt", ["lists", "{text} and {text}", "{topic}", ""])
+def test_what_is_neither_form_nor_page_is_refused(prompt: str) -> None:
+    with pytest.raises(ValueError, match=r"prompt is '.*give a page, which has \{text\} once, as 'Customer: \{text\}'"):
+        conf_base(Sampler, prompt=prompt)
 
 
 def test_a_parameter_names_the_form() -> None:

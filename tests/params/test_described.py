@@ -8,7 +8,17 @@ from fedtext.params.described import Described
 from tests.parameters import conf_base
 
 
-@pytest.mark.parametrize("step", ["topics", "texts"])
-def test_what_to_write_is_told_in_messages(step: str) -> None:
-    with pytest.raises(ValueError, match="has prompt list: what to write is told in messages, set chat"):
-        conf_base(Described, {step: {"sampler": {"prompt": "list"}}})
+def test_topics_are_asked_for_in_messages() -> None:
+    with pytest.raises(ValueError, match="topics are asked for in messages, set chat"):
+        conf_base(Described, {"topics": {"sampler": {"prompt": "list"}}})
+
+
+@pytest.mark.parametrize("prompt", ["list", "labelled"])
+def test_what_needs_examples_writes_no_first_texts(prompt: str) -> None:
+    with pytest.raises(ValueError, match=f"has prompt {prompt}: there are no examples yet, set chat or give a page"):
+        conf_base(Described, {"texts": {"sampler": {"prompt": prompt}}})
+
+
+@pytest.mark.parametrize("prompt", ["chat", "Customer: {text}"])
+def test_texts_are_asked_for_in_messages_or_on_a_page(prompt: str) -> None:
+    assert conf_base(Described, {"texts": {"sampler": {"prompt": prompt}}}).texts.sampler.prompt == prompt

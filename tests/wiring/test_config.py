@@ -128,10 +128,15 @@ def test_the_command_line_says_nothing_idle(toy: ToyProject, command: list[str])
     assert "__default__" in done.stdout or "toy.round_04.close" in done.stdout
 
 
+PAGE = 'def {name}(self):\n    """{text}"""\n\n\n'
+WORK = "docstrings of Python functions that work with files, networks, dates, text, numbers and threads"
+
+
 @pytest.mark.parametrize(
     ("env", "corpus", "described"),
     [
-        (None, {}, "docstrings of Python functions and classes"),
+        (None, {}, WORK),
+        ("earlier", {}, "docstrings of Python functions and classes"),
         (None, {"description": "letters"}, "letters"),
         (None, {"description": ""}, ""),  # refused, and not taken for none
         (None, {"source": "table"}, None),
@@ -149,6 +154,36 @@ def test_the_description_follows_the_source(
     assert read["corpus"]["description"] == described
     assert read["popri"]["sampler"]["description"] == described
     assert read["described"]["texts"]["sampler"]["description"] == described
+
+
+@pytest.mark.parametrize(
+    ("env", "given", "prompt", "alone"),
+    [
+        (None, {}, PAGE, PAGE),
+        (None, {"corpus": {"source": "table"}}, "list", "chat"),
+        (None, {"corpus": {"source": "table"}, "generation": {"prompt": "chat"}}, "chat", "chat"),
+        (
+            None,
+            {"corpus": {"source": "table"}, "generation": {"prompt": "Customer: {text}"}},
+            *["Customer: {text}"] * 2,
+        ),
+        (None, {"generation": {"prompt": "list"}}, "list", "chat"),
+        ("earlier", {}, "list", "chat"),
+        ("tiny", {}, "list", "chat"),
+    ],
+)
+def test_how_a_generator_is_asked_follows_the_source(
+    env: str | None, given: dict[str, dict[str, str]], prompt: str, alone: str
+) -> None:
+    """A docstring's page is never a user's own text's; every sampler and the generator's own check say the same."""
+    read = loader(Path(__file__).parents[2], env, **given)
+    parameters = read["parameters"]
+    assert (
+        parameters["popri"]["sampler"]["prompt"] == parameters["evaluation"]["untuned"]["sampler"]["prompt"] == prompt
+    )
+    assert parameters["described"]["texts"]["sampler"]["prompt"] == alone
+    assert parameters["described"]["topics"]["sampler"]["prompt"] == "chat"
+    assert read["catalog"]["generator"]["prompt"] == prompt
 
 
 def test_an_environment_that_names_another_source_loses_the_docstrings_description(tmp_path: Path) -> None:
