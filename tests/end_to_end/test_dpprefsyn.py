@@ -40,6 +40,7 @@ def job(root: Path, **more: object) -> list[str]:
     return ["run", "--env", "tiny", "--pipelines", "dpprefsyn", "--params", params(**given)]
 
 
+@pytest.mark.slow  # at every commit the next test runs the same job on made-up annotators
 def test_a_tiny_run_ends_in_pairs_that_trl_reads_and_a_policy(tmp_path: Path) -> None:
     root, path = tmp_path / "dpprefsyn", table(tmp_path / "pairs.csv")
     given = {"corpus__path": path, "corpus__declared_public": "true", "policies__controls": "longest_policy"}

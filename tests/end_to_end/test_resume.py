@@ -17,7 +17,7 @@ import pytest
 from fedtext.privacy.history import release_history
 from tests.end_to_end.conftest import LOG, ROOT, command, digests, env, kedro, params
 
-QUICK_KILLS, NIGHTLY_KILLS = 3, 25
+QUICK_KILLS, NIGHTLY_KILLS = 2, 25
 
 
 def run_with_kills(root: Path, kills: int, seed: int) -> int:

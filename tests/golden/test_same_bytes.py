@@ -27,10 +27,9 @@ import pytest
 
 from tests.end_to_end.conftest import kedro, params
 
+pytestmark = pytest.mark.slow
 RECORDS = Path(__file__).with_name("same_bytes")
-QUICK, NIGHTLY = ("popri",), ("pe", "pe_sft", "dp_fedavg", "dp_ftrl")
-IN_ORDER = QUICK + NIGHTLY
-ALGORITHMS = (*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in NIGHTLY))
+ALGORITHMS = ("popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl")
 PORTABLE = ("releases", "epsilon", "cost")
 # The rounding of a sum to its grid is paid for by its width: of a histogram, the texts of a round that are not empty.
 # Which are is the machine's arithmetic's affair. It moves sensitivity and deviation alike, by less than this.
@@ -136,8 +135,8 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str
 
     @cache
     def run(algorithm: str) -> dict[str, Any]:
-        if place := IN_ORDER.index(algorithm):
-            run(IN_ORDER[place - 1])
+        if place := ALGORITHMS.index(algorithm):
+            run(ALGORITHMS[place - 1])
         parts = () if whole else ("--to-outputs", f"{algorithm}_privacy_report,{algorithm}_cost")
         told = params(
             data_root=folder / "data", privacy__noise_seed=7, privacy__population=80, corpus__declared_public="true",

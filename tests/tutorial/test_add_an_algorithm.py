@@ -45,6 +45,7 @@ def test_no_other_client_s_message_moves(project: Path) -> None:
     assert "1 passed" in said
 
 
+@pytest.mark.slow  # the project's own tiny jobs run at every commit
 def test_the_job_runs_to_its_reports(project: Path) -> None:
     run(project, "kedro", "run", "--pipelines", "toy", "--env", "tiny", "--params", SMALL)
     reporting = project / "data" / "tiny" / "08_reporting" / "toy"

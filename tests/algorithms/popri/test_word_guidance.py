@@ -89,6 +89,7 @@ def test_a_class_of_which_nothing_was_written_has_no_weights() -> None:
     assert favoured_by(prompts, found, LABELLED) == [WordWeights()]
 
 
+@pytest.mark.slow
 def test_a_language_model_that_is_guided_writes_words_as_often_as_the_release_wants_them() -> None:
     """The bundled generator, twice the same prompts and seeds: its words come nearer, and its texts stay legible."""
     private = [text for word in ("path", "file", "list", "name", "error") for text in (
