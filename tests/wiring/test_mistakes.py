@@ -113,7 +113,7 @@ COMMANDS = [  # options of `kedro run`
     ("--params privacy.epsilon=0", "privacy.epsilon is 0", "greater than 0"),
     ("--params privacy.enrolment=/nowhere", "privacy.enrolment /nowhere is not a file", "one client id a line"),
     ("--params popri.rounds=100000", "popri.rounds is 100000", "from 1 to 200"),
-    ("--params generation.prompt=lists", "other parameters) is 'lists'", "did you mean 'list'?"),
+    ("--params generation.prompt=lists", "generation.prompt is 'lists'", "did you mean 'list'?"),
     ("--params compare.algorithms=popry", "compare.algorithms names popry", "did you mean 'popri'"),
     ("--params corpus.source=tabel", "corpus.source is 'tabel'", "did you mean 'table'?"),
     ("--params corpus.source=table", "corpus.path is not set", "corpus.path=FILE"),

@@ -201,9 +201,9 @@ class NamedGeneratorDataset(GeneratorDataset):
         super().__init__(**{"measure": measure, **settings}, metadata=metadata)
         prompt: Any = settings.get("prompt")
         try:
-            self._own_prompt = None if prompt is None else as_prompt(prompt)
+            self._own_prompt = None if prompt is None else as_prompt(prompt, f"models.plms.{name}.prompt")
         except InputError as error:
-            raise StorageError(f"models.plms.{name}: {error}") from None
+            raise StorageError(str(error)) from None
 
 
 def _tokenizer(source: str) -> Tokenizer:

@@ -18,7 +18,7 @@ PROMPT_NAMES: tuple[PromptName, ...] = get_args(PromptName)
 TEXT = "{text}"  # where a page has its text
 
 
-def as_prompt(prompt: str) -> str:
+def as_prompt(prompt: str, parameter: str = "generation.prompt") -> str:
     r"""The name of a form, or a page: what stands around a text where such texts are found, with `{text}` once.
 
     The two characters of a backslash and n, as a command line gives them, are a line's end.
@@ -29,8 +29,8 @@ def as_prompt(prompt: str) -> str:
     if prompt in PROMPT_NAMES:
         return prompt
     if prompt.count(TEXT) != 1:
-        told = meant(prompt, PROMPT_NAMES)
-        raise InputError(f"prompt is '{prompt}': {told}, or give a page, which has {TEXT} once, as 'Customer: {TEXT}'")
+        page = f"no page with {TEXT} in it once (as 'Customer: {TEXT}')"
+        raise InputError(f"{parameter} is {prompt!r}, {page} and no form: {meant(prompt, PROMPT_NAMES)}")
     return prompt.replace("\\n", "\n")
 
 
