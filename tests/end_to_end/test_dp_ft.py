@@ -19,7 +19,8 @@ def job(root: Path, **more: object) -> list[str]:
     return ["run", "--env", "tiny", "--pipelines", "dp_ft", "--params", params(**given)]
 
 
-@pytest.mark.parametrize("form", ["private", pytest.param("unprotected", marks=pytest.mark.slow)])
+@pytest.mark.slow  # test_dpprefsyn.py runs a job on pairs at every commit
+@pytest.mark.parametrize("form", ["private", "unprotected"])
 def test_a_tiny_run_ends_in_a_policy_and_says_what_it_cost(tmp_path: Path, form: str) -> None:
     root, path = tmp_path / "dp_ft", table(tmp_path / "pairs.csv")
     done = kedro(*job(root, corpus__path=path, corpus__declared_public="true", dp_ft__form=form))

@@ -136,7 +136,7 @@ def test_words_are_weighed_only_where_they_guide(run_popri: Run) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Talker, "favouring", lambda self, words: (told.append(list(words)), self)[1])
         guided = run_popri(scoring="witness_words", labels=("tea", "rum"), word_guidance=0.5)
-        assert "popri_word_weights" not in run_popri(scoring="witness_words")
+        assert "popri_word_weights" not in run_popri(scoring="witness_words", word_guidance=0.0)
         assert "popri_word_weights" not in run_popri(scoring="witness_rff", word_guidance=0.5)
     (words,), prompts, table = told, guided["popri.final_prompts"], guided["popri_word_weights"]
     for weights, label in zip(words, prompts["label"], strict=True):
