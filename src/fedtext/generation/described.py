@@ -16,11 +16,10 @@ import pandas as pd
 
 from fedtext.embedding.near_copies import without_near_copies
 from fedtext.generation.cleaning import clean_samples
-from fedtext.generation.prompt_forms import Chat, Page, PromptForm, prompt_form
+from fedtext.generation.prompt_forms import prompt_form
 from fedtext.generation.topics import named_topics, topics_framing, topics_request
 from fedtext.models.generator import ChatGenerator
 from fedtext.params.described import Texts, Topics
-from fedtext.params.generation import Sampler
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 
@@ -74,7 +73,8 @@ def described_texts(
     Raises:
         ValueError: None of what the generator wrote can be used.
     """
-    form, rounds = _alone(texts.sampler, description), math.ceil(count * texts.oversample / len(topics))
+    form = prompt_form(texts.sampler.model_copy(update={"description": description}))
+    rounds = math.ceil(count * texts.oversample / len(topics))
     answers = generator.write(
         [form.request([], topic=topic) for topic in topics],
         framing=form.framing,
@@ -91,12 +91,6 @@ def described_texts(
     distinct = usable.iloc[_distinct(usable["text"].tolist(), encoder, texts.similarity)]
     _tell(len(written), len(usable), len(distinct), count)
     return distinct[:count].reset_index(drop=True)
-
-
-def _alone(sampler: Sampler, description: str) -> PromptForm:
-    """How a text is asked for before there is any: on a page, or in a message, for a list has nothing to begin with."""
-    form = prompt_form(sampler)
-    return form if isinstance(form, Page) else Chat(description)
 
 
 def _distinct(texts: Sequence[str], encoder: Encoder, similarity: float) -> np.ndarray:
