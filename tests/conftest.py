@@ -41,3 +41,4 @@ def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training and decoding as exact as float32 is, whatever pays on this machine."""
     for place in ("system.hardware", "system.precision", "models.language_model"):
         monkeypatch.setattr(f"fedtext.{place}.bfloat16_pays", lambda device: False)
+    monkeypatch.setattr("fedtext.system.precision.float16_packs", lambda device: False)

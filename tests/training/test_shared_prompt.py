@@ -62,15 +62,16 @@ def test_a_branch_never_sees_the_other(llama, pairs):
     assert not torch.allclose(before[10:], after[10:])
 
 
-def test_the_packed_row_holds_the_prompt_once(llama, pairs):
-    rows = tokenised(pairs, llama.tokenizer)[:1]
+def test_a_line_holds_a_prompt_once_and_no_padding_between_pairs(llama, pairs):
+    rows = tokenised(pairs, llama.tokenizer)[:3]
     seen = {}
     model, _ = llama.load()
     model.register_forward_pre_hook(lambda _, args, kwargs: seen.update(kwargs), with_kwargs=True)
+    model.lm_head.register_forward_hook(lambda _, args, logits: seen.update(scored=logits.shape[0]))
     packed_log_probs(model, rows)
-    prompt, longest = rows[0]["prompt_ids"], max(len(rows[0]["chosen_ids"]), len(rows[0]["rejected_ids"]))
-    assert seen["input_ids"].shape == (1, len(prompt) - 1 + 2 * longest)
-    assert seen["logits_to_keep"] == 2 * longest
+    completions = sum(len(row[side]) for row in rows for side in ("chosen_ids", "rejected_ids"))
+    assert seen["input_ids"].shape == (1, sum(len(row["prompt_ids"]) - 1 for row in rows) + completions)
+    assert seen["scored"] == completions
 
 
 def test_the_batch_layout():

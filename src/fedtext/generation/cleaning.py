@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedtext.generation.legible import is_legible
+from fedtext.generation.legible import read_like_text
 from fedtext.generation.prompt_forms import PromptForm
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def clean_samples(
         return []
     cut = [UNPRINTABLE.sub("", form.cut(text)) for text in texts]
     samples = cut_to(cut, tokenizer, [length] * len(cut))
-    return [text if not legible_only or is_legible(text) else "" for text in samples]
+    if not legible_only:
+        return samples
+    return [text if reads else "" for text, reads in zip(samples, read_like_text(samples), strict=True)]
 
 
 def cut_to(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, lengths: Sequence[int]) -> list[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
     from transformers.cache_utils import Cache
 
-CHECK_EVERY = 4  # steps between looks at which responses are complete
+CHECK_EVERY = 2  # steps between looks at which responses are complete
 SHRINK = 0.9  # complete responses are dropped when the batch gets at least this small: to drop is to copy the others
 
 

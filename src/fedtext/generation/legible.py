@@ -1,11 +1,15 @@
 """Which texts read like text at all: a look at the words alone, which costs no privacy and needs no model.
 
-Small models now and then fall into a loop, hold a key down, leave a form's gap unfilled, or talk to whoever asked.
+Small models now and then fall into a loop, hold a key down, leave a form's gap unfilled, talk to whoever asked, or
+write in another writing system than in all their other texts (generation/scripts.py).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+from fedtext.generation.scripts import strays
 
 HELD_KEY = re.compile(r"(\S)\1{5}")  # the same mark six times running
 GAP = re.compile(r"(?<!\w)(?:\[[a-z'’ ]+\]|\{[a-z'’ ]+\}|<[a-z'’ ]+>)", re.I)  # "Dear [Your Name]"
@@ -17,6 +21,11 @@ WORD = re.compile(r"[^\W_]+")  # of a name in code, each of its words
 PHRASE = 3  # words
 LOOP = 0.2  # share of a text's phrases that stood in it before
 FEWEST = 8  # words, below which a phrase may well come twice
+
+
+def read_like_text(texts: Sequence[str]) -> list[bool]:
+    """Whether each text of a call is legible, and in a writing system that others of them are in."""
+    return [is_legible(text) and not stray for text, stray in zip(texts, strays(texts), strict=True)]
 
 
 def is_legible(text: str) -> bool:

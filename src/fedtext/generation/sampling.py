@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Float
 
 from fedtext.generation.branch_attention import branch_attention
 from fedtext.generation.decoding import CHECK_EVERY, decode, refuse_unfit
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-AT_ONCE = 4  # batches come in multiples of it: two or four cores end together, and texts are the same on either
+# Batches come in multiples of it, so that two cores end together; texts do not depend on how many cores there are.
+# More of them would be smaller, and each ends with steps of a few long responses, which fetch all weights none the less.
+AT_ONCE = 2
 
 
 def sample_responses(
@@ -62,15 +66,17 @@ def sample_responses(
         raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
     refuse_unfit(model, max(map(len, encoded), default=0) + sampler.max_new_tokens)
-    order = sorted(range(len(prompts)), key=lambda i: -len(encoded[i]))  # memory freed once serves all that follow
-    batches = even_batches(order, sampler.batch_size // responses, AT_ONCE)
+    parts = _parts(len(prompts), responses)
+    asks = [_Ask(prompt, part, responses // parts) for prompt in range(len(prompts)) for part in range(parts)]
+    asks.sort(key=lambda ask: -len(encoded[ask.prompt]))  # memory freed once serves all that follow
+    batches = even_batches(asks, sampler.batch_size // (responses // parts), AT_ONCE)
     model = decoding_copy(model)
     is_complete = _completion(model, tokenizer, stops)
     favoured = favoured_tokens(words, len(prompts), tokenizer, model.config.vocab_size, model.device)
 
-    def respond(batch: Sequence[int]) -> list[str]:
-        ids, real = _left_padded([encoded[i] for i in batch], tokenizer.pad_token_id, model.device)
-        draws = [stream(seed, "responses", i).random((responses, sampler.max_new_tokens), np.float32) for i in batch]
+    def respond(batch: Sequence[_Ask]) -> list[str]:
+        ids, real = _left_padded([encoded[ask.prompt] for ask in batch], tokenizer.pad_token_id, model.device)
+        draws = [ask.uniforms(seed, responses, sampler.max_new_tokens) for ask in batch]
         tokens = decode(
             model,
             ids,
@@ -80,7 +86,7 @@ def sample_responses(
             top_p=sampler.top_p,
             min_p=sampler.min_p,
             is_complete=is_complete,
-            favoured=None if favoured is None else favoured.of_prompts(batch),
+            favoured=None if favoured is None else favoured.of_prompts([ask.prompt for ask in batch]),
         )
         return _texts(tokens, tokenizer, _ends(model, tokenizer), stops)
 
@@ -88,9 +94,29 @@ def sample_responses(
     with branch_attention(model):
         done = over_cores(respond, batches, len(batches), model.device)
         for batch, written in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
-            for n, i in enumerate(batch):
-                texts[i] = written[n * responses : (n + 1) * responses]
+            for n, ask in enumerate(batch):  # the parts of a prompt come in their order
+                texts[ask.prompt] += written[n * ask.responses : (n + 1) * ask.responses]
     return texts
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """Some of a prompt's responses, which share a batch: the `part`-th so many."""
+
+    prompt: int
+    part: int
+    responses: int
+
+    def uniforms(self, seed: int, of: int, steps: int) -> Float[np.ndarray, "response step"]:
+        """Draws of these `of` the prompt's responses."""
+        drawn = stream(seed, "responses", self.prompt).random((of, steps), np.float32)
+        return drawn[self.part * self.responses : (self.part + 1) * self.responses]
+
+
+def _parts(prompts: int, responses: int) -> int:
+    """How many equal parts a prompt's responses come in: one where there are prompts enough to be at work on."""
+    wanted = -(-AT_ONCE // max(prompts, 1))
+    return max(parts for parts in range(1, wanted + 1) if responses % parts == 0)
 
 
 def _encode(

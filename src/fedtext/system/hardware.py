@@ -31,3 +31,10 @@ def bfloat16_where_it_pays(device: torch.device) -> torch.autocast:
     import torch
 
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device))
+
+
+def float16_packs(device: torch.device) -> bool:
+    """Whether torch has products with weights packed in float16 on `device`: x86 CPUs with AVX2."""
+    import torch
+
+    return device.type == "cpu" and "fbgemm" in torch.backends.quantized.supported_engines

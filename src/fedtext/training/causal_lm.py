@@ -19,6 +19,7 @@ from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 from fedtext.system.hardware import bfloat16_where_it_pays, compute_device
 from fedtext.system.progress import progress
+from fedtext.training.head import head_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,7 +80,7 @@ def train_causal_lm(
     recent: list[Tensor] = []
     with _plain_attention(model, wanted=rows.shape[1] <= SHORT and device.type == "cpu"):
         for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
-            ids = torch.from_numpy(rows[picked]).to(device)
+            ids = torch.from_numpy(_without_common_padding(rows[picked], pad_token_id)).to(device)
             with bfloat16_where_it_pays(device):
                 loss = (
                     forward(input_ids=ids, labels=ids).loss if pad_token_id is None else _loss(model, ids, pad_token_id)
@@ -143,6 +144,16 @@ def _batches(rows: int, params: CausalTraining, seed: int) -> Iterator[Int[np.nd
             yield order[i * params.batch_size : (i + 1) * params.batch_size]
 
 
+def _without_common_padding(
+    rows: Int[np.ndarray, "row length"], pad_token_id: int | None
+) -> Int[np.ndarray, "row shorter"]:
+    """The rows of a batch up to the last place at which one of them has a token: short texts are computed as such."""
+    if pad_token_id is None:
+        return rows
+    used = np.flatnonzero((rows != pad_token_id).any(axis=0))
+    return rows[:, : used[-1] + 1] if used.size else rows
+
+
 def _steps_per_epoch(rows: int, params: CausalTraining) -> int:
     return max(rows // params.batch_size, 1)
 
@@ -175,21 +186,16 @@ def logits_of_real(
     real: Bool[Tensor, "row length"],
     scored: Bool[Tensor, "row length"] | None = None,
 ) -> Float[Tensor, "label token"]:
-    """Logits that predict the scored tokens `ids[:, 1:][scored[:, 1:]]`, in that order; None: all real ones.
+    """Logits that predict the scored tokens `ids[:, 1:][scored[:, 1:]]`, in that order; None: all real ones."""
+    from torch.nn.functional import pad
 
-    The head, more than half of a small model's work, is spared what is not scored: it is handed the positions before
-    real tokens only, by a hook, so that whatever a model does to its logits (scaling, capping) still happens.
-    """
-    wanted = (real if scored is None else scored)[:, 1:]
-    hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][:, :-1][wanted],))
-    try:
+    wanted = pad((real if scored is None else scored)[:, 1:], (0, 1))  # what stands before a token predicts it
+    with head_of(model, wanted):
         output = model(
             input_ids=ids.masked_fill(~real, 0),  # any token: it is masked and not scored
             attention_mask=real.long(),
             use_cache=False,
         )
-    finally:
-        hook.remove()
     logits: Tensor = output.logits
     return logits
 

@@ -1,11 +1,10 @@
-"""DPO without a recomputed prompt: TRL's trainer and losses on one packed row per pair.
+"""DPO without a recomputed prompt and without padding: TRL's trainer and losses on packed pairs.
 
 TRL scores a pair as two rows, prompt + chosen and prompt + rejected, so a prompt of three samples is computed twice and
-outweighs both completions. Here a pair is one row, `context | chosen | rejected`, where the context is the prompt
-without its last token and each branch starts with that token: a branch sees the context and itself, never the other,
-and its position numbers are those of the two rows. The log-probabilities are the same (a test holds them to TRL's);
-logits are computed for the branches only. A model that reads a packed row differently, because it is recurrent, has a
-sliding window or takes positions from elsewhere, is noticed on one pair and gets its two rows.
+outweighs both completions. Here pairs are packed into lines (`fedtext.training.packed_pairs`). The log-probabilities
+are the same (a test holds them to TRL's); logits are computed for completions only. A model that reads a packed line
+differently, because it is recurrent, has a sliding window or takes positions from elsewhere, is noticed on one pair and
+gets its two rows.
 
 Shapes: `pair` pairs, `context` longest context, `step` longest completion, `row` = 2 pairs, all chosen, then rejected.
 """
@@ -17,13 +16,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fedtext.system.progress import progress
+from fedtext.training.head import head_of
+from fedtext.training.packed_pairs import packed_pairs
 
 if TYPE_CHECKING:
     from torch import Tensor
     from trl import DPOConfig, DPOTrainer
 
 IGNORED = -100  # label of a position that is not scored
-TOLERANCE = {True: 1e-3, False: 0.25}  # nats a token between packed and separate rows, for float32 and for less
+TOLERANCE = {True: 1e-3, False: 0.25}  # nats a token between packed lines and separate rows, for float32 and for less
 
 
 def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
@@ -69,41 +70,64 @@ def completion_log_probs(
 ) -> Any:
     """TRL's fused output with `log_probs` (row, step) of each completion's tokens, 0 where the label is -100.
 
-    From one row a pair where `packed`, else from two. The other fields feed metrics that are not kept; they are zero.
+    From packed lines where `packed`, else from two rows a pair. The other fields feed metrics that are not kept; they
+    are zero.
     """
-    import torch
     from trl.trainer.utils import FusedCausalLMOutput
 
-    steps, copies = input_ids.shape[1] - 1, 2 if packed else 1
-    before, real, targets = input_ids[:, :-1], attention_mask[:, :-1], labels[:, 1:]
-    if packed:
-        before, real, targets = (torch.cat(rows.chunk(2), dim=1) for rows in (before, real, targets))
-    else:
-        context_ids, context_mask = context_ids.repeat(2, 1), context_mask.repeat(2, 1)
-    real = torch.cat([context_mask, real], dim=1)
+    score = _of_lines if packed else _of_rows
+    log_probs = score(model, context_ids, context_mask, input_ids, attention_mask, labels[:, 1:])
+    unused = log_probs.new_zeros(log_probs.shape)
+    return FusedCausalLMOutput(log_probs=log_probs, entropy=unused, mean_logits=unused, is_top1=unused.bool())
+
+
+def _of_lines(
+    model: Any, context_ids: Tensor, context_mask: Tensor, input_ids: Tensor, attention_mask: Tensor, targets: Tensor
+) -> Tensor:
+    """Log-probabilities (row, step) of `targets`, pairs packed into lines; the head is handed what is scored alone."""
+    import torch
+
+    lines = packed_pairs(context_ids, context_mask, input_ids, attention_mask)
+    with head_of(model, lines.scored):
+        logits = model(
+            input_ids=lines.ids,
+            attention_mask=_attention(lines.visible(), model.config._attn_implementation),
+            position_ids=lines.positions,
+            use_cache=False,
+        ).logits
+    row, step = lines.completions
+    log_probs = logits.new_zeros(targets.shape, dtype=torch.float32)
+    log_probs[row, step] = _log_probs(logits, targets[row, step])
+    return log_probs
+
+
+def _of_rows(
+    model: Any, context_ids: Tensor, context_mask: Tensor, input_ids: Tensor, attention_mask: Tensor, targets: Tensor
+) -> Tensor:
+    """The same from one row a completion."""
+    import torch
+
+    steps = targets.shape[1]
+    before, context_ids, context_mask = input_ids[:, :-1], context_ids.repeat(2, 1), context_mask.repeat(2, 1)
+    shown = torch.cat([context_mask, torch.ones_like(before)], dim=1)
     logits = model(
         input_ids=torch.cat([context_ids, before], dim=1),
-        attention_mask=_attention(real.bool(), steps, model.config._attn_implementation) if packed else real,
-        position_ids=_positions(context_mask, steps, copies),
+        attention_mask=torch.cat([context_mask, attention_mask[:, :-1]], dim=1),
+        position_ids=(shown.cumsum(dim=1) - 1).clamp(min=0),
         use_cache=False,
-        logits_to_keep=copies * steps,
+        logits_to_keep=steps,
     ).logits
-    log_probs = _log_probs(logits, targets)
-    if packed:
-        log_probs = torch.cat(log_probs.chunk(2, dim=1))
-    unused = torch.zeros_like(log_probs)
-    return FusedCausalLMOutput(log_probs=log_probs, entropy=unused, mean_logits=unused, is_top1=unused.bool())
+    return _log_probs(logits.flatten(0, 1), targets.flatten()).view(targets.shape)
 
 
 def _log_probs(logits: Tensor, targets: Tensor) -> Tensor:
     from torch.nn.functional import cross_entropy
 
-    losses = cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), reduction="none", ignore_index=IGNORED)
-    return -losses.view(targets.shape)
+    return -cross_entropy(logits.float(), targets, reduction="none", ignore_index=IGNORED)
 
 
 def reads_packed_rows(model: Any, pair: Mapping[str, Any]) -> bool:
-    """Whether `model` gives the completions of `pair` the same log-probabilities in one packed row as in two."""
+    """Whether `model` gives the completions of `pair` the same log-probabilities in a packed line as in two rows."""
     import torch
 
     if model.config._attn_implementation not in ("sdpa", "eager"):  # the others take no mask of this kind
@@ -115,28 +139,12 @@ def reads_packed_rows(model: Any, pair: Mapping[str, Any]) -> bool:
     return bool(torch.allclose(one, two, rtol=0, atol=TOLERANCE[model.dtype == torch.float32]))
 
 
-def _positions(context_mask: Tensor, steps: int, branches: int) -> Tensor:
-    """Position numbers (pair, context + branches x step): every branch continues where the context ends."""
+def _attention(visible: Tensor, implementation: str) -> Tensor:
     import torch
 
-    before = (context_mask.cumsum(dim=1) - 1).clamp(min=0)
-    branch = context_mask.sum(dim=1, keepdim=True) + torch.arange(steps, device=context_mask.device)
-    return torch.cat([before, *[branch] * branches], dim=1)
-
-
-def _attention(real: Tensor, steps: int, implementation: str) -> Tensor:
-    """Who sees whom, (pair, 1, query, key): what came before in the context and in the query's own branch."""
-    import torch
-
-    order = torch.arange(real.shape[1], device=real.device)
-    branch = ((order - (real.shape[1] - 2 * steps)).div(steps, rounding_mode="floor") + 1).clamp(min=0)
-    visible = (branch == 0) | (branch == branch[:, None])
-    causal = visible & (order <= order[:, None])
-    itself = order == order[:, None]  # so that no query in the padding is left without a key
-    allowed = (causal & real[:, None, :] | itself)[:, None]
     if implementation == "eager":  # adds its mask to the scores instead of choosing by it
-        return torch.zeros_like(allowed, dtype=torch.float32).masked_fill(~allowed, torch.finfo(torch.float32).min)
-    return allowed
+        return torch.zeros_like(visible, dtype=torch.float32).masked_fill(~visible, torch.finfo(torch.float32).min)
+    return visible
 
 
 def shared_prompt_trainer(

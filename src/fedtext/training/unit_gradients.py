@@ -8,7 +8,6 @@ weights that are trained have gradients: those of a low-rank adapter, or all of 
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from jaxtyping import Float, Int, Int64
 
 from fedtext.federation.blocks import Block
 from fedtext.system.cores import over_cores, per_thread
+from fedtext.system.shells import shell
 from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
 from fedtext.training.local_steps import NO_TOKEN, LocalSteps, groups_of_one_shape, positions_of, shown_tokens
 from fedtext.training.unit_losses import TEXTS, UnitLoss
@@ -46,7 +46,7 @@ class UnitGradients:
         self._model, self._loss = model.float().eval(), loss
         self._trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
         if vectorised is None:
-            vectorised = slots_are_alike(_shell(model), at_once, _anywhere(self._trained), loss.error, loss.rows)
+            vectorised = slots_are_alike(shell(model), at_once, _anywhere(self._trained), loss.error, loss.rows)
         self._slots, self._taken = (at_once, side_by_side) if vectorised else (1, one_alone)
 
     def of(
@@ -62,7 +62,8 @@ class UnitGradients:
         """
         common = self._named(weights)
         rows = tokens.reshape(len(tokens) * self._loss.rows, tokens.shape[1] // self._loss.rows)
-        gradients = per_thread(lambda: self._taken(_shell(self._model), self._loss.error))
+        # A call swaps weights in and out of the module it is given, so each thread has its own.
+        gradients = per_thread(lambda: self._taken(shell(self._model), self._loss.error))
         groups = groups_of_one_shape(_rows_of_units(rows, unit, self._loss.rows), self._slots)
         yield from over_cores(
             lambda group: _summed(common, gradients(), group, shown_tokens(rows, group, self._slots)),
@@ -77,12 +78,6 @@ class UnitGradients:
         vector = torch.tensor(weights, dtype=torch.float32, device=self._model.device)
         parts = vector.split([p.numel() for p in self._trained.values()])
         return {name: part.view(p.shape) for part, (name, p) in zip(parts, self._trained.items(), strict=True)}
-
-
-def _shell(model: PreTrainedModel) -> PreTrainedModel:
-    """A module of one's own around the very same tensors: a call swaps weights in and out of the module it is given."""
-    shared = (*model.parameters(), *model.buffers())
-    return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})
 
 
 def _anywhere(trained: Weights) -> Weights:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fedtext.evaluation.measures.measure import SHARE, Direction, OfTexts
-from fedtext.generation.legible import is_legible
+from fedtext.generation.legible import read_like_text
 from fedtext.system.errors import InputError
 
 
@@ -17,7 +17,7 @@ def illegible_share(texts: Sequence[str]) -> float:
     """
     if not texts:
         raise InputError("no texts: a share of illegible texts needs at least one")
-    return sum(not is_legible(text) for text in texts) / len(texts)
+    return read_like_text(texts).count(False) / len(texts)
 
 
 ILLEGIBLE_TEXTS = OfTexts(
