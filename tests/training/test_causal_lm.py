@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fedtext.params.training import CausalTraining
-from fedtext.training.causal_lm import _batches, _loss, logits_of_real, peak_share, train_causal_lm
+from fedtext.training.causal_lm import _batches, _loss, _of_lines, _of_rows, _reads_lines, peak_share, train_causal_lm
 from tests.parameters import conf_base
 
 FAST = conf_base(CausalTraining, epochs=3, batch_size=8, learning_rate=1e-2)
@@ -76,17 +76,51 @@ def test_the_loss_of_padded_rows_is_the_models_own(llama, gpt2, rows):
         known = model(
             input_ids=ids.clamp(min=0), attention_mask=(ids >= 0).long(), labels=ids.masked_fill(ids < 0, -100)
         )
-        assert _loss(model, ids, -1).item() == pytest.approx(known.loss.item(), rel=1e-5)
+        for packed in (True, False):
+            assert _loss(model, ids, -1, packed=packed).item() == pytest.approx(known.loss.item(), rel=1e-5)
 
 
 def test_the_head_meets_what_is_scored_and_nothing_else(llama, rows):
     model, tokenizer = llama.load()
     ids = torch.from_numpy(rows[:2].copy())
     ids[1, 5:] = -1
-    logits = logits_of_real(model, ids, ids >= 0)
-    assert logits.shape == (15 + 4, len(tokenizer))
-    alone = model(input_ids=ids[1:, :5]).logits[0, :-1]  # and the head is as it was
-    torch.testing.assert_close(logits[15:], alone, rtol=1e-4, atol=1e-5)
+    for score in (_of_rows, _of_lines):
+        logits, labels = score(model, ids, ids >= 0)
+        assert logits.shape == (15 + 4, len(tokenizer))
+        assert labels.tolist() == [*rows[0, 1:], *rows[1, 1:5]]
+        alone = model(input_ids=ids[1:, :5]).logits[0, :-1]  # and the head is as it was
+        torch.testing.assert_close(logits[15:], alone, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["llama", "gpt2"])
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_gradients_of_lines_are_those_of_rows(architecture, attention, rows, request):
+    ids = torch.from_numpy(rows[:6].copy())
+    for i, length in enumerate((16, 3, 9, 2, 12, 1)):
+        ids[i, length:] = -1
+    ids[0, :4] = -2 - ids[0, :4]  # shown, and not scored
+    found = []
+    for packed in (True, False):
+        model, _ = request.getfixturevalue(architecture).load()
+        model.set_attn_implementation(attention)
+        _loss(model, ids, -1, packed=packed).backward()
+        found.append(torch.cat([p.grad.flatten() for p in model.parameters()]))
+    torch.testing.assert_close(found[0], found[1], rtol=0, atol=1e-5 * float(found[1].abs().max()))
+
+
+def test_a_model_with_a_window_is_trained_on_rows(llama, gpt2, rows, tokenizer):
+    from transformers import MistralConfig, MistralForCausalLM
+
+    for base in (llama, gpt2):
+        assert _reads_lines(base.load()[0], rows, -1)
+    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2}
+    windowed = MistralForCausalLM(
+        MistralConfig(vocab_size=len(tokenizer), intermediate_size=48, head_dim=16, sliding_window=4, **shape)
+    )
+    for p in windowed.parameters():
+        p.data.mul_(5)  # far enough from uniform for context to matter
+    assert not _reads_lines(windowed, rows, -1)
+    assert windowed.training  # as train_causal_lm has it
 
 
 def test_padding_may_be_marked_by_a_number_that_is_no_token(llama, rows):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 # Batches come in multiples of it, so that two cores end together; texts do not depend on how many cores there are.
-# More of them would be smaller, and each ends with steps of a few long responses, which fetch all weights none the less.
+# More of them would be smaller, and each ends with steps of a few long responses, which fetch all weights.
 AT_ONCE = 2
 
 

@@ -94,7 +94,7 @@ def _packed_product(linear: nn.Linear) -> nn.Module:
     import torch
     from torch import nn
 
-    class PackedProduct(nn.Module):
+    class PackedProduct(nn.Module):  # type: ignore[misc]
         """What a linear layer computes, its weights packed in float16."""
 
         def __init__(self) -> None:

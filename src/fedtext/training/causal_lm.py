@@ -20,6 +20,7 @@ from fedtext.system.errors import InputError
 from fedtext.system.hardware import bfloat16_where_it_pays, compute_device
 from fedtext.system.progress import progress
 from fedtext.training.head import head_of
+from fedtext.training.packed_lines import MASKED, packed_texts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 LOG_EVERY = 25  # steps
 MAX_GRADIENT_NORM = 1.0
+TOLERANCE = 1e-4  # of a batch's loss, between packed lines and rows
 SHORT = 128  # tokens: up to here a CPU has the gradients of plain attention sooner than those of fused attention
 
 
@@ -79,11 +81,14 @@ def train_causal_lm(
     history: list[dict[str, float]] = []
     recent: list[Tensor] = []
     with _plain_attention(model, wanted=rows.shape[1] <= SHORT and device.type == "cpu"):
+        packed = pad_token_id is not None and _reads_lines(model, rows, pad_token_id)
         for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
-            ids = torch.from_numpy(_without_common_padding(rows[picked], pad_token_id)).to(device)
+            ids = torch.from_numpy(rows[picked]).to(device)
             with bfloat16_where_it_pays(device):
                 loss = (
-                    forward(input_ids=ids, labels=ids).loss if pad_token_id is None else _loss(model, ids, pad_token_id)
+                    forward(input_ids=ids, labels=ids).loss
+                    if pad_token_id is None
+                    else _loss(model, ids, pad_token_id, packed=packed)
                 )
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
@@ -144,16 +149,6 @@ def _batches(rows: int, params: CausalTraining, seed: int) -> Iterator[Int[np.nd
             yield order[i * params.batch_size : (i + 1) * params.batch_size]
 
 
-def _without_common_padding(
-    rows: Int[np.ndarray, "row length"], pad_token_id: int | None
-) -> Int[np.ndarray, "row shorter"]:
-    """The rows of a batch up to the last place at which one of them has a token: short texts are computed as such."""
-    if pad_token_id is None:
-        return rows
-    used = np.flatnonzero((rows != pad_token_id).any(axis=0))
-    return rows[:, : used[-1] + 1] if used.size else rows
-
-
 def _steps_per_epoch(rows: int, params: CausalTraining) -> int:
     return max(rows // params.batch_size, 1)
 
@@ -169,35 +164,69 @@ def _optimizer(model: PreTrainedModel, params: CausalTraining) -> Optimizer:
     return torch.optim.AdamW(groups, lr=params.learning_rate, fused=True)
 
 
-def _loss(model: PreTrainedModel, ids: Tensor, pad_token_id: int) -> Tensor:
+def _loss(model: PreTrainedModel, ids: Tensor, pad_token_id: int, *, packed: bool) -> Tensor:
     """Mean cross-entropy of the real tokens that are not only shown, each given those before it."""
-    import torch
     from torch.nn.functional import cross_entropy
 
-    real, shown = ids != pad_token_id, ids < -1
-    scored = real & ~shown
-    logits = logits_of_real(model, torch.where(shown, -2 - ids, ids), real, scored)
-    return cross_entropy(logits.float(), ids[:, 1:][scored[:, 1:]])
+    logits, labels = (_of_lines if packed else _of_rows)(model, ids, ids != pad_token_id)
+    return cross_entropy(logits.float(), labels)
 
 
-def logits_of_real(
-    model: PreTrainedModel,
-    ids: Int[Tensor, "row length"],
-    real: Bool[Tensor, "row length"],
-    scored: Bool[Tensor, "row length"] | None = None,
-) -> Float[Tensor, "label token"]:
-    """Logits that predict the scored tokens `ids[:, 1:][scored[:, 1:]]`, in that order; None: all real ones."""
-    from torch.nn.functional import pad
-
-    wanted = pad((real if scored is None else scored)[:, 1:], (0, 1))  # what stands before a token predicts it
+def _of_lines(
+    model: PreTrainedModel, ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"]
+) -> tuple[Float[Tensor, "label token"], Int[Tensor, " label"]]:
+    """Logits that predict the scored tokens, and these; texts are packed into lines."""
+    lines, following = packed_texts(ids, real)
+    wanted = lines.scored.masked_scatter(lines.scored, following >= 0)
     with head_of(model, wanted):
         output = model(
-            input_ids=ids.masked_fill(~real, 0),  # any token: it is masked and not scored
+            input_ids=_as_shown(lines.ids),
+            attention_mask=lines.mask(model.config._attn_implementation),
+            position_ids=lines.positions,
+            use_cache=False,
+        )
+    return output.logits, following[following >= 0]
+
+
+def _of_rows(
+    model: PreTrainedModel, ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"]
+) -> tuple[Float[Tensor, "label token"], Int[Tensor, " label"]]:
+    """The same from one row a text, padding masked."""
+    from torch.nn.functional import pad
+
+    scored = (real & (ids >= 0))[:, 1:]
+    with head_of(model, pad(scored, (0, 1))):  # what stands before a token predicts it
+        output = model(
+            input_ids=_as_shown(ids).masked_fill(~real, 0),  # any token: it is masked and not scored
             attention_mask=real.long(),
             use_cache=False,
         )
-    logits: Tensor = output.logits
-    return logits
+    return output.logits, ids[:, 1:][scored]
+
+
+def _as_shown(ids: Tensor) -> Tensor:
+    """Tokens with those that are `only_shown` (fedtext.training.client_gradients) as themselves."""
+    import torch
+
+    return torch.where(ids < -1, -2 - ids, ids)
+
+
+def _reads_lines(model: PreTrainedModel, rows: Int[np.ndarray, "row length"], pad_token_id: int) -> bool:
+    """Whether `model` says the same of texts in a packed line as in rows: not if it has a window, or is recurrent.
+
+    Asked of the two longest.
+    """
+    import torch
+
+    if model.config._attn_implementation not in MASKED:
+        return False
+    longest = np.argsort((rows == pad_token_id).sum(axis=1), kind="stable")[:2]
+    ids = torch.from_numpy(rows[longest]).to(model.device)
+    model.eval()
+    with torch.no_grad():
+        told = [_loss(model, ids, pad_token_id, packed=packed) for packed in (True, False)]
+    model.train()
+    return bool(torch.isclose(*told, rtol=TOLERANCE, atol=0))
 
 
 def _finite(loss: float, step: int, label: str) -> float:

@@ -1,7 +1,7 @@
 """DPO without a recomputed prompt and without padding: TRL's trainer and losses on packed pairs.
 
 TRL scores a pair as two rows, prompt + chosen and prompt + rejected, so a prompt of three samples is computed twice and
-outweighs both completions. Here pairs are packed into lines (`fedtext.training.packed_pairs`). The log-probabilities
+outweighs both completions. Here pairs are packed into lines (`fedtext.training.packed_lines`). The log-probabilities
 are the same (a test holds them to TRL's); logits are computed for completions only. A model that reads a packed line
 differently, because it is recurrent, has a sliding window or takes positions from elsewhere, is noticed on one pair and
 gets its two rows.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedtext.system.progress import progress
 from fedtext.training.head import head_of
-from fedtext.training.packed_pairs import packed_pairs
+from fedtext.training.packed_lines import MASKED, packed_pairs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -91,7 +91,7 @@ def _of_lines(
     with head_of(model, lines.scored):
         logits = model(
             input_ids=lines.ids,
-            attention_mask=_attention(lines.visible(), model.config._attn_implementation),
+            attention_mask=lines.mask(model.config._attn_implementation),
             position_ids=lines.positions,
             use_cache=False,
         ).logits
@@ -130,21 +130,13 @@ def reads_packed_rows(model: Any, pair: Mapping[str, Any]) -> bool:
     """Whether `model` gives the completions of `pair` the same log-probabilities in a packed line as in two rows."""
     import torch
 
-    if model.config._attn_implementation not in ("sdpa", "eager"):  # the others take no mask of this kind
+    if model.config._attn_implementation not in MASKED:
         return False
     batch = {name: tensor.to(model.device) for name, tensor in collate([pair]).items()}
     batch["labels"] = batch["input_ids"].masked_fill(batch["completion_mask"] == 0, IGNORED)
     with torch.no_grad():
         one, two = (completion_log_probs(model, packed=packed, **batch).log_probs for packed in (True, False))
     return bool(torch.allclose(one, two, rtol=0, atol=TOLERANCE[model.dtype == torch.float32]))
-
-
-def _attention(visible: Tensor, implementation: str) -> Tensor:
-    import torch
-
-    if implementation == "eager":  # adds its mask to the scores instead of choosing by it
-        return torch.zeros_like(visible, dtype=torch.float32).masked_fill(~visible, torch.finfo(torch.float32).min)
-    return visible
 
 
 def shared_prompt_trainer(

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.training.packed_pairs import packed, packed_pairs
+from fedtext.training.packed_lines import packed, packed_pairs, packed_texts
 from fedtext.training.shared_prompt import collate
 
 PAIRS = [
@@ -48,12 +48,21 @@ def test_a_token_sees_its_context_and_its_own_completion():
 
 
 def test_lines_of_two_lengths_are_filled_up_with_what_no_token_sees(monkeypatch):
-    monkeypatch.setattr("fedtext.training.packed_pairs.ROOM", 1)
+    monkeypatch.setattr("fedtext.training.packed_lines.ROOM", 1)
     lines = lines_of(PAIRS)
     assert lines.ids.tolist() == [[5, 6, 7, 8, 7], [4, 4, 1, 2, 0]]
     assert lines.part.tolist() == [[0, 0, 1, 1, 2], [4, 5, 5, 5, -1]]
     assert not lines.visible()[1, 0, :4, 4].any()
     assert lines.scored.sum() == 7
+
+
+def test_texts_are_completions_without_context():
+    ids = torch.tensor([[3, 1, 4, -1], [1, 5, -1, -1], [9, -1, -1, -1]])
+    lines, following = packed_texts(ids, ids != -1)
+    assert lines.ids.tolist() == [[3, 1, 1]]  # a text of one token predicts nothing
+    assert lines.positions.tolist() == [[0, 1, 0]]
+    assert following.tolist() == [1, 4, 5]
+    assert lines.visible()[0, 0].int().tolist() == [[1, 0, 0], [1, 1, 0], [0, 0, 1]]
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.integers(1, 60))
