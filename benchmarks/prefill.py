@@ -43,12 +43,12 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def build(shape: str, device: Any) -> Any:
-    """A generator at hand, or random weights of a shape, in the precision that decoding uses on `device`."""
+    """A generator at hand, or random weights of a shape; where bfloat16 pays, the latter are made in it."""
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig
 
     if shape in AT_HAND:
-        return decoding_copy(LanguageModel(AT_HAND[shape]).load()[0].to(device))
+        return LanguageModel(AT_HAND[shape]).load()[0].to(device)
     torch.manual_seed(0)
     dtype = torch.bfloat16 if bfloat16_pays(device) else torch.float32
     with torch.device(device):
@@ -101,7 +101,8 @@ def compare(shape: str, options: argparse.Namespace) -> dict[str, Any]:
     import torch
 
     device = compute_device(options.device)
-    model = build(shape, device)
+    built = build(shape, device)
+    model = decoding_copy(built)  # in the precision that decoding uses on `device`
     generator = torch.Generator().manual_seed(1)
     ids = torch.randint(3, model.config.vocab_size, (options.prompts, options.prompt_tokens), generator=generator)
     both = sides(model, ids.to(device), options.responses, options.completion_tokens)
@@ -115,7 +116,7 @@ def compare(shape: str, options: argparse.Namespace) -> dict[str, Any]:
     written = options.prompts * options.responses * options.completion_tokens
     return {
         "shape": shape,
-        "parameters": model.num_parameters(),
+        "parameters": built.num_parameters(),
         "dtype": str(model.dtype).removeprefix("torch."),
         "seconds": seconds,
         "tokens_per_second": {name: written / times["wall"] for name, times in seconds.items()},

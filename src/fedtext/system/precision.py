@@ -4,9 +4,9 @@ Round-to-nearest throws away every update smaller than half a step of the weight
 trained adapter is made of when it is merged into a model of few bits. Rounding at random, up with the probability of
 the remainder, keeps it on average; a value that needs no rounding stays as it is.
 
-A CPU without units for bfloat16 multiplies float32, yet reads float16: a step of decoding multiplies few rows, so most
-of its time goes into fetching weights. Packed once in the order in which they are read, at half the bytes, a step of 16
-rows takes half as long, one of 150 nine tenths (benchmarks/packed.py). What is multiplied and added is float32.
+A CPU without units for bfloat16 multiplies float32, yet reads float16. A step of decoding that multiplies few rows
+waits for weights. Packed once in the order in which they are read, at half the bytes, they take it half the time at 16
+rows; at a hundred arithmetic decides (benchmarks/packed.py). What is multiplied and added is float32.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def round_to_float16(values: Tensor) -> Tensor:
     import torch
 
     nearest = values.to(torch.float16)
-    return nearest if torch.equal(nearest.float(), values) else _rounded(values, FLOAT16_DROPS).to(torch.float16)
+    return (
+        nearest if torch.equal(nearest.float(), values.float()) else _rounded(values, FLOAT16_DROPS).to(torch.float16)
+    )
 
 
 def _rounded(values: Tensor, dropped: int) -> Tensor:
@@ -61,20 +63,11 @@ def decoding_copy(model: PreTrainedModel) -> PreTrainedModel:
         return model
     if bfloat16_pays(model.device):
         return _in_bfloat16(model)
-    return _packed(model) if float16_packs(model.device) else model
+    return packed_copy(model) if float16_packs(model.device) else model
 
 
-def _in_bfloat16(model: PreTrainedModel) -> PreTrainedModel:
-    import torch
-
-    reduced = copy.deepcopy(model)
-    for parameter in reduced.parameters():
-        if parameter.dtype == torch.float32:
-            parameter.data = round_to_bfloat16(parameter.data)
-    return reduced
-
-
-def _packed(model: PreTrainedModel) -> PreTrainedModel:
+def packed_copy(model: PreTrainedModel) -> PreTrainedModel:
+    """`model` with its products packed in float16, for a CPU on which `float16_packs`; the rest is shared with it."""
     from torch import nn
 
     packed = shell(model)
@@ -88,6 +81,16 @@ def _packed(model: PreTrainedModel) -> PreTrainedModel:
     for (parent, name, _), product in zip(places, products, strict=True):
         setattr(parent, name, product)
     return packed
+
+
+def _in_bfloat16(model: PreTrainedModel) -> PreTrainedModel:
+    import torch
+
+    reduced = copy.deepcopy(model)
+    for parameter in reduced.parameters():
+        if parameter.dtype == torch.float32:
+            parameter.data = round_to_bfloat16(parameter.data)
+    return reduced
 
 
 def _packed_product(linear: nn.Linear) -> nn.Module:
