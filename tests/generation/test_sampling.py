@@ -42,6 +42,18 @@ def test_texts_do_not_depend_on_the_batches(model, tokenizer, batch_size):
     assert sample(model, tokenizer, sampler=small) == sample(model, tokenizer)
 
 
+@pytest.mark.parametrize(("responses", "calls"), [(6, 2), (7, 1), (1, 1)])
+def test_a_lone_prompt_is_written_to_by_two_cores_where_its_responses_halve(
+    model, tokenizer, monkeypatch, responses, calls
+):
+    expected, batches = sampling.even_batches, []
+    monkeypatch.setattr(sampling, "even_batches", lambda *given: batches.append(expected(*given)) or batches[-1])
+    shared = sample(model, tokenizer, PROMPTS[:1], responses=responses)
+    assert [len(batch) for batch in batches[0]] == [1] * calls
+    monkeypatch.setattr(sampling, "AT_ONCE", 1)
+    assert sample(model, tokenizer, PROMPTS[:1], responses=responses) == shared
+
+
 def test_every_prompt_gets_its_own_continuation_back(model, tokenizer):
     cold = SAMPLER.model_copy(update={"temperature": 1e-5})
     forwards = sample(model, tokenizer, sampler=cold, responses=2)
