@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from fedtext.system.errors import InputError
 from fedtext.system.hardware import bfloat16_where_it_pays, compute_device
 from fedtext.system.progress import progress
 from fedtext.training.head import head_of
-from fedtext.training.packed_lines import MASKED, packed_texts
+from fedtext.training.packed_lines import MASKED, logits_of_lines, packed_texts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -178,14 +179,8 @@ def _of_lines(
     """Logits that predict the scored tokens, and these; texts are packed into lines."""
     lines, following = packed_texts(ids, real)
     wanted = lines.scored.masked_scatter(lines.scored, following >= 0)
-    with head_of(model, wanted):
-        output = model(
-            input_ids=_as_shown(lines.ids),
-            attention_mask=lines.mask(model.config._attn_implementation),
-            position_ids=lines.positions,
-            use_cache=False,
-        )
-    return output.logits, following[following >= 0]
+    logits = logits_of_lines(model, replace(lines, ids=_as_shown(lines.ids)), wanted)
+    return logits, following[following >= 0]
 
 
 def _of_rows(

@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING
 
 from jaxtyping import Bool, Float, Int
 
+from fedtext.training.head import head_of
+
 if TYPE_CHECKING:
     from torch import Tensor
+    from transformers import PreTrainedModel
 
 ROOM = 512  # tokens
 CONTEXT, CHOSEN, REJECTED = 0, 1, 2
@@ -99,6 +102,20 @@ def packed_texts(
     lines = _laid_out([(text[:0], text[:-1], text[:0]) for text in texts])
     row, step = lines.completions
     return lines, pad_sequence(texts, batch_first=True)[row, step + 1]
+
+
+def logits_of_lines(
+    model: PreTrainedModel, lines: PackedLines, wanted: Bool[Tensor, "line place"]
+) -> Float[Tensor, "token vocabulary"]:
+    """What the model says after the `wanted` places, line by line; its head is handed these alone."""
+    with head_of(model, wanted):
+        logits: Tensor = model(
+            input_ids=lines.ids,
+            attention_mask=lines.mask(model.config._attn_implementation),
+            position_ids=lines.positions,
+            use_cache=False,
+        ).logits
+    return logits
 
 
 def packed(lengths: Sequence[int], room: int) -> list[list[int]]:

@@ -16,8 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fedtext.system.progress import progress
-from fedtext.training.head import head_of
-from fedtext.training.packed_lines import MASKED, packed_pairs
+from fedtext.training.packed_lines import MASKED, logits_of_lines, packed_pairs
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -88,13 +87,7 @@ def _of_lines(
     import torch
 
     lines = packed_pairs(context_ids, context_mask, input_ids, attention_mask)
-    with head_of(model, lines.scored):
-        logits = model(
-            input_ids=lines.ids,
-            attention_mask=lines.mask(model.config._attn_implementation),
-            position_ids=lines.positions,
-            use_cache=False,
-        ).logits
+    logits = logits_of_lines(model, lines, lines.scored)
     row, step = lines.completions
     log_probs = logits.new_zeros(targets.shape, dtype=torch.float32)
     log_probs[row, step] = _log_probs(logits, targets[row, step])
