@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import warnings
 
@@ -61,11 +62,25 @@ def test_names_do_not_change_with_the_number_of_rounds() -> None:
     assert round_dataset("popri", 101, "state") == "popri.round_101.state"
 
 
-def test_two_hundred_rounds_are_built_within_two_seconds() -> None:
+def test_the_time_of_building_grows_as_rounds_do() -> None:
+    """Eight times the rounds, so a time that grew with their square would be 64 times as long. 200 take a second."""
+    assert len(unrolled(200).nodes) == 1200
+    assert seconds(200) < 24 * seconds(25)
+
+
+def seconds(rounds: int) -> float:
+    """Of one core, the least of three; without the collector, which looks through all that a worker's tests hold."""
+    gc.disable()
+    try:
+        return min(_seconds_once(rounds) for _ in range(3))
+    finally:
+        gc.enable()
+
+
+def _seconds_once(rounds: int) -> float:
     started = time.process_time()
-    pipeline = unrolled(200)
-    assert len(pipeline.nodes) == 1200
-    assert time.process_time() - started < 2
+    unrolled(rounds)
+    return time.process_time() - started
 
 
 @pytest.mark.parametrize(
