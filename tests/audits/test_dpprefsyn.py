@@ -79,13 +79,8 @@ def test_exact_sizes_tell_who_was_there_whatever_the_noise() -> None:
     assert threshold_bound((scores[0], scores[1]), delta=DELTA, alpha=1e-3) > spent
 
 
-@pytest.mark.parametrize(
-    ("form", "is_seen"),
-    [
-        ("published", True),
-        pytest.param("clustered", False, marks=pytest.mark.slow),  # test_attacks.py: the claim survives at every commit
-    ],
-)
+@pytest.mark.slow  # at every commit the test before this sees it in sizes alone, and test_attacks.py that a claim survives
+@pytest.mark.parametrize(("form", "is_seen"), [("published", True), ("clustered", False)])
 def test_exact_sizes_tell_from_the_records_on_who_was_there(form: str, is_seen: bool) -> None:
     """The registered job on the records of all clients, and of all but one: do its scorers' shares say which it was?"""
     small = jobs.job("dpprefsyn")

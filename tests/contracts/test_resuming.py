@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -46,11 +46,16 @@ def test_no_release_depends_on_how_it_is_told() -> None:
 def edited(package: Path, file: str) -> set[str]:
     """Nodes whose code is another after a line of `file` was added to a copy of the package."""
     nodes = {node.name: function_name(node) for node in every_node()}
-    before = {name: SourceTree("fedtext").digest([function]) for name, function in nodes.items()}
+    before = _digests(nodes)
     (package / file).write_text((package / file).read_text("utf-8") + "\nADDED = 1\n", "utf-8")
     statements.cache_clear()
-    after = {name: SourceTree("fedtext").digest([function]) for name, function in nodes.items()}
+    after = _digests(nodes)
     return {name for name in nodes if before[name] != after[name]}
+
+
+def _digests(nodes: Mapping[str, str]) -> dict[str, str]:
+    tree = SourceTree("fedtext")
+    return {name: tree.digest([function]) for name, function in nodes.items()}
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ def test_it_is_above_every_control_and_closes_much_of_the_gap(tmp_path: Path) ->
     assert "that is better than as many public texts" in " ".join(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_its_corpus_whole_passes_the_guard_up_to_the_figure_of_its_clients(tmp_path: Path) -> None:
     """A label of many clients is shown, also where a client is called by it; the tiny job's corpus has no such label."""
     told = params(data_root=tmp_path, models__generator="bundled:generator", generation__prompt="list")

@@ -17,6 +17,7 @@ MADE = "flexible_privacy_report,flexible_synthetic"
 
 
 SMALL = {  # what no assertion here is about
+    "corpus__max_clients": 90,
     "corpus__public_texts": 60,
     "corpus__public_samples": 60,
     "evaluation__texts": 20,

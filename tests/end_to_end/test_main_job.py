@@ -14,8 +14,10 @@ SMALL = {  # of a job whose sizes do not matter
     "popri__rounds": 1,
     "popri__synthetic_texts": 30,
     "popri__pool_minimum": 30,
-    "evaluation__texts": 30,
-    "evaluation__max_eval_samples": 30,
+    "corpus__public_texts": 60,
+    "corpus__public_samples": 60,
+    "evaluation__texts": 20,
+    "evaluation__max_eval_samples": 20,
 }
 
 

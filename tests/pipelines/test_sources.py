@@ -73,10 +73,13 @@ def test_a_generator_is_warned_of_that_hardly_knows_the_public_text(caplog: pyte
     assert "hardly knows texts like those of corpus.public_path" in caplog.text
 
 
-def test_every_published_data_set_has_one_door() -> None:
-    for name in PUBLISHED_NAMES:
-        nodes = {node.name for node in job(source=name, path="mine").nodes}
-        assert {one for one in nodes if one.startswith("read_private_")} == {"read_private_published"}, name
+NIGHTLY = [pytest.param(name, marks=pytest.mark.slow) for name in PUBLISHED_NAMES[2:]]  # each builds all graphs
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED_NAMES[:2], *NIGHTLY])
+def test_every_published_data_set_has_one_door(name: str) -> None:
+    nodes = {node.name for node in job(source=name, path="mine").nodes}
+    assert {one for one in nodes if one.startswith("read_private_")} == {"read_private_published"}
 
 
 def test_a_published_data_set_becomes_private_records(tmp_path: Path) -> None:

@@ -63,9 +63,8 @@ def test_names_do_not_change_with_the_number_of_rounds() -> None:
 
 
 def test_the_time_of_building_grows_as_rounds_do() -> None:
-    """Eight times the rounds, so a time that grew with their square would be 64 times as long. 200 take a second."""
-    assert len(unrolled(200).nodes) == 1200
-    assert seconds(200) < 24 * seconds(25)
+    """Eight times the rounds: a time that grew with their square would be 64 times as long."""
+    assert seconds(80) < 24 * seconds(10)
 
 
 def seconds(rounds: int) -> float:
