@@ -93,6 +93,7 @@ def test_a_batch_larger_than_a_silo_is_refused_in_a_sentence(cli: Callable[..., 
 
 @pytest.mark.slow
 @pytest.mark.shared
+@pytest.mark.timeout(7200)
 def test_ten_silos_of_bank_questions(tmp_path: Path) -> None:
     """A run of docs/flexible.md: 77 intents, SmolLM2 trained by two silos of ten; its texts teach some of the intents.
 
