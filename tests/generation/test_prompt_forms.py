@@ -109,7 +109,7 @@ def test_a_page_has_its_topic_where_the_page_names_it() -> None:
     page = Page(DOCSTRING)
     assert page.request([], topic="File I/O") == 'def file_i_o(self):\n    """'
     assert page.request([], "json", "File I/O") == 'def json_file_i_o(self):\n    """'
-    assert Page("{topic}. {text}").request([], topic="File I/O") == "File I/O. "
+    assert Page("{topic}. {text}").request([], topic="File I/O") == "File I/O."
 
 
 def test_a_page_shows_examples_where_no_topic_is_named() -> None:
@@ -117,12 +117,23 @@ def test_a_page_shows_examples_where_no_topic_is_named() -> None:
     assert Page(DOCSTRING).request([" Close the file.\n"]) == shown
     assert Page(DOCSTRING).request(["Close the file."], topic="files") == 'def files(self):\n    """'
     labelled = Page("{topic}: {text}").request(["Where is it?"], "fast_food")
-    assert labelled == "fast food: Where is it?\nfast food: "
+    assert labelled == "fast food: Where is it?\nfast food:"
+
+
+@given(st.text(alphabet="abc: \n"), st.text(alphabet="abc: \n"), st.text(alphabet="abc", min_size=1))
+def test_a_page_is_whole_again_with_its_text_and_no_request_ends_with_a_space(
+    before: str, after: str, text: str
+) -> None:
+    """A tokenizer puts a space and the word behind it in one token, so the space belongs to the text."""
+    page = Page(f"{before}{{text}}{after}")
+    request = page.request([], topic="anything")
+    assert not request.endswith(" ")
+    assert request + page.framing.lead + text + page.framing.closing == f"{before}{text}{after or chr(10)}"
 
 
 def test_a_page_is_trained_on_up_to_where_it_goes_on() -> None:
     assert Page(DOCSTRING).framing == Framing(closing='"""\n\n\n', stops=('"""', "\n\n"))
-    assert Page("Customer: {text}").framing == Framing(closing="\n", stops=("\n", "\n\n"))
+    assert Page("Customer: {text}").framing == Framing(lead=" ", closing="\n", stops=("\n", "\n\n"))
 
 
 @pytest.mark.parametrize(

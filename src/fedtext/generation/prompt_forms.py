@@ -150,21 +150,25 @@ class Page:
 
     @property
     def framing(self) -> Framing:
-        """A text ends where the page goes on."""
-        closing = self.page.partition(TEXT)[2] or "\n"
+        """A text begins with the spaces before it, and ends where the page goes on.
+
+        A tokenizer puts a space and the word behind it in one token. Behind a space alone, numbers are likeliest.
+        """
+        before, _, after = self.page.partition(TEXT)
+        closing = after or "\n"
         mark = closing.strip().partition("\n")[0] or closing
-        return Framing(closing=closing, stops=(mark, PARAGRAPH))
+        return Framing(lead=before[len(before.rstrip(" ")) :], closing=closing, stops=(mark, PARAGRAPH))
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """The page of a text about class and topic, up to the text; where no topic is named, behind the examples'.
+        """The page of a text about class and topic, up to its `lead`; where no topic is named, behind the examples'.
 
         Public texts with topics were written on such pages by the same model. Shown again they make it repeat itself.
         """
         subject = _subject(label, topic) or ANYTHING
         name = "_".join(re.findall(r"\w+", subject.casefold()))
         before = self.page.partition(TEXT)[0].replace("{topic}", subject).replace("{name}", name)
-        shown = () if topic else examples
-        return "".join(f"{before}{text.strip()}{self.framing.closing}" for text in shown) + before
+        shown, framing = () if topic else examples, self.framing
+        return "".join(f"{before}{text.strip()}{framing.closing}" for text in shown) + before.removesuffix(framing.lead)
 
     def cut(self, text: str) -> str:
         """Up to where the page goes on, of that the first paragraph."""

@@ -26,10 +26,11 @@ def train_on_best_samples(
 ) -> tuple[TrainedAdapter, pd.DataFrame]:
     """Supervised fine-tuning of the generator, and the history of it."""
     examples, framing = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler).framing
-    beginnings, end = generator.beginnings(examples["prompt"].tolist(), framing), generator.ending(framing)
+    beginnings = generator.beginnings(examples["prompt"].tolist(), framing)
+    texts = [completion(text, generator.ending(framing), framing.lead) for text in examples["text"]]
     trained, history = train_on_texts(
         generator,
-        [begun + completion(text, end) for begun, text in zip(beginnings, examples["text"], strict=True)],
+        [begun + text for begun, text in zip(beginnings, texts, strict=True)],
         pe_sft.training,
         pe_sft.lora,
         seed=derived_seed(pe_sft.seed, "training"),

@@ -90,6 +90,7 @@ def train_policy(
         seed=derived_seed(popri.seed, "preference", round_number),
         label=f"preference training, round {round_number}",
         end=generator.ending(framing),
+        lead=framing.lead,
     )
     return trained, pd.DataFrame(log)
 
