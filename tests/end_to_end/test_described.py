@@ -61,6 +61,10 @@ def test_a_job_on_a_table_needs_one_sentence(tmp_path: Path, own: dict[str, obje
     [
         ({}, ["propose_topics tells the generator what to write", "'bundled:generator'", "models.describer=smollm2"]),
         ({"corpus__description": "' '"}, ["corpus.description is empty"]),
+        (
+            {"models__describer": "smollm2", "described__texts__sampler__prompt": "'Customer: {text}'"},
+            ["'Customer: {text}', a page that does not say", "write_described_texts", "about {topic}. {text}"],
+        ),
     ],
 )
 def test_what_cannot_be_described_is_refused_before_anything_is_written(

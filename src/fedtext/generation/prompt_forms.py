@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol, cast
 
 from fedtext.generation.prompts import SAMPLE_MARKER, heading, sample_list
 from fedtext.models.framing import Framing
-from fedtext.params.generation import TEXT, PromptName, Sampler
+from fedtext.params.generation import NAME, TEXT, TOPIC, PromptName, Sampler
 from fedtext.params.task import in_words
 from fedtext.system.errors import InputError
 
@@ -166,7 +166,7 @@ class Page:
         """
         subject = _subject(label, topic) or ANYTHING
         name = "_".join(re.findall(r"\w+", subject.casefold()))
-        before = self.page.partition(TEXT)[0].replace("{topic}", subject).replace("{name}", name)
+        before = self.page.partition(TEXT)[0].replace(TOPIC, subject).replace(NAME, name)
         shown, framing = () if topic else examples, self.framing
         return "".join(f"{before}{text.strip()}{framing.closing}" for text in shown) + before.removesuffix(framing.lead)
 

@@ -16,6 +16,7 @@ SPARE = 0.02
 PromptName = Literal["list", "chat", "labelled"]
 PROMPT_NAMES: tuple[PromptName, ...] = get_args(PromptName)
 TEXT = "{text}"  # where a page has its text
+TOPIC, NAME = "{topic}", "{name}"  # where it has what the text is about, in words and as a name in code
 
 
 def as_prompt(prompt: str, parameter: str = "generation.prompt") -> str:
@@ -29,7 +30,7 @@ def as_prompt(prompt: str, parameter: str = "generation.prompt") -> str:
     if prompt in PROMPT_NAMES:
         return prompt
     if prompt.count(TEXT) != 1:
-        page = f"no page with {TEXT} in it once (as 'Customer: {TEXT}')"
+        page = f"no page with {TEXT} in it once (as 'My question about {TOPIC}: {TEXT}')"
         raise InputError(f"{parameter} is {prompt!r}, {page} and no form: {meant(prompt, PROMPT_NAMES)}")
     return prompt.replace("\\n", "\n")
 

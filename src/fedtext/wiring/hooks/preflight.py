@@ -17,6 +17,7 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from fedtext.models.generator import ChatGenerator, TrainableGenerator
+from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters
@@ -30,6 +31,7 @@ from fedtext.wiring.runner import ResumableRunner
 
 SMALLEST_FREE = 200 * 2**20
 COMFORTABLE_FREE = 2 * 2**30
+WRITE_DESCRIBED = "write_described_texts"
 LOG = logging.getLogger(__name__)
 
 
@@ -59,6 +61,7 @@ class PreflightHook:
         check_inputs(pipeline, catalog)
         check_lengths(pipeline, catalog, active_parameters())
         check_told(pipeline, catalog)
+        check_page(pipeline, active_parameters())
         check_data_root(active_data_root())
         warn_of_documentation(active_parameters())
         say_who_is_a_client(pipeline, active_parameters())
@@ -205,6 +208,23 @@ def check_told(pipeline: Pipeline, catalog: DataCatalog) -> None:
                     f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
                     f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)"
                 )
+
+
+def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
+    """A page on which public text is written, topic by topic, names the topic: nothing else there says what to write.
+
+    Raises:
+        RunRefusedError: it names none.
+    """
+    if WRITE_DESCRIBED not in {node.name for node in pipeline.nodes}:
+        return
+    prompt = parameters["described"]["texts"]["sampler"]["prompt"]
+    if TEXT in prompt and TOPIC not in prompt and NAME not in prompt:
+        raise RunRefusedError(
+            f"generation.prompt is {prompt!r}, a page that does not say what its text is about, and {WRITE_DESCRIBED} "
+            f"asks topic by topic: name the topic on it ('I have a question for my bank about {TOPIC}. {TEXT}'), or "
+            "set generation.prompt=chat"
+        )
 
 
 def _given_as(node: Node, wanted: type) -> Iterator[str]:
