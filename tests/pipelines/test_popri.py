@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedtext.algorithms.popri import steps
 from fedtext.federation.population import Population
+from fedtext.models.framing import Framing
 from fedtext.models.word_weights import WordWeights
-from fedtext.params.popri import SINGLE_RELEASE
+from fedtext.params.popri import SINGLE_RELEASE, Popri
+from fedtext.pipelines.popri.nodes import rounds
 from fedtext.privacy.ledger import BudgetExceeded
+from tests.parameters import conf_base
 from tests.pipelines.conftest import Talker
 
 Run = Callable[..., dict[str, Any]]
@@ -144,3 +149,23 @@ def test_words_are_weighed_only_where_they_guide(run_popri: Run) -> None:
         assert weights.anywhere == dict(zip(own["word"], 0.5 * own["anywhere"], strict=True))
     assert set(table["label"]) == {"tea", "rum"}
     assert not table["word"].str.contains("secret").any(), "the private word"
+
+
+class Told:
+    """A generator that says what it was asked to begin and end."""
+
+    def beginnings(self, requests: list[str], framing: Framing) -> list[str]:
+        return requests
+
+    def ending(self, framing: Framing) -> str:
+        return framing.closing
+
+
+def test_the_space_before_a_page_s_text_is_trained_on_with_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    popri = conf_base(Popri)
+    page = popri.model_copy(update={"sampler": popri.sampler.model_copy(update={"prompt": "Customer: {text}"})})
+    given: dict[str, str] = {}
+    monkeypatch.setattr(rounds, "train_preferences", lambda *_, **told: (given.update(told), []))
+    pairs = pd.DataFrame({"prompt": ["Customer:"], "chosen": ["Where is my card?"], "rejected": ["12"]})
+    rounds.train_policy(Told(), Path(), pairs, {"round": 0}, page)  # type: ignore[arg-type,typeddict-item]
+    assert (given["lead"], given["end"]) == (" ", "\n")
