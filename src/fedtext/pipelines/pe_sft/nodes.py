@@ -26,11 +26,10 @@ def train_on_best_samples(
 ) -> tuple[TrainedAdapter, pd.DataFrame]:
     """Supervised fine-tuning of the generator, and the history of it."""
     examples, framing = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler).framing
-    beginnings = generator.beginnings(examples["prompt"].tolist(), framing)
-    texts = [completion(text, generator.ending(framing), framing.lead) for text in examples["text"]]
+    beginnings, end = generator.beginnings(examples["prompt"].tolist(), framing), generator.ending(framing)
     trained, history = train_on_texts(
         generator,
-        [begun + text for begun, text in zip(beginnings, texts, strict=True)],
+        [begun + completion(text, end, framing.lead) for begun, text in zip(beginnings, examples["text"], strict=True)],
         pe_sft.training,
         pe_sft.lora,
         seed=derived_seed(pe_sft.seed, "training"),
