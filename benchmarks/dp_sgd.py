@@ -2,6 +2,7 @@
 
     python benchmarks/dp_sgd.py [--model bundled:generator] [--batch 32] [--tokens 64] [--steps 6]
 
+On the GPU where there is one; `--units-at-once 64` suits it.
 Ours makes more: a unit's message is its own to the bit, on an exact grid, with exact noise. Both sum the same clipped
 gradients, which is checked. Opacus is taken as its documentation has it, GradSampleModule and DPOptimizer, but for the
 precision: both multiply in bfloat16 where that pays, as all training here does.
@@ -50,7 +51,7 @@ def opacus_step(model: Any, rows: np.ndarray, noise: float) -> Callable[[], np.n
         torch.optim.SGD(trained, lr=0.0), noise_multiplier=noise, max_grad_norm=CLIP_NORM,
         expected_batch_size=len(rows), loss_reduction="sum",
     )  # fmt: skip
-    ids = torch.from_numpy(rows.astype(np.int64))
+    ids = torch.from_numpy(rows.astype(np.int64)).to(model.device)
 
     def step() -> np.ndarray:
         optimizer.zero_grad()
@@ -59,7 +60,7 @@ def opacus_step(model: Any, rows: np.ndarray, noise: float) -> Callable[[], np.n
         each = cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
         each.mean(1).sum().backward()
         optimizer.step()
-        return torch.cat([p.summed_grad.flatten() for p in trained]).detach().numpy()
+        return np.asarray(torch.cat([p.summed_grad.flatten() for p in trained]).detach().cpu().numpy())
 
     return step
 

@@ -154,6 +154,24 @@ def test_a_long_draw_is_made_of_independent_batches(monkeypatch: pytest.MonkeyPa
         assert abs(np.corrcoef(long[lag:], long[:-lag])[0, 1]) < 5 / math.sqrt(SAMPLE)
 
 
+def test_how_proposals_are_cut_into_slices_is_no_part_of_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "_MARGIN", 2.0**-6)  # sends many coins to exact arithmetic
+    asked: set[tuple[str, ...]] = set()
+
+    def decided(key: NoiseKey, first: int, exponent: Fraction, factor: Fraction, stream: tuple[str, ...]) -> bool:
+        asked.add(stream)
+        return bool(keyed_bytes(key, 1, stream)[0] % 2)  # by the name of its further bits alone
+
+    monkeypatch.setattr(noise, "_is_below", decided)
+    whole = draw(700.0, 2_000)
+    for size in (1_000, 7):
+        names = set(asked)
+        monkeypatch.setattr(noise, "_SLICE", size)
+        assert draw(700.0, 2_000).tolist() == whole.tolist()
+        assert len(names) > 10
+        assert asked == names
+
+
 def test_no_draw_reaches_the_bound_and_the_bound_is_tight_enough() -> None:
     for stddev in (0.3, 1.0, 1.5, 1000.5, 2.0**40):
         assert np.abs(draw(stddev, 10_000)).max() < noise_bound(stddev) <= 32 * max(stddev, 1.0)

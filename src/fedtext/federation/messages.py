@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float, Int, Int64
@@ -13,8 +14,11 @@ from fedtext.privacy.clipping import clip_rows, positive_parts
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
 from fedtext.privacy.quantisation import randomly_rounded
 from fedtext.system.errors import InputError
+from fedtext.system.threads import arrays_over_cores
 
 _CELLS = 2**18  # coordinates that are clipped and rounded in one go
+# Coordinates of a message that is worth a core of its own, and of which memory holds a few for each core.
+_LONG = range(2**16, 2**22)
 
 
 def client_messages(
@@ -65,11 +69,24 @@ def _sent(
                 f"{query.dim} numbers were declared"
             )
         rows = max(1, _CELLS // query.dim)  # a few at a time: working memory in the cache, whatever a block's size
-        for first in range(0, len(block.rows), rows):
-            said = block.rows[first : first + rows]
-            clipped = clip_rows(positive_parts(said) if query.non_negative else said, query.clip_norm)
-            for unit, row in zip(block.unit[first : first + rows].tolist(), clipped, strict=True):
-                yield unit, randomly_rounded(row[None], plan.step, _coins(key, (*stream, str(unit))))[0]
+        pieces = [
+            Block(block.unit[at : at + rows], block.rows[at : at + rows]) for at in range(0, len(block.rows), rows)
+        ]
+        taken = arrays_over_cores if query.dim in _LONG else map
+        for some in taken(partial(_on_grid, plan=plan, key=key, stream=stream), pieces):
+            yield from some
+
+
+def _on_grid(
+    block: Block, plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]
+) -> list[tuple[int, Int64[np.ndarray, " dim"]]]:
+    """Each unit of a small block and its message."""
+    said = positive_parts(block.rows) if plan.query.non_negative else block.rows
+    clipped = clip_rows(said, plan.query.clip_norm)
+    return [
+        (unit, randomly_rounded(row[None], plan.step, _coins(key, (*stream, str(unit))))[0])
+        for unit, row in zip(block.unit.tolist(), clipped, strict=True)
+    ]
 
 
 def _coins(key: NoiseKey, stream: tuple[str, ...]) -> np.random.Generator:

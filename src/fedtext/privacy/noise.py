@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
+from collections.abc import Iterator
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from typing import Literal
@@ -27,12 +28,14 @@ from jaxtyping import Bool, Int64, UInt64
 from pydantic import BaseModel, ConfigDict, Field
 
 from fedtext.system.errors import InputError
+from fedtext.system.threads import arrays_over_cores
 
 MAX_STDDEV = 2.0**40
 MIN_STDDEV = 2.0**-10
 TAIL_MASS = 2.0**-183
 _OCTAVES = 16
 _TRIALS = 2**22  # proposals at a time: bounds the memory of a draw for a model's worth of coordinates
+_SLICE = 2**15  # proposals that are decided in one go: what is computed of them stays in a core's cache
 _MARGIN = 2.0**-40  # the float evaluation of a coin's probability errs by less than 2^-48
 _SMOOTHING = 2.0  # grid points; makes the rounding kernel of `covering_stddev` flat to 2^-112
 
@@ -110,9 +113,13 @@ def discrete_gaussian(
     filled = batch = 0
     while filled < size:
         trials = min(int(2.1 * stretch * (size - filled)) + 64, _TRIALS)
-        accepted = _accepted(key, float(stddev_on_grid), trials, (*named, str(batch)))[: size - filled]
-        drawn[filled : filled + accepted.size] = accepted
-        filled, batch = filled + accepted.size, batch + 1
+        for accepted in _accepted(key, float(stddev_on_grid), trials, (*named, str(batch))):
+            taken = accepted[: size - filled]
+            drawn[filled : filled + taken.size] = taken
+            filled += taken.size
+            if filled == size:
+                break
+        batch += 1
     return drawn
 
 
@@ -135,20 +142,32 @@ def _envelope(stddev: float) -> float:
     return 1.0 if 4.0 ** _position_bits(stddev) >= 1.4 * stddev * stddev else 1.25
 
 
-def _accepted(key: NoiseKey, stddev: float, trials: int, stream: tuple[str, ...]) -> Int64[np.ndarray, " accepted"]:
-    """The accepted ones of `trials` proposals; 16 bytes of the stream each."""
-    words = np.frombuffer(keyed_bytes(key, 16 * trials, stream), dtype="<u8").astype(np.uint64).reshape(trials, 2)
+def _accepted(
+    key: NoiseKey, stddev: float, trials: int, stream: tuple[str, ...]
+) -> Iterator[Int64[np.ndarray, " accepted"]]:
+    """The accepted ones of `trials` proposals, slice by slice in their order; 16 bytes of the stream each."""
+    words = np.frombuffer(keyed_bytes(key, 16 * trials, stream), dtype="<u8").reshape(trials, 2)
+    return arrays_over_cores(
+        lambda first: _accepted_of(key, stddev, words[first : first + _SLICE], first, stream),
+        range(0, trials, _SLICE),
+    )
+
+
+def _accepted_of(
+    key: NoiseKey, stddev: float, words: UInt64[np.ndarray, "trial word"], first: int, stream: tuple[str, ...]
+) -> Int64[np.ndarray, " accepted"]:
+    """The accepted ones of the proposals that `words` say, `first` being the number of the first of them."""
+    said, uniform = words.astype(np.uint64).T
     bits, one = np.uint64(_position_bits(stddev)), np.uint64(1)
-    octave_word, sign = words[:, 0] & np.uint64(0xFFFF), (words[:, 0] >> np.uint64(16)) & one
+    octave_word, sign = said & np.uint64(0xFFFF), (said >> np.uint64(16)) & one
     octave = np.bitwise_count((octave_word - one) & ~octave_word).astype(np.uint64)
-    position = (words[:, 0] >> np.uint64(17)) & ((one << bits) - one)
+    position = (said >> np.uint64(17)) & ((one << bits) - one)
     magnitude = (octave << bits) | position
     # Sixteen zeros are the cut tail; a negative zero would count zero twice.
-    legal = (octave_word != 0) & ((magnitude != 0) | (sign == 0))
-    index = np.flatnonzero(legal)
-    heads = _coins(key, stddev, words[index, 1], magnitude[index], octave[index], index, stream)
-    signed = magnitude[index][heads].astype(np.int64)
-    return np.asarray(np.where(sign[index][heads] == one, -signed, signed))
+    legal = np.flatnonzero((octave_word != 0) & ((magnitude != 0) | (sign == 0)))
+    heads = _coins(key, stddev, uniform[legal], magnitude[legal], octave[legal], first + legal, stream)
+    signed = magnitude[legal][heads].astype(np.int64)
+    return np.asarray(np.where(sign[legal][heads] == one, -signed, signed))
 
 
 def _coins(

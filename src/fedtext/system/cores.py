@@ -10,11 +10,12 @@ training gains from it too; one model's does not: a small model's steps are too 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
+
+from fedtext.system.threads import in_order
 
 if TYPE_CHECKING:
     import torch
@@ -47,10 +48,7 @@ def _side_by_side(work: Callable[[T], R], pieces: Iterable[T], workers: int) -> 
     import torch
 
     pool = ThreadPoolExecutor(workers, "cores", initializer=torch.set_num_threads, initargs=(1,))
-    try:
-        yield from _in_order(pool, work, pieces, at_once=2 * workers)  # one under way and one to go on with
-    finally:
-        pool.shutdown(cancel_futures=True)
+    return in_order(pool, work, pieces, at_once=2 * workers)  # one under way and one to go on with
 
 
 def per_thread(make: Callable[[], T]) -> Callable[[], T]:
@@ -64,16 +62,6 @@ def per_thread(make: Callable[[], T]) -> Callable[[], T]:
         return made
 
     return of_this_thread
-
-
-def _in_order(pool: ThreadPoolExecutor, work: Callable[[T], R], pieces: Iterable[T], at_once: int) -> Iterator[R]:
-    begun: deque[Future[R]] = deque()
-    for piece in pieces:
-        begun.append(pool.submit(work, piece))
-        if len(begun) > at_once:
-            yield begun.popleft().result()
-    while begun:
-        yield begun.popleft().result()
 
 
 def even_batches(order: Sequence[T], largest: int, multiple: int = 1) -> list[Sequence[T]]:

@@ -19,6 +19,7 @@ from fedtext.system.cores import over_cores, per_thread
 from fedtext.system.shells import shell
 from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
 from fedtext.training.local_steps import NO_TOKEN, LocalSteps, groups_of_one_shape, positions_of, shown_tokens
+from fedtext.training.replays import Replays
 from fedtext.training.unit_losses import TEXTS, UnitLoss
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ class UnitGradients:
         self._trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
         if vectorised is None:
             vectorised = slots_are_alike(shell(model), at_once, _anywhere(self._trained), loss.error, loss.rows)
-        self._slots, self._taken = (at_once, side_by_side) if vectorised else (1, one_alone)
+        self._slots, taken = (at_once, side_by_side) if vectorised else (1, one_alone)
+        # A call swaps weights in and out of the module it is given, so each thread has its own.
+        self._gradients = per_thread(lambda: Replays(taken(shell(model), loss.error)))
 
     def of(
         self,
@@ -62,11 +65,9 @@ class UnitGradients:
         """
         common = self._named(weights)
         rows = tokens.reshape(len(tokens) * self._loss.rows, tokens.shape[1] // self._loss.rows)
-        # A call swaps weights in and out of the module it is given, so each thread has its own.
-        gradients = per_thread(lambda: self._taken(shell(self._model), self._loss.error))
         groups = groups_of_one_shape(_rows_of_units(rows, unit, self._loss.rows), self._slots)
         yield from over_cores(
-            lambda group: _summed(common, gradients(), group, shown_tokens(rows, group, self._slots)),
+            lambda group: _summed(common, self._gradients(), group, shown_tokens(rows, group, self._slots)),
             groups,
             len(groups),
             self._model.device,
