@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from fedtext.params.training import CausalTraining
+from fedtext.training import causal_lm
 from fedtext.training.causal_lm import _batches, _loss, _of_lines, _of_rows, _reads_lines, peak_share, train_causal_lm
 from tests.parameters import conf_base
 
@@ -94,7 +95,9 @@ def test_the_head_meets_what_is_scored_and_nothing_else(llama, rows):
 
 @pytest.mark.parametrize("architecture", ["llama", "gpt2"])
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_gradients_of_lines_are_those_of_rows(architecture, attention, rows, request):
+@pytest.mark.parametrize("multiple", [1, 16])
+def test_gradients_of_lines_are_those_of_rows(architecture, attention, multiple, rows, request, monkeypatch):
+    monkeypatch.setattr(causal_lm, "rows_at_once", lambda device: multiple)
     ids = torch.from_numpy(rows[:6].copy())
     for i, length in enumerate((16, 3, 9, 2, 12, 1)):
         ids[i, length:] = -1
@@ -106,6 +109,22 @@ def test_gradients_of_lines_are_those_of_rows(architecture, attention, rows, req
         _loss(model, ids, -1, packed=packed).backward()
         found.append(torch.cat([p.grad.flatten() for p in model.parameters()]))
     torch.testing.assert_close(found[0], found[1], rtol=0, atol=1e-5 * float(found[1].abs().max()))
+
+
+@pytest.mark.parametrize("length", [2, 7, 16])
+def test_where_shapes_are_to_be_few_products_have_a_multiple_of_16_rows(length, llama, rows, monkeypatch):
+    monkeypatch.setattr("fedtext.system.hardware.bfloat16_pays", lambda device: True)
+    model, _ = llama.load()
+    ids = torch.from_numpy(rows[:3].copy())
+    ids[1, length:] = -1
+    ids[2, :4] = -2 - ids[2, :4]  # shown, and not scored
+    shapes = []
+    for part in (model.model.layers[0].mlp.up_proj, model.lm_head):
+        part.register_forward_hook(lambda _, given, said: shapes.append(said.shape[:-1].numel()))
+    logits, labels = _of_lines(model, ids, ids != -1)
+    assert len(shapes) == 2
+    assert all(rows % 16 == 0 for rows in (*shapes, len(logits)))
+    assert sorted(labels[labels >= 0].tolist()) == sorted([*rows[0, 1:], *rows[1, 1:length], *rows[2, 4:]])
 
 
 def test_a_model_with_a_window_is_trained_on_rows(llama, gpt2, rows, tokenizer):

@@ -33,6 +33,14 @@ def bfloat16_where_it_pays(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device))
 
 
+def rows_at_once(device: torch.device) -> int:
+    """What the number of rows of a small product should be a multiple of on `device`, so that there are few shapes.
+
+    A CPU compiles its products of bfloat16 for every shape that it meets, which takes longer than a small product.
+    """
+    return 16 if device.type == "cpu" and bfloat16_pays(device) else 1
+
+
 def float16_packs(device: torch.device) -> bool:
     """Whether torch has products with weights packed in float16 on `device`: x86 CPUs with AVX2."""
     import torch

@@ -18,7 +18,7 @@ from fedtext.models.language_model import context_length
 from fedtext.params.training import CausalTraining
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
-from fedtext.system.hardware import bfloat16_where_it_pays, compute_device
+from fedtext.system.hardware import bfloat16_where_it_pays, compute_device, rows_at_once
 from fedtext.system.progress import progress
 from fedtext.training.head import head_of
 from fedtext.training.packed_lines import MASKED, logits_of_lines, packed_texts
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LOG_EVERY = 25  # steps
 MAX_GRADIENT_NORM = 1.0
+UNSCORED = -100  # the label that torch's cross-entropy leaves out
 TOLERANCE = 1e-4  # of a batch's loss, between packed lines and rows
 SHORT = 128  # tokens: up to here a CPU has the gradients of plain attention sooner than those of fused attention
 
@@ -176,11 +177,21 @@ def _loss(model: PreTrainedModel, ids: Tensor, pad_token_id: int, *, packed: boo
 def _of_lines(
     model: PreTrainedModel, ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"]
 ) -> tuple[Float[Tensor, "label token"], Int[Tensor, " label"]]:
-    """Logits that predict the scored tokens, and these; texts are packed into lines."""
-    lines, following = packed_texts(ids, real)
-    wanted = lines.scored.masked_scatter(lines.scored, following >= 0)
+    """Logits that predict the scored tokens, and these; texts are packed into lines.
+
+    There may be logits of other places too, whose label is `UNSCORED`: as many as `rows_at_once` asks for.
+    """
+    import torch
+
+    multiple = rows_at_once(ids.device)
+    lines, following = packed_texts(ids, real, multiple)
+    labels = torch.full_like(lines.ids, UNSCORED)
+    labels[lines.scored] = following.where(following >= 0, UNSCORED)
+    wanted = labels != UNSCORED
+    others = (~wanted).nonzero()[: -int(wanted.sum()) % multiple]
+    wanted[tuple(others.T)] = True
     logits = logits_of_lines(model, replace(lines, ids=_as_shown(lines.ids)), wanted)
-    return logits, following[following >= 0]
+    return logits, labels[wanted]
 
 
 def _of_rows(

@@ -93,13 +93,13 @@ def packed_pairs(
 
 
 def packed_texts(
-    ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"]
+    ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"], multiple: int = 1
 ) -> tuple[PackedLines, Int[Tensor, " token"]]:
-    """Texts without their last tokens, and the token that follows each scored place."""
+    """Texts without their last tokens, in lines of a `multiple` of places, and the token after each scored place."""
     from torch.nn.utils.rnn import pad_sequence
 
     texts = _real(ids, real)
-    lines = _laid_out([(text[:0], text[:-1], text[:0]) for text in texts])
+    lines = _laid_out([(text[:0], text[:-1], text[:0]) for text in texts], multiple)
     row, step = lines.completions
     return lines, pad_sequence(texts, batch_first=True)[row, step + 1]
 
@@ -136,9 +136,10 @@ def _real(ids: Int[Tensor, "row length"], mask: Bool[Tensor, "row length"]) -> l
     return [row[real.bool()] for row, real in zip(ids, mask, strict=True)]
 
 
-def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]]) -> PackedLines:
-    """Lines of each owner's context, chosen and rejected tokens."""
+def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]], multiple: int = 1) -> PackedLines:
+    """Lines, of a `multiple` of places, of each owner's context, chosen and rejected tokens."""
     import torch
+    from torch.nn.functional import pad
     from torch.nn.utils.rnn import pad_sequence
 
     lines = packed([sum(map(len, own)) for own in owners], ROOM)
@@ -147,7 +148,8 @@ def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]]) -> PackedLines:
 
     def in_lines(of_owner: Sequence[Tensor], filling: int) -> Tensor:
         rows = [torch.cat([of_owner[number] for number in line]) for line in lines]
-        return pad_sequence(rows, batch_first=True, padding_value=filling).to(tokens[0].device)
+        even = pad_sequence(rows, batch_first=True, padding_value=filling)
+        return pad(even, (0, -even.shape[1] % multiple), value=filling).to(tokens[0].device)
 
     contexts = torch.tensor([len(context) for context, _, _ in owners], device=tokens[0].device)
     return PackedLines(in_lines(tokens, 0), in_lines(positions, 0), in_lines(parts, PADDING), contexts)
