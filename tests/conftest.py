@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import pickle
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 from beartype import BeartypeConf, beartype
 from hypothesis import settings
 from jaxtyping import install_import_hook
+from omegaconf import OmegaConf
 
 SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
 LONG = {"end_to_end", "neighbours", "golden", "audits", "wiring", "tutorial", "contracts"}
+SHARED = "test_main_job.py"
 ARRAYS = ("voting", "privacy", "federation")
 # Told by their own tests to refuse what their signatures forbid, with messages of their own.
 UNCHECKED = {"privacy.accountant", "privacy.calibration"}
@@ -32,8 +38,27 @@ settings.load_profile("fedtext")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Rooms whose tests take minutes come first, or one worker would end with them while the others have nothing."""
-    items.sort(key=lambda item: not LONG & set(item.path.parts))
+    """Rooms whose tests take minutes come first, or one worker would end with them while the others have nothing.
+
+    Before all others come the tests of the run that other files share: nobody waits for it in the midst of it.
+    """
+    items.sort(key=lambda item: (item.path.name != SHARED, not LONG & set(item.path.parts)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def files_are_parsed_once() -> Iterator[None]:
+    """YAML of the same words is parsed once in a process: that is half of a command's start, and hundreds start."""
+    parse, known = OmegaConf.load, dict[str, bytes]()
+
+    def load(file: str | Path | IO[str]) -> object:
+        words = Path(file).read_text("utf-8") if isinstance(file, str | Path) else file.read()
+        if words not in known:
+            known[words] = pickle.dumps(parse(io.StringIO(words)))
+        return pickle.loads(known[words])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OmegaConf, "load", load)
+        yield
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ def own(tmp_path: Path) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow  # tests/generation/test_described.py has a model write public texts at every commit
 def test_a_job_on_a_table_needs_one_sentence(tmp_path: Path, own: dict[str, object]) -> None:
     words = {"described__topics__sampler__max_new_tokens": 5, "described__texts__similarity": 0.99}
     with serving(Served(key=KEY, faults=[(500, {}), (429, {"Retry-After": "0"})])) as served:

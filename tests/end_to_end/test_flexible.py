@@ -63,13 +63,23 @@ def test_a_whole_tiny_run_ends_in_a_report_and_a_bill_for_each_silo(tmp_path: Pa
     assert [row.split(" | ")[0] for row in rows if "silo x" in row.split(" | ")[0]] == [
         "| strong silo x 1", "| weak silo x 2",
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_another_choice_among_the_texts_trains_and_writes_nothing_again(tmp_path: Path) -> None:
+    root = tmp_path / "flexible"
+    done = kedro(*job(root, MADE))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    made = root / "07_model_output" / "flexible" / "synthetic.parquet"
+    among = root / "05_model_input" / "flexible" / "vote" / "candidates.parquet"
+    texts, written = pd.read_parquet(made), pd.read_parquet(among)
     trained = root / "05_model_input" / "flexible" / "tuned" / "ledger.json"
     since = trained.stat().st_mtime_ns
     again = kedro(*job(root, MADE, flexible__selection="uniform"))  # no vote, and the same training and texts
     assert again.returncode == 0, again.stdout[-3000:] + again.stderr[-3000:]
     assert trained.stat().st_mtime_ns == since
-    assert pd.read_parquet(root / "05_model_input" / "flexible" / "vote" / "candidates.parquet").equals(written)
-    drawn = pd.read_parquet(root / "07_model_output" / "flexible" / "synthetic.parquet")
+    assert pd.read_parquet(among).equals(written)
+    drawn = pd.read_parquet(made)
     assert drawn["text"].isin(written["text"]).all()
     assert not drawn.equals(texts)
 

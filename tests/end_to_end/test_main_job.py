@@ -110,7 +110,7 @@ def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> 
     )
 
 
-@pytest.mark.slow  # test_resume.py asks for more texts at every commit, and sees that no round runs again
+@pytest.mark.slow  # tests/wiring/test_reading.py changes all sorts of things at every commit
 def test_a_raised_number_of_rounds_keeps_the_rounds_there_are(tiny_run: Path, tmp_path: Path) -> None:
     import shutil
 

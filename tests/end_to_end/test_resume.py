@@ -48,6 +48,7 @@ def test_killed_runs_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path, kills
     assert len(ledger["releases"]) == 1
 
 
+@pytest.mark.slow
 def test_more_texts_are_written_by_the_rounds_that_are_there(tiny_run: Path, tmp_path: Path) -> None:
     root = shutil.copytree(tiny_run, tmp_path / "more")
     (root / LOG).unlink()
