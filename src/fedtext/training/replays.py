@@ -1,7 +1,7 @@
 """Gradients on a GPU that are said once and then replayed.
 
-Gradients side by side are some ten thousand small kernels a call, and Python takes longer to say them one by one than
-the GPU takes to compute them. A CUDA graph holds the kernels of one call: launched again, they read the numbers that
+Gradients side by side are thousands of small kernels a call, and Python takes longer to say them one by one than the
+GPU takes to compute them. A CUDA graph holds the kernels of one call: launched again, they read the numbers that
 now lie where the first ones lay. They are the same kernels, so a replay has the bits of the call.
 """
 
