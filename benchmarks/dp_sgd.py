@@ -2,7 +2,7 @@
 
     python benchmarks/dp_sgd.py [--model bundled:generator] [--batch 32] [--tokens 64] [--steps 6]
 
-On the GPU where there is one; `--units-at-once 64` suits it.
+On the GPU where there is one; `--units-at-once 32` suits it.
 Ours makes more: a unit's message is its own to the bit, on an exact grid, with exact noise. Both sum the same clipped
 gradients, which is checked. Opacus is taken as its documentation has it, GradSampleModule and DPOptimizer, but for the
 precision: both multiply in bfloat16 where that pays, as all training here does.
