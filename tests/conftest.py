@@ -61,6 +61,26 @@ def files_are_parsed_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def docstrings_are_parsed_once() -> Iterator[None]:
+    """Those of a file that has not changed: a job reads the whole library, and dozens of jobs run in a process."""
+    from fedtext.corpora import docstrings  # once the checks of arrays are in place
+
+    known = dict[tuple[Path, Path, int, int], list[docstrings.Docstring]]()
+    parse = docstrings.parse_file
+
+    def parse_once(path: Path, root: Path) -> list[docstrings.Docstring]:
+        stat = path.stat()
+        key = (path, root, stat.st_mtime_ns, stat.st_size)
+        if key not in known:
+            known[key] = list(parse(path, root))
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(docstrings, "parse_file", parse_once)
+        yield
+
+
 @pytest.fixture
 def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training and decoding as exact as float32 is, whatever pays on this machine."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import re
 import sysconfig
 import warnings
@@ -25,6 +26,8 @@ BLANK_LINE = re.compile(r"\n\s*\n")
 
 # Not the library's own prose: its tests, its bundled installers, and the third-party packages installed under it.
 STDLIB_SKIPPED = frozenset({"site-packages", "dist-packages", "test", "idlelib", "lib2to3", "ensurepip", "__pycache__"})
+
+PACKAGES_SKIPPED = frozenset({"test", "tests", "_vendor"})
 
 # Packages that ship copies or backports of standard-library modules. A public fact about the packages, so leaving them
 # out of the public text needs no look at the private text.
@@ -85,7 +88,7 @@ def private_docstrings(root: Path, *, min_chars: int, first_paragraph: bool = Fa
 
     With `first_paragraph` that of each is its text, in one line.
     """
-    files = [p for p in sorted(root.rglob("*.py")) if not STDLIB_SKIPPED.intersection(p.relative_to(root).parts)]
+    files = sorted(_python_files(root, STDLIB_SKIPPED))
     seen: set[str] = set()
     kept = []
     for doc in _parse_all(files, root, "private docstrings", first_paragraph):
@@ -93,6 +96,13 @@ def private_docstrings(root: Path, *, min_chars: int, first_paragraph: bool = Fa
             seen.add(doc.text)
             kept.append(doc)
     return kept
+
+
+def _python_files(root: Path, skipped: frozenset[str]) -> Iterator[Path]:
+    """All below `root`; folders of these names, which can hold twenty times as many, are not entered."""
+    for folder, below, files in os.walk(root):
+        below[:] = set(below) - skipped
+        yield from (Path(folder, name) for name in files if name.endswith(".py"))
 
 
 def public_docstrings(
@@ -119,9 +129,8 @@ def public_docstrings(
 
 
 def _public_files(root: Path) -> Iterator[Path]:
-    for path in root.rglob("*.py"):
-        parts = path.relative_to(root).parts
-        if parts[0].removesuffix(".py") not in STDLIB_COPIES and not {"test", "tests", "_vendor"}.intersection(parts):
+    for path in _python_files(root, PACKAGES_SKIPPED):
+        if path.relative_to(root).parts[0].removesuffix(".py") not in STDLIB_COPIES:
             yield path
 
 

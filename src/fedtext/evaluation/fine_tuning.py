@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fedtext.models.language_model import LanguageModel
 
 FEWEST_TO_HOLD_OUT_OF = 10  # texts; a share of fewer says next to nothing, and each is missed in training
+HELD_OUT_AT_ONCE = 8  # rows a batch: batches are filled up, and of a few rows larger ones would be mostly filling
 UNTRAINED: dict[str, Any] = {"texts": 0, "training_loss": None, "seconds": 0.0}
 CHOSEN = ("learning_rate", "epochs", "held_out_loss")  # facts that are the choice
 
@@ -188,7 +189,8 @@ class _BestEpoch:
         self.weights: dict[str, Tensor] = {}
 
     def __call__(self, epoch: int) -> None:
-        loss = count_next_tokens(self.model, self.rows, top=(1,)).summary()["cross_entropy"]
+        counts = count_next_tokens(self.model, self.rows, top=(1,), batch_size=HELD_OUT_AT_ONCE)
+        loss = counts.summary()["cross_entropy"]
         if loss < self.loss:
             self.epoch, self.loss = epoch, loss
             self.weights = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}

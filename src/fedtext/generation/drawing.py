@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from jaxtyping import Bool, Float, Int
@@ -48,17 +49,34 @@ def _draw(
 ) -> Int[Tensor, " row"]:
     import torch
 
+    if top_p == 1 and min_p > 0:
+        return _from_likely(logits.float(), uniforms, temperature, min_p)
     probabilities = torch.softmax(logits.float() / temperature, dim=-1)
-    if min_p == 0 and top_p == 1:
+    if top_p == 1:
         return _inverse(probabilities, uniforms)
     least = min_p * probabilities.amax(-1, keepdim=True)
-    if top_p == 1:
-        return _inverse(probabilities.masked_fill_(probabilities < least, 0.0), uniforms)
     drawn, fits = _from_nucleus(probabilities, uniforms, least, top_p, FIRST)
     if not fits.all():
         wide = ~fits
         drawn[wide] = _from_nucleus(probabilities[wide], uniforms[wide], least[wide], top_p, logits.shape[-1])[0]
     return drawn
+
+
+def _from_likely(
+    logits: Float[Tensor, "row token"], uniforms: Float[Tensor, " row"], temperature: float, min_p: float
+) -> Int[Tensor, " row"]:
+    """Draws among the tokens that `min_p` keeps: the logits say which, so only these few need a probability."""
+    import torch
+
+    highest = logits.amax(-1, keepdim=True)
+    row, token = (logits >= highest + temperature * math.log(min_p)).nonzero(as_tuple=True)
+    kept = torch.bincount(row, minlength=len(logits))
+    place = torch.arange(len(row), device=row.device) - (kept.cumsum(0) - kept)[row]
+    tokens = row.new_zeros(len(logits), max(int(kept.max()), 1))  # where no logit is a number, the first token
+    tokens[row, place] = token
+    ratios = logits.new_zeros(tokens.shape)  # to the highest probability
+    ratios[row, place] = ((logits[row, token] - highest[row, 0]) / temperature).exp()
+    return tokens.gather(-1, _inverse(ratios, uniforms)[:, None])[:, 0]
 
 
 def _from_nucleus(

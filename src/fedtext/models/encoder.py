@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OFFLINE = "offline"
 COUNTED_AT_ONCE = 1024  # texts whose tokens are counted together
 STEP = 8  # padded lengths are multiples: chunks of 64 tokens get a tenth of padding in 22 shapes; of 16, a sixth in 12
-BATCH_TOKENS = 1024  # smaller batches cost more a token; larger ones fill more rows for nothing and leave the cache
+BATCH_TOKENS = 512  # smaller batches cost more a token; larger ones fill more rows for nothing and leave the cache
 
 
 @dataclass(frozen=True)
