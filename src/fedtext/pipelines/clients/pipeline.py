@@ -5,6 +5,7 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.pipelines.clients.nodes import samples as nodes
 from fedtext.pipelines.clients.nodes import tokens
 from fedtext.privacy.tags import Tag
+from fedtext.wiring.readers import Reader
 
 CORPUS, PRIVACY, PARTITION = "params:corpus", "params:privacy", "params:partition"
 
@@ -71,7 +72,7 @@ def _declared() -> Node:
         nodes.declare_population,
         [CORPUS, PRIVACY, PARTITION],
         "population",
-        name="declare_population",
+        name=Reader.ENROLMENT,
         tags=Tag.COUNT,  # of a list of ids, which is private, the numbers are declared public
     )
 

@@ -13,6 +13,7 @@ from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.config import active_group
 from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.readers import Reader
 from fedtext.wiring.unrolling import Namespace
 
 DPPREFSYN = Namespace("dpprefsyn")
@@ -49,7 +50,7 @@ def _public() -> list[Node]:
             nodes.read_public_prompts,
             [CORPUS, PARAMETERS],
             PROMPTS,
-            name="read_public_prompts",
+            name=Reader.PROMPTS,
             tags=Tag.READS_PACKAGES,
         ),
         DPPREFSYN.node(

@@ -7,6 +7,7 @@ from fedtext.pipelines.clients.pipeline import noise_key
 from fedtext.pipelines.pairs import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import active_group
+from fedtext.wiring.readers import Reader
 from fedtext.wiring.unrolling import Namespace
 
 PAIRS = Namespace("pairs")
@@ -53,7 +54,7 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
 
 def _read() -> Node:
     given = [CORPUS, PRIVACY, PARTITION]
-    return PAIRS.node(nodes.read_private_pairs, given, RECORDS, name="read_private_pairs", tags=Tag.CHECK)
+    return PAIRS.node(nodes.read_private_pairs, given, RECORDS, name=Reader.PAIRS, tags=Tag.CHECK)
 
 
 def _asked() -> list[Node]:
@@ -75,7 +76,7 @@ def _asked() -> list[Node]:
 
 def _declared() -> Node:
     given = [CORPUS, PRIVACY, PARTITION]
-    return PAIRS.node(clients.declare_population, given, POPULATION, name="declare_population", tags=Tag.COUNT)
+    return PAIRS.node(clients.declare_population, given, POPULATION, name=Reader.ENROLMENT, tags=Tag.COUNT)
 
 
 def _counted() -> Node:

@@ -5,6 +5,7 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.pipelines.sources import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import active_group
+from fedtext.wiring.readers import Reader
 
 CORPUS, PRIVACY = "params:corpus", "params:privacy"
 
@@ -17,7 +18,7 @@ def docstrings_pipeline() -> Pipeline:
                 nodes.read_private_docstrings,
                 [CORPUS, PRIVACY],
                 "private_records",
-                name="read_private_docstrings",
+                name=Reader.DOCSTRINGS,
                 tags=Tag.READS_PACKAGES,
             )
         ]
@@ -26,13 +27,13 @@ def docstrings_pipeline() -> Pipeline:
 
 def table_pipeline() -> Pipeline:
     """A CSV, Parquet or JSONL file -> private records."""
-    return Pipeline([node(nodes.read_private_table, [CORPUS, PRIVACY], "private_records", name="read_private_table")])
+    return Pipeline([node(nodes.read_private_table, [CORPUS, PRIVACY], "private_records", name=Reader.TABLE)])
 
 
 def published_pipeline() -> Pipeline:
     """A published data set in a local file or directory -> private records."""
     return Pipeline(
-        [node(nodes.read_private_published, [CORPUS, PRIVACY], "private_records", name="read_private_published")]
+        [node(nodes.read_private_published, [CORPUS, PRIVACY], "private_records", name=Reader.PUBLISHED)]
     )
 
 
@@ -43,7 +44,7 @@ def snapshot_pipeline() -> Pipeline:
     changed. Where the raw pages lie is no input of this node.
     """
     inputs = [CORPUS, PRIVACY, "params:largefedbench.out_dir"]
-    return Pipeline([node(nodes.read_private_snapshot, inputs, "private_records", name="read_private_snapshot")])
+    return Pipeline([node(nodes.read_private_snapshot, inputs, "private_records", name=Reader.SNAPSHOT)])
 
 
 def public_text_pipeline() -> Pipeline:
@@ -53,7 +54,7 @@ def public_text_pipeline() -> Pipeline:
         return described_text_pipeline()
     own = corpus.get("public_path") is not None
     read = node(
-        nodes.read_public_records, CORPUS, "public_records", name="read_public_records", tags=Tag.READS_PACKAGES
+        nodes.read_public_records, CORPUS, "public_records", name=Reader.PUBLIC, tags=Tag.READS_PACKAGES
     )
     return Pipeline([read, *([_judged()] if own else [])])
 
@@ -77,7 +78,7 @@ def described_text_pipeline() -> Pipeline:
                 nodes.write_described_texts,
                 ["public_topics", "params:corpus.public_texts", *told],
                 "public_records",
-                name="write_described_texts",
+                name=Reader.DESCRIPTION,
             ),
         ]
     )

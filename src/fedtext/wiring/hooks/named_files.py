@@ -21,13 +21,7 @@ from fedtext.params import words
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
 from fedtext.system.errors import InputError
-
-READ_PRIVATE = {"read_private_table", "read_private_published", "read_private_snapshot"}
-READ_PAIRS, READ_PROMPTS, OF_PAIRS = (
-    "pairs.read_private_pairs",
-    "dpprefsyn.read_public_prompts",
-    "pairs.declare_population",
-)
+from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 
 
 def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
@@ -36,22 +30,21 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
     Raises:
         FedtextError: one is not there, not of a kind that is read, or a public one cannot be read.
     """
-    nodes = {node.name for node in pipeline.nodes}
-    known = {"read_private_docstrings", "read_public_records", "declare_population", READ_PAIRS, OF_PAIRS, READ_PROMPTS}
-    if not nodes & {*READ_PRIVATE, *known}:
+    found = readers(pipeline) - {Reader.DESCRIPTION}
+    if not found:
         return
     corpus, privacy = Corpus.model_validate(parameters["corpus"]), Privacy.model_validate(parameters["privacy"])
-    if nodes & READ_PRIVATE:
+    if found & OF_OWN_TEXT:
         _check_private(corpus)
-    if READ_PAIRS in nodes:
+    if Reader.PAIRS in found:
         existing_pairs(corpus)
-    if READ_PROMPTS in nodes and corpus.public_path is not None:
+    if Reader.PROMPTS in found and corpus.public_path is not None:
         public_prompts(corpus, 1, 0)
-    if nodes & {"declare_population", OF_PAIRS} and privacy.enrolment is not None:
+    if Reader.ENROLMENT in found and privacy.enrolment is not None:
         existing_list(privacy.enrolment.path)
-    if "read_public_records" in nodes and corpus.public_path is not None:
+    if Reader.PUBLIC in found and corpus.public_path is not None:
         read_public_table(corpus)
-    if nodes & {*READ_PRIVATE, "read_private_docstrings"}:
+    if found & {*OF_OWN_TEXT, Reader.DOCSTRINGS}:
         for group in sorted(name.removeprefix("params:") for name in pipeline.inputs() if name.startswith("params:")):
             declared = parameters.get(group)
             labels = words(declared.get("labels") or ()) if isinstance(declared, Mapping) else ()

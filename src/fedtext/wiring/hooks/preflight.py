@@ -24,14 +24,14 @@ from fedtext.wiring.config import active_data_root, active_loader, active_parame
 from fedtext.wiring.console import say
 from fedtext.wiring.guard.catalog import dataset_classes
 from fedtext.wiring.hooks.lengths import check_lengths
-from fedtext.wiring.hooks.named_files import READ_PAIRS, READ_PRIVATE, check_named_files
+from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.run_facts import told_client
 from fedtext.wiring.hooks.tracking import tracking_is_on
+from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
 
 SMALLEST_FREE = 200 * 2**20
 COMFORTABLE_FREE = 2 * 2**30
-WRITE_DESCRIBED = "write_described_texts"
 LOG = logging.getLogger(__name__)
 
 
@@ -83,7 +83,7 @@ def warn_of_documentation(parameters: Mapping[str, Any]) -> None:
 
 def say_who_is_a_client(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
     """One line, before text of the user's own is read: epsilon protects clients, so a wrong column must be seen."""
-    if {node.name for node in pipeline.nodes}.isdisjoint({*READ_PRIVATE, READ_PAIRS}):
+    if readers(pipeline).isdisjoint({*OF_OWN_TEXT, Reader.PAIRS}):
         return
     if told := told_client(parameters):
         say(f"a client is: {told}")
@@ -216,13 +216,13 @@ def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
     Raises:
         RunRefusedError: it names none.
     """
-    if WRITE_DESCRIBED not in {node.name for node in pipeline.nodes}:
+    if Reader.DESCRIPTION not in readers(pipeline):
         return
     prompt = parameters["described"]["texts"]["sampler"]["prompt"]
     if TEXT in prompt and TOPIC not in prompt and NAME not in prompt:
         raise RunRefusedError(
-            f"generation.prompt is {prompt!r}, a page that does not say what its text is about, and {WRITE_DESCRIBED} "
-            f"asks topic by topic: name the topic on it ('I have a question for my bank about {TOPIC}. {TEXT}'), or "
+            f"generation.prompt is {prompt!r}, a page that does not say what its text is about, and "
+            f"{Reader.DESCRIPTION} asks topic by topic: name the topic on it ('I have a question for my bank about {TOPIC}. {TEXT}'), or "
             "set generation.prompt=chat"
         )
 
