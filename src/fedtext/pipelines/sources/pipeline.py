@@ -32,9 +32,7 @@ def table_pipeline() -> Pipeline:
 
 def published_pipeline() -> Pipeline:
     """A published data set in a local file or directory -> private records."""
-    return Pipeline(
-        [node(nodes.read_private_published, [CORPUS, PRIVACY], "private_records", name=Reader.PUBLISHED)]
-    )
+    return Pipeline([node(nodes.read_private_published, [CORPUS, PRIVACY], "private_records", name=Reader.PUBLISHED)])
 
 
 def snapshot_pipeline() -> Pipeline:
@@ -53,9 +51,7 @@ def public_text_pipeline() -> Pipeline:
     if corpus.get("public_path") is None and corpus.get("description") is not None:
         return described_text_pipeline()
     own = corpus.get("public_path") is not None
-    read = node(
-        nodes.read_public_records, CORPUS, "public_records", name=Reader.PUBLIC, tags=Tag.READS_PACKAGES
-    )
+    read = node(nodes.read_public_records, CORPUS, "public_records", name=Reader.PUBLIC, tags=Tag.READS_PACKAGES)
     return Pipeline([read, *([_judged()] if own else [])])
 
 
