@@ -222,8 +222,8 @@ def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
     if TEXT in prompt and TOPIC not in prompt and NAME not in prompt:
         raise RunRefusedError(
             f"generation.prompt is {prompt!r}, a page that does not say what its text is about, and "
-            f"{Reader.DESCRIPTION} asks topic by topic: name the topic on it ('I have a question for my bank about {TOPIC}. {TEXT}'), or "
-            "set generation.prompt=chat"
+            f"{Reader.DESCRIPTION} asks topic by topic: name the topic on it ('I have a question for my bank about "
+            f"{TOPIC}. {TEXT}'), or set generation.prompt=chat"
         )
 
 
