@@ -140,7 +140,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str
         parts = () if whole else ("--to-outputs", f"{algorithm}_privacy_report,{algorithm}_cost")
         told = params(
             data_root=folder / "data", privacy__noise_seed=7, privacy__population=80, corpus__declared_public="true",
-            chunking__min_tokens=4, popri__word_guidance=0.0, **given,
+            chunking__min_tokens=4, popri__word_guidance=0.0, evaluation__private_texts=400, **given,
         )  # fmt: skip
         done = kedro("run", "--env", "tiny", "--pipelines", algorithm, *parts, "--params", told)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
