@@ -40,12 +40,17 @@ def test_min_p_keeps_what_has_its_share_of_the_highest() -> None:
     assert both.bincount(minlength=4).tolist() == [0, 800, 0, 0]
 
 
-@given(LOGITS, st.sampled_from([0.0, 0.05, 0.3, 0.9]), st.floats(0.5, 2))
-def test_min_p_draws_from_the_renormalised_rest(values: list[int], min_p: float, temperature: float) -> None:
+@given(LOGITS, st.sampled_from([0.0, 0.05, 0.3, 0.9]), st.floats(0.5, 2), st.sampled_from([("cpu",), ()]))
+def test_min_p_draws_from_the_renormalised_rest(
+    values: list[int], min_p: float, temperature: float, few_sooner: tuple[str, ...]
+) -> None:
     logits = torch.tensor(values, dtype=torch.float32)
     kept = plain_set(logits / temperature, 1.0, min_p)
     wanted = torch.softmax(logits / temperature, -1).masked_fill(~kept, 0.0)
-    tokens = draw_tokens(logits.expand(len(UNIFORMS), -1), UNIFORMS, temperature=temperature, top_p=1.0, min_p=min_p)
+    asked = {"temperature": temperature, "top_p": 1.0, "min_p": min_p}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "FEW_SOONER", few_sooner)  # as a CPU draws, and as a GPU
+        tokens = draw_tokens(logits.expand(len(UNIFORMS), -1), UNIFORMS, **asked)
     drawn = tokens.bincount(minlength=len(values)) / len(UNIFORMS)
     assert (drawn - wanted / wanted.sum()).abs().max() <= 2 / len(UNIFORMS)
     assert not drawn[~kept].any()
@@ -77,6 +82,19 @@ def test_a_nucleus_wider_than_what_is_sorted_first_is_drawn_from_whole() -> None
     tokens = draw_tokens(flat.expand(800, -1), UNIFORMS, temperature=1.0, top_p=0.5)
     assert tokens.max() == pytest.approx(2 * drawing.FIRST, abs=4)
     assert len(tokens.unique()) == 800
+
+
+def test_rows_of_which_min_p_keeps_different_numbers_are_drawn_from_each_by_itself() -> None:
+    rows = torch.tensor([[0.0, 0.0, 0.0, 0.0], [9.0, 0.0, 0.0, 9.0], [0.0, 0.0, 9.0, 0.0]])
+    for uniform, wanted in ((0.0, [0, 0, 2]), (0.49, [1, 0, 2]), (0.51, [2, 3, 2]), (0.99, [3, 3, 2])):
+        draws = torch.full((3,), uniform)
+        assert draw_tokens(rows, draws, temperature=1.0, top_p=1.0, min_p=0.5).tolist() == wanted
+
+
+def test_logits_that_are_no_numbers_are_no_error() -> None:
+    """A policy that has diverged is told by its texts, not by a crash in the midst of a batch."""
+    nothing = torch.full((2, 3), torch.nan)
+    assert draw_tokens(nothing, torch.tensor([0.1, 0.9]), temperature=1.0, top_p=1.0, min_p=0.1).shape == (2,)
 
 
 @given(st.lists(st.floats(-20, 20), min_size=1, max_size=40), st.data())

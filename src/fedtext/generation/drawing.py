@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FIRST = 512  # tokens that are sorted for a nucleus; where it does not fit in them, all are
+FEW_SOONER = ("cpu",)  # devices that draw sooner from the few likely tokens; others would wait to be told how many
 IN_CACHE = 1 << 19  # probabilities at once on a CPU: 2 MB, which a core keeps near and need not ask the system for
 
 
@@ -49,12 +50,14 @@ def _draw(
 ) -> Int[Tensor, " row"]:
     import torch
 
-    if top_p == 1 and min_p > 0:
+    if top_p == 1 and min_p > 0 and logits.device.type in FEW_SOONER:
         return _from_likely(logits.float(), uniforms, temperature, min_p)
     probabilities = torch.softmax(logits.float() / temperature, dim=-1)
-    if top_p == 1:
+    if top_p == 1 and min_p == 0:
         return _inverse(probabilities, uniforms)
     least = min_p * probabilities.amax(-1, keepdim=True)
+    if top_p == 1:
+        return _inverse(probabilities.masked_fill_(probabilities < least, 0.0), uniforms)
     drawn, fits = _from_nucleus(probabilities, uniforms, least, top_p, FIRST)
     if not fits.all():
         wide = ~fits
