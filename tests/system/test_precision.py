@@ -68,6 +68,20 @@ def test_packed_products_read_float16_and_compute_float32(llama, monkeypatch):
 
 
 @packs
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_product_in_blocks_has_the_bits_of_the_whole(monkeypatch, bias):
+    torch.manual_seed(0)
+    linear, given = torch.nn.Linear(64, 100, bias=bias), torch.randn(9, 64)
+    with torch.no_grad():
+        whole = precision._packed_product(linear)(given)
+        monkeypatch.setattr(precision, "OUTPUTS_AT_ONCE", 32)  # the last block is of 4
+        product = precision._packed_product(linear)
+        assert len(product.packed) == 4
+        assert torch.equal(product(given), whole)
+    assert (whole - linear(given)).abs().max() < 1e-3
+
+
+@packs
 def test_packed_products_keep_a_small_update_on_average(monkeypatch):
     from transformers import LlamaConfig, LlamaForCausalLM
 
