@@ -35,6 +35,14 @@ class Says(Served):
         return status, headers, content
 
 
+class SaysMore(Says):
+    """Answers the first two requests, one of each topic, with one text, and later ones with others."""
+
+    def answer(self, route: str, body: dict[str, Any], key: str) -> tuple[int, dict[str, str], dict[str, Any]]:
+        self.answers = [f'"{QUESTIONS[0]}"'] if len(self.asked) < 2 else [f'"{text}"' for text in QUESTIONS[1:]]
+        return super().answer(route, body, key)
+
+
 @pytest.fixture
 def server() -> Iterator[Says]:
     _described.cache_clear()
@@ -85,10 +93,21 @@ def test_topics_take_turns_and_copies_empty_texts_and_talk_go(
     caplog.set_level(logging.INFO, "fedtext.generation.described")
     assert texts(server, encoder, count=10) == [(QUESTIONS[0], "fees"), (QUESTIONS[1], "fees")]
     said = caplog.messages[-1]
-    assert "10 public texts written, 4 unusable, 4 near-copies left out" in said
+    assert "20 public texts written, 8 unusable, 10 near-copies left out" in said
     assert "2 are fewer than corpus.public_texts 10" in said
     with_near = texts(server, encoder, count=10, similarity=0.99)
     assert (near, "fees") in with_near
+
+
+def test_what_near_copies_left_missing_is_written_in_a_second_go(
+    encoder: Encoder, caplog: pytest.LogCaptureFixture
+) -> None:
+    _described.cache_clear()
+    with serving(SaysMore()) as served:
+        caplog.set_level(logging.INFO, "fedtext.generation.described")
+        assert [text for text, _ in texts(served, encoder, count=3)] == QUESTIONS
+        assert [body.get("n", 1) for _, body, _ in served.asked] == [2, 2, 2, 2], "no more than in the first go"
+        assert [record.levelname for record in caplog.records if "public texts written" in record.message] == ["INFO"]
 
 
 def test_topics_are_asked_about_in_the_words_of_the_chat_form(server: Says, encoder: Encoder) -> None:

@@ -20,6 +20,7 @@ from fedtext.generation.prompt_forms import prompt_form
 from fedtext.generation.topics import named_topics, topics_framing, topics_request
 from fedtext.models.generator import ChatGenerator
 from fedtext.params.described import Texts, Topics
+from fedtext.params.generation import Sampler
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
 
 LOG = logging.getLogger(__name__)
+GOES = 2  # at writing
 
 
 def proposed_topics(
@@ -67,30 +69,45 @@ def described_texts(
 ) -> pd.DataFrame:
     """At most `count` texts of the described kind, topics in turn, without empty ones and near-copies.
 
+    Where too few of `texts.oversample` times as many are left, the missing ones are written in a second go.
+
     Returns:
         Columns `text`, `topic`.
 
     Raises:
         ValueError: None of what the generator wrote can be used.
     """
-    form = prompt_form(texts.sampler.model_copy(update={"description": description}))
-    rounds = math.ceil(count * texts.oversample / len(topics))
+    written, wanted = pd.DataFrame({"text": [], "topic": []}, dtype=object), count * texts.oversample
+    for go in range(GOES):
+        turns = math.ceil(wanted / len(topics))
+        more = _written(generator, description, topics, texts.sampler, turns, derived_seed(seed, "texts", go))
+        written = pd.concat([written, more], ignore_index=True)
+        usable = written[written["text"] != ""]
+        distinct = usable.iloc[_distinct(usable["text"].tolist(), encoder, texts.similarity)]
+        missing = count - len(distinct)
+        if missing <= 0:
+            break
+        wanted = min(missing * len(written) / len(distinct), count) * texts.oversample
+    _tell(len(written), len(usable), len(distinct), count)
+    return distinct[:count].reset_index(drop=True)
+
+
+def _written(
+    generator: ChatGenerator, description: str, topics: Sequence[str], sampler: Sampler, turns: int, seed: int
+) -> pd.DataFrame:
+    """`turns` texts about each topic, topics in turn; one that is none is empty."""
+    form = prompt_form(sampler.model_copy(update={"description": description}))
     answers = generator.write(
         [form.request([], topic=topic) for topic in topics],
         framing=form.framing,
-        responses=rounds,
-        sampler=texts.sampler,
-        seed=derived_seed(seed, "texts"),
+        responses=turns,
+        sampler=sampler,
+        seed=seed,
         label="described texts",
     )
-    raw = [row[turn] for turn in range(rounds) for row in answers]
-    most, legible_only = texts.sampler.max_new_tokens, texts.sampler.legible_only
-    cleaned = clean_samples(raw, form, generator.length_tokenizer(), most, legible_only=legible_only)
-    written = pd.DataFrame({"text": cleaned, "topic": list(topics) * rounds})
-    usable = written[[bool(text) for text in cleaned]]
-    distinct = usable.iloc[_distinct(usable["text"].tolist(), encoder, texts.similarity)]
-    _tell(len(written), len(usable), len(distinct), count)
-    return distinct[:count].reset_index(drop=True)
+    raw, most = [row[turn] for turn in range(turns) for row in answers], sampler.max_new_tokens
+    texts = clean_samples(raw, form, generator.length_tokenizer(), most, legible_only=sampler.legible_only)
+    return pd.DataFrame({"text": texts, "topic": list(topics) * turns})
 
 
 def _distinct(texts: Sequence[str], encoder: Encoder, similarity: float) -> np.ndarray:

@@ -78,6 +78,11 @@ class Corpus(Parameters):
         return self.source in ("docstrings", "snapshot") if self.declared_public is None else self.declared_public
 
     @property
+    def is_described(self) -> bool:
+        """Whether a generator writes the public text, by the `description`."""
+        return self.public_path is None and self.description is not None
+
+    @property
     def has_path(self) -> bool:
         """Whether the private text is read from `path`."""
         return self.source == "table" or self.source in PUBLISHED_NAMES

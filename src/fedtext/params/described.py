@@ -45,7 +45,8 @@ class Topics(Parameters):
 class Texts(Parameters):
     """`oversample` times `corpus.public_texts` texts are written, so that enough are left without near-copies.
 
-    From cosine `similarity` on, a text is a near-copy of an earlier one.
+    Where too few are left, the missing ones are written in a second go. From cosine `similarity` on, a text is a
+    near-copy of an earlier one.
     """
 
     oversample: float = Field(ge=1)

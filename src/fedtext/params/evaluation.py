@@ -18,7 +18,10 @@ class UntunedControl(Parameters):
     """How the untuned generator writes its control: `responses` texts a prompt.
 
     `oversample` times as many as are wanted, for some are empty or dropped; the first that are not are the control.
+    `written`: whether there is this control. None: unless the public texts are such texts already.
     """
+
+    written: bool | None
 
     responses: int = Field(ge=1)
     oversample: float = Field(ge=1)
@@ -76,6 +79,17 @@ class Evaluation(Parameters):
     def has_private_control(self, corpus: Corpus) -> bool:
         """Whether a model is trained on the protected text without protection, to be compared with."""
         return corpus.is_public if self.private_control is None else self.private_control
+
+    def has_untuned_control(self, public: Sampler | None) -> bool:
+        """Whether the untuned generator writes a control of its own.
+
+        `public` is how it wrote the public texts, None if it did not. Where it would write the control in the same way,
+        on pages without examples, the public texts are that control.
+        """
+        own = self.untuned
+        if own.written is not None:
+            return own.written
+        return public is None or own.sampler.shows_examples or not public.asks_as(own.sampler)
 
     def declaration(self, privacy: Privacy) -> Privacy:
         """What test clients are promised: the run's declaration, every one of them asked, noise calibrated exactly."""

@@ -64,6 +64,15 @@ class Sampler(Parameters):
     def _in_one_phrase(cls, description: str | None) -> str | None:
         return None if description is None else as_phrase(description)
 
+    @property
+    def shows_examples(self) -> bool:
+        """Whether requests hold texts where there are some; a page that names its topic stands alone."""
+        return self.prompt in PROMPT_NAMES
+
+    def asks_as(self, other: Sampler) -> bool:
+        """Whether it asks in the same words and draws in the same way, however many are decoded side by side."""
+        return self.model_copy(update={"batch_size": other.batch_size}) == other
+
     def for_one(self, temperature: float | None, prompt: Prompt | None) -> Self:
         """The same for a generator that has a temperature, or a form that it is asked in, of its own."""
         own = {"temperature": temperature, "prompt": prompt}

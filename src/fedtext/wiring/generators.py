@@ -23,14 +23,24 @@ def active_generators() -> tuple[str, ...]:
     Raises:
         RunRefusedError: It is not a mapping, or a name is no word that can name an argument.
     """
-    loader = active_loader()
-    given: Any = (loader.runtime_params or {}).get("models") or {}
-    named = given.get("plms") or loader["globals"]["models"]["plms"] or {}
+    named = _sources("plms") or {}
     if not isinstance(named, dict) or not all(str(name).isidentifier() for name in named):
         raise RunRefusedError(
             f"models.plms is {named!r}: it names generators by words of letters, digits and _, each with its source"
         )
     return tuple(sorted(name for name, told in named.items() if told is not None))
+
+
+def generator_describes() -> bool:
+    """Whether public texts that a description asks for are written by the run's one `generator`."""
+    return _sources("describer") in (None, _sources("generator"))
+
+
+def _sources(role: str) -> Any:
+    """What the command line, else the configuration, names for a role of `models`."""
+    loader = active_loader()
+    given: Any = (loader.runtime_params or {}).get("models") or {}
+    return given.get(role) or loader["globals"]["models"][role]
 
 
 def generator_inputs(names: Iterable[str] | None = None) -> dict[str, str]:

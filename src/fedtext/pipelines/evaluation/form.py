@@ -6,26 +6,29 @@ from pydantic import ValidationError
 
 from fedtext.evaluation.measures.known import of_sets
 from fedtext.params.classification import Classification
+from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus
+from fedtext.params.described import Described
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
 from fedtext.wiring.config import active_group, active_parameters
-
-TEXTS = {"public_control": "public_samples", "untuned_control": "untuned_texts"}  # of each public control
+from fedtext.wiring.generators import generator_describes
 
 
 class Form(NamedTuple):
     """Which measurements there are.
 
     `priced`: test clients pay for figures, which carry noise. `private_control`: epsilon = infinity is scored.
+    `untuned_control`: the untuned generator writes a control.
     `classified`: classifiers are trained too. `tagged`: so are models that look for entities. `asked`: so are readers
     that answer questions.
     """
 
     priced: bool
     private_control: bool
+    untuned_control: bool = True
     classified: bool = False
     tagged: bool = False
     asked: bool = False
@@ -70,17 +73,26 @@ def active_form() -> Form:
         evaluation = Evaluation.model_validate(active_group("evaluation"))
         task = Task.model_validate(active_group("task"))
         classification = Classification.model_validate(active_group("classification"))
+        described = Described.model_validate(active_group("described"))
     except ValidationError:
         return Form(priced=True, private_control=False)
     priced = evaluation.is_priced(corpus)
+    public = described.texts.sampler if corpus.is_described and generator_describes() else None
     classified = classification.is_measured(task, priced=priced)
     return Form(
         priced,
         evaluation.has_private_control(corpus),
+        evaluation.has_untuned_control(public),
         classified,
         tagged=evaluation.entities.measured and not priced,
         asked=evaluation.questions.measured and not priced,
     )
+
+
+def public_controls() -> dict[str, str]:
+    """The data set of each control that spends no privacy, by condition."""
+    untuned = {UNTUNED_CONTROL.name: "untuned_texts"} if active_form().untuned_control else {}
+    return {PUBLIC_CONTROL.name: "public_samples", **untuned}
 
 
 def refuse_unknown_measures() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kedro.pipeline import Node
 
-from fedtext.pipelines.evaluation.form import TEXTS
+from fedtext.pipelines.evaluation.form import public_controls
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm
 from fedtext.wiring.outputs import Judged
@@ -43,7 +43,7 @@ class Lessons:
     def controls(self, *, private: bool) -> list[Node]:
         """What every algorithm is compared with; `private`: whether the private text itself is learned from."""
         judged = self.of_controls(private=False)
-        learned = [self._learned(EVALUATION, name, texts, judged[name]) for name, texts in TEXTS.items()]
+        learned = [self._learned(EVALUATION, name, texts, judged[name]) for name, texts in public_controls().items()]
         if not private:
             return learned
         made = self.judged.of_control("private")
@@ -61,7 +61,7 @@ class Lessons:
 
     def of_controls(self, *, private: bool) -> dict[str, str]:
         """The data set of each control, by condition."""
-        return {name: self.judged.of_control(name) for name in (*TEXTS, *(["private"] if private else []))}
+        return {name: self.judged.of_control(name) for name in (*public_controls(), *(["private"] if private else []))}
 
     def of_all(self, algorithm: Algorithm, texts: Mapping[str, str], *, private: bool) -> dict[str, str]:
         """The data set of each condition that an algorithm's texts are compared by."""

@@ -12,7 +12,7 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import asked, classified, priced, tagged
-from fedtext.pipelines.evaluation.form import TEXTS, active_form, refuse_unknown_measures
+from fedtext.pipelines.evaluation.form import active_form, public_controls, refuse_unknown_measures
 from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out, preferences
 from fedtext.pipelines.evaluation.policies import of_policies
 from fedtext.privacy.tags import Tag
@@ -26,14 +26,8 @@ SETTINGS = ["params:chunking", "params:evaluation"]
 def controls_pipeline() -> Pipeline:
     """What every algorithm is compared with, and the held-out samples' embeddings."""
     refuse_unknown_measures()
-    form, scored = active_form(), partial(_scored, EVALUATION)
+    form, public, scored = active_form(), public_controls(), partial(_scored, EVALUATION)
     controls = [
-        EVALUATION.node(
-            conditions.generate_untuned_texts,
-            ["generator", "public_samples", *SETTINGS],
-            "untuned_texts",
-            name="generate_untuned_texts",
-        ),
         EVALUATION.node(
             held_out.embed_test_samples,
             ["private_test_sample", "encoder"],
@@ -42,9 +36,16 @@ def controls_pipeline() -> Pipeline:
         ),
         scored("public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
         scored(
-            "public_texts", conditions.score_texts, list(TEXTS.values()), [f"private_counts_{name}" for name in TEXTS]
+            "public_texts", conditions.score_texts, list(public.values()), [f"private_counts_{name}" for name in public]
         ),
     ]
+    if form.untuned_control:
+        asked_with = ["generator", "public_samples", *SETTINGS]
+        controls.append(
+            EVALUATION.node(
+                conditions.generate_untuned_texts, asked_with, "untuned_texts", name="generate_untuned_texts"
+            )
+        )
     if form.private_control:
         score, counts = conditions.score_private_text, ["private_counts_private"]
         controls.append(scored("private_text", score, ["private_train"], counts, tags=Tag.CONTROL))
@@ -76,7 +77,7 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
         _scored(place, "texts", conditions.score_texts, list(judged.values()), list(counts.values())),
         place.node(
             distances.measure_texts,
-            {"evaluation": "params:evaluation", **TEXTS, **judged},
+            {"evaluation": "params:evaluation", **public_controls(), **judged},
             made.texts_alone,
             name="measure_texts",
         ),
@@ -159,7 +160,7 @@ def _drawn_samples() -> Node:
 
 
 def _controls() -> dict[str, str]:
-    names = ["eps0", "public_control", "untuned_control", *(["private"] if active_form().private_control else [])]
+    names = ["eps0", *public_controls(), *(["private"] if active_form().private_control else [])]
     return {name: f"private_counts_{name}" for name in names}
 
 

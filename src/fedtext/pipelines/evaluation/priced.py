@@ -8,7 +8,7 @@ them, so it skips the first.
 
 from kedro.pipeline import Node
 
-from fedtext.pipelines.evaluation.form import TEXTS
+from fedtext.pipelines.evaluation.form import public_controls
 from fedtext.pipelines.evaluation.nodes import figures, held_out
 from fedtext.pipelines.evaluation.nodes import priced as nodes
 from fedtext.privacy.tags import Tag
@@ -64,8 +64,10 @@ def of_texts(
             name="release_test_features",
             tags=Tag.RELEASE,
         ),
-        *(_classes(algorithm, classified, {**TEXTS, **judged}, charged) if classified else []),
-        *_accuracies(algorithm, counts, {**TEXTS, **judged}, place("ledger_classified") if classified else charged),
+        *(_classes(algorithm, classified, {**public_controls(), **judged}, charged) if classified else []),
+        *_accuracies(
+            algorithm, counts, {**public_controls(), **judged}, place("ledger_classified") if classified else charged
+        ),
         place.node(
             nodes.measure_released_distances,
             measured,
@@ -79,7 +81,7 @@ def of_texts(
 
 def of_model(algorithm: Algorithm, counts: dict[str, str]) -> list[Node]:
     """The release and the accuracies of an algorithm that makes a model."""
-    made_from = {**TEXTS, "trained_model": algorithm.outputs.model}
+    made_from = {**public_controls(), "trained_model": algorithm.outputs.model}
     opened = _opened(algorithm, len(counts), features=False)
     return [opened, *_accuracies(algorithm, counts, made_from, _place(algorithm)("ledger_open"))]
 
