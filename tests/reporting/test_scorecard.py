@@ -128,6 +128,24 @@ def test_terms_come_from_what_was_declared_and_reported() -> None:
 
 
 @pytest.mark.parametrize(
+    ("conditions", "written", "own"),
+    [
+        (("eps0", "public_control"), None, True),
+        (("eps0", "public_control"), False, False),  # left out by choice: nothing is said of the public texts
+        (("eps0", "public_control", "untuned_control"), None, False),
+        ((), None, False),
+    ],
+)
+def test_public_texts_that_are_the_untuned_generators_are_said_to_be(
+    conditions: tuple[str, ...], written: bool | None, own: bool
+) -> None:
+    judged = conf_base(Evaluation, untuned={"written": written})
+    terms = Terms.of(conf_base(Corpus), judged, conf_base(Privacy), conditions=conditions)
+    assert terms.own_public == own
+    assert any("stand for the untuned generator's texts too" in note for note in terms.notes()) == own
+
+
+@pytest.mark.parametrize(
     ("terms", "said", "unsaid"),
     [
         (Terms(), "The test clients are not protected by these figures", "ε = ∞"),

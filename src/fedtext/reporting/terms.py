@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
@@ -28,19 +29,34 @@ class TestUnits(BaseModel):
 
 
 class Terms(BaseModel):
-    """`tested`: what test units are promised, None where nothing; `private_control`: trained on the protected text."""
+    """On which terms.
+
+    Attributes:
+        tested: What test units are promised; None where nothing is.
+        private_control: A model was trained on the protected text itself.
+        aggregation: How what clients say was summed.
+        own_public: The public texts are what the untuned generator writes by itself, so they are its control.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tested: TestUnits | None = None
     private_control: bool = False
     aggregation: str = "trusted"
+    own_public: bool = False
 
     @classmethod
     def of(
-        cls, corpus: Corpus, evaluation: Evaluation, privacy: Privacy, report: Mapping[str, Any] | None = None
+        cls,
+        corpus: Corpus,
+        evaluation: Evaluation,
+        privacy: Privacy,
+        report: Mapping[str, Any] | None = None,
+        conditions: Collection[str] = (),
     ) -> Terms:
-        """From the run's declaration and the privacy report of a priced evaluation; None: there was no price."""
+        """From the run's declaration, the privacy report of a priced evaluation (None: there was no price), and what
+        was compared.
+        """
         tested = None
         if report is not None:
             tested = TestUnits(
@@ -50,8 +66,13 @@ class Terms(BaseModel):
                 delta=report["delta"],
                 simulated=report["noise"] == SIMULATED,
             )
-        control = evaluation.has_private_control(corpus)
-        return cls(tested=tested, private_control=control, aggregation=privacy.aggregation)
+        scored_alone = PUBLIC_CONTROL.name in conditions and UNTUNED_CONTROL.name not in conditions
+        return cls(
+            tested=tested,
+            private_control=evaluation.has_private_control(corpus),
+            aggregation=privacy.aggregation,
+            own_public=scored_alone and evaluation.untuned.written is None,
+        )
 
     def notes(self) -> list[str]:
         """A sentence on each, for the report's first lines."""
@@ -60,6 +81,10 @@ class Terms(BaseModel):
             said.append(
                 "The control at ε = ∞ was trained on the protected text itself: no ε covers its accuracy and the gap "
                 "that it measures."
+            )
+        if self.own_public:
+            said.append(
+                "The generator wrote the public texts by itself, so they stand for the untuned generator's texts too."
             )
         if self.aggregation == "secure":
             said.append(

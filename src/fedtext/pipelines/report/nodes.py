@@ -41,7 +41,7 @@ def build_text_scorecard(
 ) -> dict[str, Any]:
     """`scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
     distribution = Distribution(**{**distances, "bias": _bias(distances)})
-    terms = Terms.of(corpus, evaluation, privacy, evaluation_report)
+    terms = Terms.of(corpus, evaluation, privacy, evaluation_report, accuracy["conditions"])
     measured = {
         "texts_alone": texts_alone,
         "classification": classification,
@@ -61,7 +61,7 @@ def build_model_scorecard(
     evaluation_report: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`scorecard.json` of a privately trained model: protection, accuracy and cost of one run."""
-    terms = Terms.of(corpus, evaluation, privacy, evaluation_report)
+    terms = Terms.of(corpus, evaluation, privacy, evaluation_report, accuracy["conditions"])
     return _scorecard(privacy_report, accuracy, cost, corpus, terms, None, 0)
 
 
