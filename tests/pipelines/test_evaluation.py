@@ -53,7 +53,7 @@ def accuracy() -> dict:
         "synthetic": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, half)[0],
         "eps0": nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS)[0],
         "public_control": nodes.score_texts(ON_DEVICE, TEST, *SETTINGS, NOISE)[0],
-        "private": nodes.score_private_text(ON_DEVICE, TEST, *SETTINGS, PRIVATE)[0],
+        "private": nodes.score_controls(ON_DEVICE, TEST, *SETTINGS, PRIVATE)[0],
     }
     return compare_accuracies(TEST, PARTITION, **counts)
 
@@ -76,7 +76,7 @@ def test_the_upper_bound_trains_on_as_many_private_samples_as_asked(most: int | 
             "training": conf_base(TunedTraining, learning_rates=[1e-3], epochs=0.1, batch_size=8),
         }
     )
-    counts = nodes.score_private_text(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)[0]
+    counts = nodes.score_controls(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE)[0]
     found = compare_accuracies(
         TEST, PARTITION, eps0=nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS)[0], private=counts
     )

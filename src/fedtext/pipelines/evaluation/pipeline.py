@@ -6,7 +6,6 @@ Priced: test clients say noised sums in declared releases (priced.py). In both o
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from kedro.pipeline import Node, Pipeline
@@ -21,12 +20,13 @@ from fedtext.wiring.unrolling import Namespace
 
 EVALUATION = Namespace("evaluation")
 SETTINGS = ["params:chunking", "params:evaluation"]
+CEILING = "private_counts_private"
 
 
 def controls_pipeline() -> Pipeline:
     """What every algorithm is compared with, and the held-out samples' embeddings."""
     refuse_unknown_measures()
-    form, public, scored = active_form(), public_controls(), partial(_scored, EVALUATION)
+    form, public = active_form(), public_controls()
     controls = [
         EVALUATION.node(
             held_out.embed_test_samples,
@@ -34,10 +34,8 @@ def controls_pipeline() -> Pipeline:
             "private_test_embeddings",
             name="embed_test_samples",
         ),
-        scored("public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
-        scored(
-            "public_texts", conditions.score_texts, list(public.values()), [f"private_counts_{name}" for name in public]
-        ),
+        _scored(EVALUATION, "public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
+        _scored_controls(public, private=form.private_control),
     ]
     if form.untuned_control:
         asked_with = ["generator", "public_samples", *SETTINGS]
@@ -46,9 +44,6 @@ def controls_pipeline() -> Pipeline:
                 conditions.generate_untuned_texts, asked_with, "untuned_texts", name="generate_untuned_texts"
             )
         )
-    if form.private_control:
-        score, counts = conditions.score_private_text, ["private_counts_private"]
-        controls.append(scored("private_text", score, ["private_train"], counts, tags=Tag.CONTROL))
     if form.classified:
         controls += classified.controls(private=form.private_control)
     if form.tagged:
@@ -56,6 +51,14 @@ def controls_pipeline() -> Pipeline:
     if form.asked:
         controls += asked.LESSONS.controls(private=form.private_control)
     return Pipeline([*(priced.opening() if form.priced else [_drawn_samples()]), *controls])
+
+
+def _scored_controls(public: dict[str, str], *, private: bool) -> Node:
+    counts = [f"private_counts_{name}" for name in public]
+    if not private:
+        return _scored(EVALUATION, "public_texts", conditions.score_texts, list(public.values()), counts)
+    texts, counts = ["private_train", *public.values()], [*counts, CEILING]
+    return _scored(EVALUATION, "controls", conditions.score_controls, texts, counts, tags=Tag.CONTROL)
 
 
 def judgement(algorithm: Algorithm) -> Pipeline:

@@ -75,23 +75,32 @@ def score_texts(
     *texts: pd.DataFrame,
 ) -> list[Counts]:
     """After training on `evaluation.texts` of each set of texts: synthetic ones, or a control's; side by side."""
-    conditions = {
-        f"texts {i} of {len(texts)}": evenly_spaced(one["text"].tolist(), evaluation.texts)
-        for i, one in enumerate(texts, start=1)
-    }
-    return _scored(on_device, conditions, private_test_sample, chunking, evaluation)
+    return _scored(on_device, _as_many(texts, evaluation), private_test_sample, chunking, evaluation)
 
 
-def score_private_text(
+def score_controls(
     on_device: LanguageModel,
     private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
     private_train: pd.DataFrame,
+    *texts: pd.DataFrame,
 ) -> list[Counts]:
-    """Epsilon = infinity: after training on the private text itself, `evaluation.private_texts` samples of it."""
-    texts = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
-    return _scored(on_device, {"private texts": texts}, private_test_sample, chunking, evaluation)
+    """The same of public texts, and last, epsilon = infinity: of `evaluation.private_texts` private samples themselves.
+
+    In one node, for a training takes one core: by themselves each would leave the others idle.
+    """
+    private = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
+    conditions = _as_many(texts, evaluation) | {"private texts": private}
+    return _scored(on_device, conditions, private_test_sample, chunking, evaluation)
+
+
+def _as_many(texts: Sequence[pd.DataFrame], evaluation: Evaluation) -> dict[str, list[str]]:
+    """`evaluation.texts` of each set."""
+    return {
+        f"texts {i} of {len(texts)}": evenly_spaced(one["text"].tolist(), evaluation.texts)
+        for i, one in enumerate(texts, start=1)
+    }
 
 
 def score_trained_model(
