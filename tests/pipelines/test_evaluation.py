@@ -112,7 +112,7 @@ def test_a_trained_model_is_scored_as_it_is(tmp_path, accuracy: dict) -> None:
 
 def test_the_untuned_control_is_prompted_with_public_samples_only() -> None:
     chunking, evaluation = SETTINGS
-    untuned = UntunedControl(responses=4, oversample=1.1, sampler=conf_base(Sampler, max_new_tokens=16))
+    untuned = UntunedControl(written=None, responses=4, oversample=1.1, sampler=conf_base(Sampler, max_new_tokens=16))
     asked = evaluation.model_copy(update={"texts": 10, "untuned": untuned})
     texts = nodes.generate_untuned_texts(LocalGenerator("bundled:generator"), NOISE.head(20), chunking, asked)
     assert len(texts) == 10  # the first that are not empty of the 12 that three prompts give

@@ -22,7 +22,6 @@ class UntunedControl(Parameters):
     """
 
     written: bool | None
-
     responses: int = Field(ge=1)
     oversample: float = Field(ge=1)
     sampler: Sampler

@@ -10,6 +10,7 @@ from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus
 from fedtext.params.described import Described
 from fedtext.params.evaluation import Evaluation
+from fedtext.params.generation import Sampler
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
@@ -73,11 +74,10 @@ def active_form() -> Form:
         evaluation = Evaluation.model_validate(active_group("evaluation"))
         task = Task.model_validate(active_group("task"))
         classification = Classification.model_validate(active_group("classification"))
-        described = Described.model_validate(active_group("described"))
+        public = _writing_of(corpus)
     except ValidationError:
         return Form(priced=True, private_control=False)
     priced = evaluation.is_priced(corpus)
-    public = described.texts.sampler if corpus.is_described and generator_describes() else None
     classified = classification.is_measured(task, priced=priced)
     return Form(
         priced,
@@ -87,6 +87,13 @@ def active_form() -> Form:
         tagged=evaluation.entities.measured and not priced,
         asked=evaluation.questions.measured and not priced,
     )
+
+
+def _writing_of(corpus: Corpus) -> Sampler | None:
+    """How the run's one generator writes the public texts; None where it does not."""
+    if not (corpus.is_described and generator_describes()):
+        return None
+    return Described.model_validate(active_group("described")).texts.sampler
 
 
 def public_controls() -> dict[str, str]:
