@@ -77,18 +77,24 @@ def described_texts(
     Raises:
         ValueError: None of what the generator wrote can be used.
     """
-    written, wanted = pd.DataFrame({"text": [], "topic": []}, dtype=object), count * texts.oversample
+    said: list[pd.DataFrame] = []  # of each go, and its embeddings
+    embedded: list[np.ndarray] = []
+    written, wanted = 0, count * texts.oversample
     for go in range(GOES):
         turns = math.ceil(wanted / len(topics))
         more = _written(generator, description, topics, texts.sampler, turns, derived_seed(seed, "texts", go))
-        written = pd.concat([written, more], ignore_index=True)
-        usable = written[written["text"] != ""]
-        distinct = usable.iloc[_distinct(usable["text"].tolist(), encoder, texts.similarity)]
+        written += len(more)
+        said.append(more[more["text"] != ""])
+        embedded.append(encoder.encode(said[-1]["text"].tolist(), label="described texts"))
+        usable = pd.concat(said, ignore_index=True)
+        if usable.empty:
+            raise InputError("the generator wrote no text of the kind that corpus.description says: take another one")
+        distinct = usable.iloc[without_near_copies(np.concatenate(embedded), texts.similarity)]
         missing = count - len(distinct)
         if missing <= 0:
             break
-        wanted = min(missing * len(written) / len(distinct), count) * texts.oversample
-    _tell(len(written), len(usable), len(distinct), count)
+        wanted = min(missing * written / len(distinct), count) * texts.oversample
+    _tell(written, len(usable), len(distinct), count)
     return distinct[:count].reset_index(drop=True)
 
 
@@ -108,12 +114,6 @@ def _written(
     raw, most = [row[turn] for turn in range(turns) for row in answers], sampler.max_new_tokens
     texts = clean_samples(raw, form, generator.length_tokenizer(), most, legible_only=sampler.legible_only)
     return pd.DataFrame({"text": texts, "topic": list(topics) * turns})
-
-
-def _distinct(texts: Sequence[str], encoder: Encoder, similarity: float) -> np.ndarray:
-    if not texts:
-        raise InputError("the generator wrote no text of the kind that corpus.description says: take another one")
-    return without_near_copies(encoder.encode(texts, label="described texts"), similarity)
 
 
 def _tell(written: int, usable: int, distinct: int, count: int) -> None:

@@ -38,6 +38,11 @@ def as_phrase(description: str) -> str:
     return phrase
 
 
+def is_described(public_path: object, description: object) -> bool:
+    """Whether a generator writes the public text, by the description; a file of public text comes first."""
+    return public_path is None and description is not None
+
+
 class Corpus(Parameters):
     """Source of the private text and of the public text that prompts are made from.
 
@@ -80,7 +85,7 @@ class Corpus(Parameters):
     @property
     def is_described(self) -> bool:
         """Whether a generator writes the public text, by the `description`."""
-        return self.public_path is None and self.description is not None
+        return is_described(self.public_path, self.description)
 
     @property
     def has_path(self) -> bool:

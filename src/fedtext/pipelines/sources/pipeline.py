@@ -2,6 +2,7 @@
 
 from kedro.pipeline import Node, Pipeline, node
 
+from fedtext.params.corpus import is_described
 from fedtext.pipelines.sources import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import active_group
@@ -48,7 +49,7 @@ def snapshot_pipeline() -> Pipeline:
 def public_text_pipeline() -> Pipeline:
     """What prompts show and what the public control trains on: a public table, else as described, else packages."""
     corpus = active_group("corpus")
-    if corpus.get("public_path") is None and corpus.get("description") is not None:
+    if is_described(corpus.get("public_path"), corpus.get("description")):
         return described_text_pipeline()
     own = corpus.get("public_path") is not None
     read = node(nodes.read_public_records, CORPUS, "public_records", name=Reader.PUBLIC, tags=Tag.READS_PACKAGES)
