@@ -193,15 +193,17 @@ def test_a_model_s_name_may_hold_an_at_sign_and_colons() -> None:
 
 
 def test_a_node_that_reads_private_data_cannot_ask_an_endpoint(tmp_path: Path) -> None:
-    watch = Watch("variations", reads_private=True, may_read=False, data_root=tmp_path)
+    watch = Watch("node 'variations'", reads_private=True, may_read=False, data_root=tmp_path)
     with serving(Served()) as served:
         with (
             watched(watch),
-            pytest.raises(SideEffectRefusedError, match=r"'variations' (looks up|connects to) .* reads private data"),
+            pytest.raises(
+                SideEffectRefusedError, match=r"node 'variations' (looks up|connects to) .* reads private data"
+            ),
         ):
             write(generator(served))
         assert served.asked == []
-        with watched(Watch("variations", reads_private=False, may_read=False, data_root=tmp_path)):
+        with watched(Watch("node 'variations'", reads_private=False, may_read=False, data_root=tmp_path)):
             assert write(generator(served))
 
 

@@ -24,6 +24,11 @@ def partial_path(target: Path) -> Path:
     return target.with_name(PARTIAL + target.name)
 
 
+def temporary_paths(target: Path) -> tuple[Path, Path]:
+    """All names that a write of `target` gives to what it makes or removes on its way."""
+    return partial_path(target), target.with_name(REPLACED + target.name)
+
+
 @contextmanager
 def replacing_file(target: Path) -> Iterator[Path]:
     """Yields a temporary path to write; on leaving it is synced to disk and renamed to `target`.
@@ -51,7 +56,7 @@ def replacing_directory(target: Path) -> Iterator[Path]:
 
     Between the two renames `target` is missing for an instant: seen after a kill, it is simply made again.
     """
-    temporary, replaced = partial_path(target), target.with_name(REPLACED + target.name)
+    temporary, replaced = temporary_paths(target)
     try:
         for leftover in (temporary, replaced):
             shutil.rmtree(leftover, ignore_errors=True)

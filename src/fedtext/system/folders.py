@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
 def make_own_folder(folder: Path) -> None:
     """Makes it where it is not there yet; one that is keeps the rights that its owner gave it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+@contextmanager
+def own_temporary_folder() -> Iterator[Path]:
+    """A temporary folder that this process alone uses until the end of the block, and nobody else may read.
+
+    It is what `tempfile` and libraries in other languages take (`TMPDIR`), in processes started meanwhile too.
+    """
+    before, told = tempfile.tempdir, os.environ.get("TMPDIR")
+    with tempfile.TemporaryDirectory(prefix="fedtext-", ignore_cleanup_errors=True) as folder:
+        tempfile.tempdir = os.environ["TMPDIR"] = folder
+        try:
+            yield Path(folder)
+        finally:
+            tempfile.tempdir = before
+            os.environ.pop("TMPDIR")
+            if told is not None:
+                os.environ["TMPDIR"] = told

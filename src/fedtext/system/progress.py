@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import TypeVar
+
+from fedtext.system.terminal import Terminal
 
 T = TypeVar("T")
 
@@ -29,14 +30,14 @@ def progress(items: Iterable[T], label: str, *, unit: str = "it", total: int | N
         leave=False,
         mininterval=1.0,
         dynamic_ncols=True,
-        file=sys.__stderr__,  # shown where a node's own messages are not (fedtext.wiring.guard): it tells counts alone
+        file=Terminal(),  # shown where a node's own messages are not (fedtext.wiring.guard): it tells counts alone
     )
     return bar
 
 
 def _wanted() -> bool:
     asked = os.environ.get("FEDTEXT_PROGRESS")
-    return asked != "0" and (asked == "1" or (sys.__stderr__ is not None and sys.__stderr__.isatty()))
+    return asked != "0" and (asked == "1" or Terminal().isatty())
 
 
 @contextmanager

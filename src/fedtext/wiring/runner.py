@@ -30,7 +30,7 @@ from fedtext.resuming.decision import Resumption
 from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.system.errors import FedtextError
-from fedtext.system.folders import make_own_folder
+from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
 from fedtext.wiring.account import Account, NodeGate
 from fedtext.wiring.choice import check_choice
@@ -91,7 +91,7 @@ class ResumableRunner(SequentialRunner):
             gate = account.gate(node.name, releases=Tag.RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
             guarded = guard.around(node)
-            with resumption.watching(guarded) as watched, standing(gate), _for_the_owner_alone(node):
+            with resumption.watching(guarded) as watched, standing(gate), _for_the_owner_alone(node), guard.datasets():
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             seconds = time.perf_counter() - began
             clock.end(node, seconds)
@@ -103,14 +103,14 @@ class ResumableRunner(SequentialRunner):
         keep_freed_memory()
         data_root = Path(self._data_root) if self._data_root else active_data_root()
         readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
-        guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), passed=_passed)
         total, ran = len(pipeline.nodes), set[str]()
         kept = pipeline.inputs() | pipeline.outputs()
         account = _account(data_root, pipeline)
         order = in_order(pipeline)
         for folder in private_folders(pipeline, cast(DataCatalog, catalog), data_root):
             make_own_folder(folder)  # before a public result opens it to all
-        with self._store(data_root) as store, written_down(store.root):
+        with self._store(data_root) as store, written_down(store.root), own_temporary_folder() as temporary:
+            guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _passed, temporary)
             clock = Clock(order, stages(pipeline), store.seconds())
             resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, project.PACKAGE_NAME or "fedtext")
             for position, node in enumerate(order, start=1):

@@ -36,7 +36,20 @@ import numpy as np
 import pandas as pd
 from kedro.pipeline import Pipeline, node
 
+from fedtext.datasets.tables import ParquetDataset
 from toy import nodes
+
+
+class Printing(ParquetDataset):
+    def save(self, data: pd.DataFrame) -> None:
+        print(data["text"].iloc[0])
+        super().save(data)
+
+
+class Copying(ParquetDataset):
+    def save(self, data: pd.DataFrame) -> None:
+        Path("copy.txt").write_text(data["text"].iloc[0])
+        super().save(data)
 
 
 def split(private_records: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -390,3 +403,236 @@ RUN = {
         r"node 'publish', which writes 'shown', has the tags release and report",
     ),
 }
+
+
+def _a_node_that(does: str, before: str = "") -> str:
+    """Code of a node that reads private data, does `does`, and returns nothing new; `before` stands above it."""
+    return f"""
+{before}
+
+def leak(private_train: pd.DataFrame) -> pd.DataFrame:
+    text = private_train["text"].iloc[0]
+    {does}
+    return private_train
+
+
+NODES = [node(leak, "private_train", "private_rows", name="leak")]
+"""
+
+
+LEFT = r"node 'leak' leaves .*{} behind, which is undone"
+WRITES = r"node 'leak' (leaves .* behind, which is undone|writes a file itself while it reads private data)"
+MOVES = r"node 'leak' moves .* while it reads private data"
+
+# What libraries write in their own C++ or Rust: the operating system refuses what is written, and names are taken back.
+NATIVE = {
+    "a table written as Parquet": Planted(
+        _a_node_that("private_train.to_parquet('copy.parquet')"), LEFT.format("copy.parquet")
+    ),
+    "a table written as Parquet, its error caught": Planted(
+        _a_node_that("with contextlib.suppress(Exception): private_train.to_parquet('copy.parquet')"),
+        LEFT.format("copy.parquet"),
+    ),
+    "Parquet in folders named by clients": Planted(
+        _a_node_that("private_train.to_parquet('data/copy', partition_cols=['text'])"), LEFT.format("data/copy")
+    ),
+    "Parquet through a writer": Planted(
+        _a_node_that(
+            "table = pa.Table.from_pandas(private_train)\n    pq.ParquetWriter('copy.parquet', table.schema).write(table)",
+            "import pyarrow as pa\nimport pyarrow.parquet as pq",
+        ),
+        WRITES,
+    ),
+    "a function of torch that was imported before": Planted(
+        _a_node_that("save(text, 'copy.pt')", "from torch import save"), LEFT.format("copy.pt")
+    ),
+    "safetensors that are first imported in the node": Planted(
+        _a_node_that(
+            "import importlib, sys\n    del sys.modules['safetensors.numpy']\n"
+            "    importlib.import_module('safetensors.numpy').save_file({'x': np.frombuffer(text.encode(), 'u1')}, 'copy')"
+        ),
+        WRITES,
+    ),
+    "Arrow's CSV": Planted(
+        _a_node_that(
+            "write_csv(pa.Table.from_pandas(private_train), 'copy.csv')",
+            "import pyarrow as pa\nfrom pyarrow.csv import write_csv",
+        ),
+        LEFT.format("copy.csv"),
+    ),
+    "a data set of Arrow's": Planted(
+        _a_node_that(
+            "write_dataset(pa.Table.from_pandas(private_train), 'copy', format='parquet')",
+            "import pyarrow as pa\nfrom pyarrow.dataset import write_dataset",
+        ),
+        LEFT.format("copy"),
+    ),
+    "a tokenizer that learned private words": Planted(
+        _a_node_that(
+            "tokenizer = Tokenizer(WordLevel({text: 0}, unk_token=text))\n    tokenizer.save('copy.json')",
+            "from tokenizers import Tokenizer\nfrom tokenizers.models import WordLevel",
+        ),
+        WRITES,
+    ),
+    "a file that was opened before": Planted(
+        _a_node_that("os.write(KEPT, text.encode())", "KEPT = os.open('kept.txt', os.O_CREAT | os.O_WRONLY)"),
+        r"node 'leak' writes a file itself while it reads private data",
+    ),
+    "a temporary file of C++": Planted(
+        _a_node_that("private_train.to_parquet(tempfile.gettempdir() + '/copy')", "import tempfile"),
+        LEFT.format("copy"),
+    ),
+    "a file moved in C++": Planted(
+        _a_node_that(
+            "LocalFileSystem().move('data/03_primary/private_train.parquet', 'shown.parquet')",
+            "from pyarrow.fs import LocalFileSystem",
+        ),
+        LEFT.format("shown.parquet"),
+    ),
+    "a folder made in C++": Planted(
+        _a_node_that("LocalFileSystem().create_dir('data/new/' + text)", "from pyarrow.fs import LocalFileSystem"),
+        LEFT.format("data/new"),
+    ),
+}
+
+# What Python reports before it happens.
+MOVED = {
+    "a private file renamed": Planted(
+        _a_node_that("os.rename('data/03_primary/private_train.parquet', 'shown.parquet')"), MOVES
+    ),
+    "a private file replacing another": Planted(
+        _a_node_that("os.replace('data/03_primary/private_train.parquet', 'shown.parquet')"), MOVES
+    ),
+    "a private file moved": Planted(
+        _a_node_that("shutil.move('data/03_primary/private_train.parquet', 'shown.parquet')", "import shutil"),
+        r"node 'leak' opens .*private_train.parquet, the file of a private data set, itself",  # to copy it
+    ),
+    "a private file moved by a node that reads nothing": Planted(
+        """
+        def leak(rows: dict[str, Any]) -> dict[str, Any]:
+            os.rename("data/03_primary/private_train.parquet", "shown.parquet")
+            return rows
+
+        NODES = [
+            node(length, "private_test", "rows", name="length", tags="held_out_evaluation"),
+            node(leak, "rows", "shown", name="leak", tags="report"),
+        ]
+        """,
+        r"node 'leak' moves .*private_train.parquet, the file of a private data set, itself",
+        catalog="rows: {type: MemoryDataset, metadata: *released}",
+    ),
+    "a folder named by private text": Planted(
+        _a_node_that("os.makedirs('data/' + text)"),
+        r"node 'leak' makes a folder in .*/data while it reads private data",
+    ),
+    "a private file made readable for all": Planted(
+        _a_node_that("os.chmod('data/03_primary/private_train.parquet', 0o644)"),
+        r"node 'leak' changes the permissions of .*private_train.parquet while it reads private data",
+    ),
+    "private text as an attribute of a file": Planted(
+        _a_node_that("os.setxattr('notes.txt', 'user.text', text.encode())"),
+        r"node 'leak' changes the attributes of notes.txt while it reads private data",
+    ),
+}
+
+# What runs beside a node, or after it.
+BESIDE = {
+    "a thread that outlives its node": Planted(
+        _a_node_that(
+            "threading.Thread(target=later, args=[text], daemon=True, name='later').start()",
+            "import threading\nimport time\n\n\ndef later(text: str) -> None:\n    time.sleep(2)\n"
+            "    open('copy.txt', 'w').write(text)",
+        ),
+        r"node 'leak' leaves the thread 'later' running, after it has read private data",
+    ),
+    "a timer": Planted(
+        _a_node_that("threading.Timer(2, lambda: open('copy.txt', 'w').write(text)).start()", "import threading"),
+        r"node 'leak' leaves the thread 'Thread-\d+' running",
+    ),
+    "a process by spawn": Planted(
+        _a_node_that(
+            "multiprocessing.get_context('spawn').Process(target=print, args=[text]).start()", "import multiprocessing"
+        ),
+        r"node 'leak' starts a process while it reads private data",
+    ),
+    "a process by fork": Planted(
+        _a_node_that(
+            "multiprocessing.get_context('fork').Process(target=print, args=[text]).start()", "import multiprocessing"
+        ),
+        r"node 'leak' starts a copy of this process while it reads private data",
+    ),
+    "workers that were started before": Planted(
+        _a_node_that(
+            "POOL.submit(Path('copy.txt').write_text, text).result()",
+            "from concurrent.futures import ProcessPoolExecutor\n"
+            "POOL = ProcessPoolExecutor(1)\nPOOL.submit(int).result()",
+        ),
+        r"node 'read_private' reads private data, and the process \S+ runs beside it",
+    ),
+    "an exit handler": Planted(
+        _a_node_that("atexit.register(lambda: open('copy.txt', 'w').write(text))", "import atexit") + "\n",
+        None,
+    ),
+    "a connection that was open before": Planted(
+        _a_node_that("HERE.sendall(text.encode())", "HERE, THERE = socket.socketpair()\n"),
+        r"node 'leak' sends through a connection while it reads private data",
+    ),
+}
+
+# Standard streams.
+SHOWN = r"node 'leak' writes to standard output past Python's own \(\d+ bytes, which are not shown\)"
+STREAMS = {
+    "a descriptor of standard output": Planted(_a_node_that("os.write(1, text.encode())"), SHOWN),
+    "Python's first standard output": Planted(_a_node_that("print(text, file=sys.__stdout__)", "import sys"), SHOWN),
+    "a stream that was kept": Planted(
+        _a_node_that("print(text, file=KEPT)", "KEPT = os.fdopen(1, 'w', closefd=False, buffering=1)"), SHOWN
+    ),
+    "a copy of standard output's descriptor": Planted(
+        _a_node_that("os.write(KEPT, text.encode())", "READ, PIPE = os.pipe()\nos.dup2(PIPE, 1)\nKEPT = os.dup(1)"),
+        SHOWN,
+    ),
+    "standard output of C": Planted(_a_node_that("ctypes.CDLL(None).puts(text.encode())", "import ctypes"), SHOWN),
+    "a descriptor of standard error": Planted(_a_node_that("os.write(2, text.encode() + b'\\n')"), None),
+    "a data set that prints while it is saved": Planted(
+        _a_node_that("pass"),
+        None,
+        catalog="""
+        private_rows:
+          type: toy.planted.Printing
+          filepath: "${data_root:}/03_primary/private_rows.parquet"
+          metadata: {fedtext: {privacy: private}}
+        """,
+    ),
+    "a data set that writes elsewhere while it is saved": Planted(
+        _a_node_that("pass"),
+        r"data set 'private_rows' writes copy.txt itself while it reads private data",
+        catalog="""
+        private_rows:
+          type: toy.planted.Copying
+          filepath: "${data_root:}/03_primary/private_rows.parquet"
+          metadata: {fedtext: {privacy: private}}
+        """,
+    ),
+    "a private entry that is a table of a database": Planted(
+        _a_node_that("pass"),
+        r"data set 'private_rows' is private and written by a node, but has no local file",
+        catalog="""
+        private_rows:
+          type: pandas.SQLTableDataset
+          table_name: rows
+          credentials: {con: "sqlite:///copy.db"}
+          metadata: {fedtext: {privacy: private}}
+        """,
+    ),
+    "a private entry outside of the data root": Planted(
+        _a_node_that("pass"),
+        r"data set 'private_rows' is private and written by a node, but lies at .*/private_rows.parquet",
+        catalog="""
+        private_rows:
+          type: fedtext.datasets.tables.ParquetDataset
+          filepath: private_rows.parquet
+          metadata: {fedtext: {privacy: private}}
+        """,
+    ),
+}
+RUN |= NATIVE | MOVED | BESIDE | STREAMS

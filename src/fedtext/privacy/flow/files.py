@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
-from fedtext.privacy.flow.graph import Violation, bare, is_private
+from fedtext.privacy.flow.graph import Violation, bare, is_private, last_part
 
 HANDED_ON = ("07_model_output", "08_reporting")  # the folders that people pass on
 
@@ -31,6 +31,28 @@ def check_files(files: Mapping[str, PurePath], classes: Mapping[str, str]) -> li
         found += _nested(name, path, first, private)
         if not _is_parameter(name):
             found += _misnamed(name, path, name in private)
+    return found
+
+
+def check_private_places(places: Mapping[str, PurePath | None], data_root: PurePath) -> list[Violation]:
+    """Violations of the private data sets that nodes write: each lies in a local file or folder of the data root.
+
+    There the guard knows it by its name, and it goes when the data root goes.
+
+    Args:
+        places: The resolved path of each; None where the catalog entry has no local one, as a table of a database.
+        data_root: The run's, resolved.
+    """
+    found = []
+    for name, path in sorted(places.items()):
+        if path is not None and path.is_relative_to(data_root):
+            continue
+        where = f"lies at {path}" if path is not None else "has no local file"
+        message = (
+            f"data set '{name}' is private and written by a node, but {where}: give it a file below the data root "
+            f'{data_root}, as filepath: "${{data_root:}}/03_primary/{last_part(name)}.parquet"'
+        )
+        found.append(Violation("misplaced", "", name, message))
     return found
 
 

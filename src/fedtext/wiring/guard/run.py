@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,15 @@ from fedtext.params.task import parts_of
 from fedtext.privacy.flow.graph import is_private
 from fedtext.privacy.ledger import Release
 from fedtext.privacy.tags import Tag
+from fedtext.system.atomic import temporary_paths
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import leaving
-from fedtext.wiring.guard.catalog import dataset_classes, is_parameter
+from fedtext.wiring.guard.catalog import dataset_classes, entry, is_parameter, place
+from fedtext.wiring.guard.left_behind import Surroundings
 from fedtext.wiring.guard.parameters import holders, private_files
 from fedtext.wiring.guard.release import release_faults
-from fedtext.wiring.guard.side_effects import watched
+from fedtext.wiring.guard.side_effects import replaced, saving, watched
+from fedtext.wiring.guard.streams import unshown_prints
 from fedtext.wiring.guard.watch import Watch
 
 
@@ -37,6 +41,7 @@ class Guard:
         data_root: What the run reads and writes lies below it.
         parameters: All parameters of the run: some name private files.
         passed: What went through the doors since a node began; None where nobody counts.
+        temporary: The run's own folder for temporary files, if it has one.
     """
 
     def __init__(
@@ -45,9 +50,11 @@ class Guard:
         data_root: Path,
         parameters: Mapping[str, Any],
         passed: Callable[[], Sequence[Release]] | None = None,
+        temporary: Path | None = None,
     ) -> None:
         self._catalog, self._data_root, self._passed = catalog, data_root.resolve(), passed
         self._files = private_files(parameters)
+        self._surroundings = Surroundings(self._data_root, Path.cwd(), *([temporary] if temporary else []))
 
     def around(self, node: Node) -> Node:
         """`node`, guarded; RunRefusedError out of its function says what it did, before anything it made is saved."""
@@ -58,7 +65,7 @@ class Guard:
             read = set[str]()
             with reading.unnoticed():
                 watch = self._watch(node, inputs)
-            with watched(watch), reading.watched(read):
+            with watched(watch, self._surroundings), reading.watched(read):
                 made = node.func(*args, **kwargs)
             outputs = _by_dataset(node._outputs, made if isinstance(node._outputs, list) else (made,), made)
             with reading.unnoticed():
@@ -69,11 +76,40 @@ class Guard:
 
         return node._copy(func=function)
 
+    @contextmanager
+    def datasets(self) -> Iterator[None]:
+        """Keeps private data sets to their own place, and what they print to themselves, while they load and save."""
+        load, save = self._catalog.load, self._catalog.save
+
+        def loaded(name: str, *args: Any, **kwargs: Any) -> Any:
+            with unshown_prints(lambda: ignored) if self._private([name]) else nullcontext():
+                return load(name, *args, **kwargs)
+
+        def saved(name: str, data: Any) -> None:
+            with saving(self._saving(name)) if self._private([name]) else nullcontext():
+                save(name, data)
+
+        def ignored(_lines: int) -> None:
+            """Nobody is told how many lines a data set prints."""
+
+        with replaced(self._catalog, "load", loaded), replaced(self._catalog, "save", saved):
+            yield
+
+    def _saving(self, name: str) -> Watch:
+        own = place(entry(name, self._catalog.config_resolver))
+        return Watch(
+            who=f"data set '{name}'",
+            reads_private=True,
+            may_read=True,
+            data_root=self._data_root,
+            may_write=frozenset() if own is None else frozenset({own, *temporary_paths(own)}),
+        )
+
     def _watch(self, node: Node, inputs: Mapping[str, Any]) -> Watch:
         private = self._private([*node.inputs, *node.outputs])
         held = [name for name in filter(is_parameter, node.inputs) if any(holders(inputs.get(name), self._files))]
         return Watch(
-            node=node.name,
+            who=f"node '{node.name}'",
             reads_private=bool(private or held),
             may_read=self._may_read_files(node),
             data_root=self._data_root,

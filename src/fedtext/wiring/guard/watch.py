@@ -10,16 +10,20 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fedtext.system.file_limit import files_written
 from fedtext.system.refusal import RunRefusedError
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+# What leaves the process, or this machine.
 OUTSIDE = {
+    "socket.bind": "listens at",
     "socket.connect": "connects to",
     "socket.sendto": "sends to",
     "socket.sendmsg": "sends to",
@@ -30,11 +34,26 @@ OUTSIDE = {
     "os.exec": "starts",
     "os.spawn": "starts",
     "os.posix_spawn": "starts",
+    "os.fork": "starts a copy of",
+    "os.forkpty": "starts a copy of",
+    "os.startfile": "starts",
+    "webbrowser.open": "opens",
     "sqlite3.connect": "opens the database",
-    "os.link": "links",
-    "os.symlink": "links",
+    "syslog.syslog": "writes to the log of the system",
+}
+# What changes the names of files, or who may read them: what it does, and how many paths it is given first.
+FILES = {
+    "os.rename": ("moves", 2),
+    "os.link": ("links", 2),
+    "os.symlink": ("links", 2),
+    "os.truncate": ("cuts", 1),
+    "os.chmod": ("changes the permissions of", 1),
+    "os.chown": ("changes the owner of", 1),
+    "os.setxattr": ("changes the attributes of", 1),
+    "os.utime": ("changes the times of", 1),
 }
 _watches: list[Watch] = []
+_condemned: dict[int, Watch] = {}
 _installed: list[bool] = []
 
 
@@ -47,19 +66,21 @@ class Watch:
     """What is watched for.
 
     Attributes:
-        node: Its name, for messages.
+        who: Whom messages name: a node, or a data set while it is saved.
         reads_private: Whether it must leave no trace beside its outputs.
         may_read: Whether it may open the private files that parameters name.
         data_root: Below it, a file or directory whose name starts with `private_` is the catalog's to open.
         private_files: Resolved paths of the private files that parameters name.
+        may_write: Resolved paths that it may write, and all below them.
         hidden: Messages that were not shown.
     """
 
-    node: str
+    who: str
     reads_private: bool
     may_read: bool
     data_root: Path
     private_files: frozenset[Path] = frozenset()
+    may_write: frozenset[Path] = frozenset()
     hidden: int = field(default=0, init=False)
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -67,13 +88,18 @@ class Watch:
         if event == "open":
             path, _, flags = arguments
             self.opens(path, writes=bool((flags or 0) & WRITING))
+        elif event in FILES:
+            verb, paths = FILES[event]
+            self._changes(verb, [_path(one) for one in arguments[:paths]])
+        elif self.reads_private and event == "os.mkdir":
+            self._makes_folder(_path(arguments[0]))
         elif self.reads_private and event in OUTSIDE:
-            target = next((str(one) for one in arguments if isinstance(one, str | bytes | tuple)), "something")
+            target = next((str(one) for one in arguments if isinstance(one, str | bytes | tuple)), "this process")
             self.refuse(f"{OUTSIDE[event]} {target} while it reads private data: do that in a node that reads none")
 
     def refuse(self, what: str) -> None:
         """Raises SideEffectRefusedError that the node does `what`."""
-        raise SideEffectRefusedError(f"node '{self.node}' {what}")
+        raise SideEffectRefusedError(f"{self.who} {what}")
 
     def hide(self, messages: int = 1) -> None:
         """Counts what is not shown."""
@@ -81,24 +107,55 @@ class Watch:
 
     def opens(self, path: Any, *, writes: bool) -> None:
         """Raises SideEffectRefusedError where the node may not open `path`; what is no path is no matter."""
-        if not isinstance(path, str | bytes | os.PathLike):
+        if (path := _path(path)) is None:
             return
-        path = os.fsdecode(path)
         if writes:
-            if self.reads_private and not _is_harmless(path):
+            if self.reads_private and not self._may_write(path):
                 self.refuse(f"writes {path} itself while it reads private data: return what it makes as a data set")
             return
+        self._reads(path, "opens")
+
+    def _may_write(self, path: str) -> bool:
+        real = Path(os.path.realpath(path))
+        return _is_harmless(path) or any(place == real or place in real.parents for place in self.may_write)
+
+    def _changes(self, verb: str, paths: Sequence[str | None]) -> None:
+        """Refuses a node that reads private data, unless all is in a place of its own; others a private file."""
+        named = [path for path in paths if path is not None]
+        if self.reads_private:
+            if not named or not all(map(self._may_write, named)):
+                what = named[0] if named else "a file"
+                self.refuse(f"{verb} {what} while it reads private data: do that in a node that reads none")
+            return
+        for path in named:
+            self._reads(path, verb)
+
+    def _makes_folder(self, path: str | None) -> None:
+        """A new folder's own name is not told: it may be made of private text."""
+        if path is not None:
+            real = Path(os.path.realpath(path))
+            if self._may_write(path) or real.is_dir() or any(real in place.parents for place in self.may_write):
+                return
+        place = os.path.dirname(os.path.abspath(path or ""))
+        self.refuse(f"makes a folder in {place} while it reads private data: return what it makes as a data set")
+
+    def _reads(self, path: str, verb: str) -> None:
         real = Path(os.path.realpath(path))
         below = real.relative_to(self.data_root).parts if real.is_relative_to(self.data_root) else ()
-        if any(part.startswith("private_") for part in below):
-            self.refuse(f"opens {path}, the file of a private data set, itself: make the data set its input")
+        if any(part.startswith("private_") for part in below) and not self._may_write(path):
+            self.refuse(f"{verb} {path}, the file of a private data set, itself: make the data set its input")
         if not self.may_read and any(real == one or one in real.parents for one in self.private_files):
-            self.refuse(f"opens {path}, which is private, and writes what is not: read it in a node of its own")
+            self.refuse(f"{verb} {path}, which is private, and writes what is not: read it in a node of its own")
+
+
+def _path(given: Any) -> str | None:
+    """What an event gives as a path; None for a descriptor, or nothing."""
+    return os.fsdecode(given) if isinstance(given, str | bytes | os.PathLike) else None
 
 
 def _is_harmless(path: str) -> bool:
     """Nothing is kept there, or only what Python compiles."""
-    return path == os.devnull or Path(path).parent.name == "__pycache__"
+    return path == os.devnull or "__pycache__" in (Path(path).name, Path(path).parent.name)
 
 
 def begin(watch: Watch) -> None:
@@ -107,6 +164,8 @@ def begin(watch: Watch) -> None:
         tempfile.gettempdir()  # is found by writing to it, once a process, by libraries as they are imported
         sys.addaudithook(_audit)  # cannot be taken away
         _installed.append(True)
+    for number in _condemned.keys() - sys._current_frames().keys():
+        del _condemned[number]  # it has ended, and another thread may get its number
     _watches.append(watch)
 
 
@@ -115,8 +174,15 @@ def end(watch: Watch) -> None:
     _watches.remove(watch)
 
 
+def condemn(thread: int, watch: Watch) -> None:
+    """Watches a thread that has outlived its node for as long as it lives, as if the node still ran."""
+    _condemned[thread] = watch
+
+
 def current() -> Watch | None:
     """What is watched for now; None between nodes."""
+    if _condemned and (watch := _condemned.get(threading.get_ident())) is not None:
+        return watch
     return _watches[-1] if _watches else None
 
 
@@ -125,11 +191,15 @@ def suspended() -> Iterator[None]:
     """The runner's own bookkeeping inside a node: nothing is watched until the end of the block."""
     watches, _watches[:] = _watches[:], []
     try:
-        yield
+        with files_written():
+            yield
     finally:
         _watches[:] = watches
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    if (watch := current()) is not None and (event == "open" or event in OUTSIDE):
+    if event in _WATCHED and (watch := current()) is not None:
         watch.judge(event, arguments)
+
+
+_WATCHED = frozenset({"open", "os.mkdir", *OUTSIDE, *FILES})

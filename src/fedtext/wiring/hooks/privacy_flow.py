@@ -13,13 +13,23 @@ from kedro.io.catalog_config_resolver import CatalogConfigResolver
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from fedtext.privacy.flow import GraphNode, check_files, check_flow
+from fedtext.privacy.flow import GraphNode, check_files, check_flow, check_private_places
+from fedtext.privacy.flow.graph import is_private
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.config import active_loader, active_parameters, corpus_is_public
+from fedtext.wiring.config import active_data_root, active_loader, active_parameters, corpus_is_public
 from fedtext.wiring.guard.bound import Known, bound_values
-from fedtext.wiring.guard.catalog import dataset_classes, entry, is_logged, is_parameter, is_previewed, place
+from fedtext.wiring.guard.catalog import (
+    dataset_classes,
+    entry,
+    is_logged,
+    is_parameter,
+    is_previewed,
+    layers,
+    place,
+)
 from fedtext.wiring.guard.parameters import copies, named_files, private_files, texts, undeclared
 
+IN_MEMORY_TYPES = ("MemoryDataset", "kedro.io.MemoryDataset")
 IN_MEMORY: dict[str, dict[str, Any]] = {"{default}": {"type": "MemoryDataset"}}
 
 
@@ -69,6 +79,7 @@ class _Check:
 
     def __init__(self, resolver: CatalogConfigResolver, parameters: Mapping[str, Any]) -> None:
         self._resolver, self._parameters = resolver, parameters
+        self._data_root = active_data_root().resolve()
         self._private_files = private_files(parameters)
         self._known = Known(frozenset(self._private_files.values()), frozenset(texts(parameters)))
 
@@ -82,7 +93,16 @@ class _Check:
             logged={name for name, config in entries.items() if is_logged(config)},
             public_corpus=corpus_is_public(self._parameters),
         )
+        written = {name for node in pipeline.nodes for name in node.outputs}
+        places = {name: place(entries[name]) for name in written & entries.keys() if self._is_stored(name)}
+        found += check_private_places(places, self._data_root)
         return [str(violation) for violation in found]
+
+    def _is_stored(self, name: str) -> bool:
+        """Whether a data set is private and outlives its run: what wraps an entry (a cache) is where the entry is."""
+        *_, innermost = [{}, *layers(entry(name, self._resolver))]
+        kept = innermost.get("type") not in (None, *IN_MEMORY_TYPES)
+        return kept and is_private(name, dataset_classes([name], self._resolver))
 
     def together(self, pipelines: Iterable[Pipeline], judged: Sequence[Node]) -> list[str]:
         """Violations that only show where all pipelines are seen at once: of the nodes `judged`, and of files."""

@@ -1,0 +1,131 @@
+"""Files, folders and links that have come into being below some folders.
+
+While no file can be written (`fedtext.system.file_limit`) a library can still make files that stay empty, folders and
+links, and can move files; a name can carry text. A new file that holds something is somebody else's then, an editor's
+or another run's, and is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from fedtext.system.file_limit import ENFORCED
+
+# Tools' own folders, and the records of runs.
+LEFT_OUT = frozenset(
+    {".fedtext", ".git", ".hypothesis", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+    | {"__pycache__", "node_modules"}
+)
+ENVIRONMENT, RECORDS = "pyvenv.cfg", ".fedtext"  # what marks a virtual environment, and another run's data root
+SETTLED = 2_000_000_000  # ns: a folder that was changed later than this before it was listed may change unseen
+
+Inode = tuple[int, int]
+
+
+class _Listing(NamedTuple):
+    changed: int
+    settled: bool
+    names: frozenset[str]
+    folders: tuple[str, ...]
+
+
+class FolderNames:
+    """The names below `roots`, known by the times at which folders were changed; only changed ones are listed again.
+
+    Args:
+        roots: Folders; one inside another is looked at once. The first is the run's own data root.
+    """
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        real = list(dict.fromkeys(Path(os.path.realpath(root)) for root in roots if root.is_dir()))
+        self._own = os.path.realpath(roots[0])
+        self._roots = [str(root) for root in real if not any(other in root.parents for other in real)]
+        if self._own not in self._roots and os.path.isdir(self._own):
+            self._roots.append(self._own)  # its parent may be left out
+        self._listings: dict[str, _Listing] = {}
+
+    def names(self) -> dict[str, frozenset[str]]:
+        """The names in every folder, by the folder's path."""
+        found: dict[str, _Listing] = {}
+        waiting = list(self._roots)
+        while waiting:
+            folder = waiting.pop()
+            if folder not in found and (listing := self._listing(folder)) is not None:
+                found[folder] = listing
+                waiting += [os.path.join(folder, name) for name in listing.folders]
+        self._listings = found
+        return {folder: listing.names for folder, listing in found.items()}
+
+    def _listing(self, folder: str) -> _Listing | None:
+        try:
+            changed = os.stat(folder).st_mtime_ns
+            known = self._listings.get(folder)
+            if known is not None and known.settled and known.changed == changed:
+                return known
+            settled = time.time_ns() - changed > SETTLED
+            with os.scandir(folder) as entries:
+                kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        except OSError:  # it is gone, or not ours to read
+            return None
+        if ENVIRONMENT in kinds or (RECORDS in kinds and folder != self._own):
+            return _Listing(changed, settled, frozenset(), ())
+        kept = [name for name in kinds if name not in LEFT_OUT]
+        return _Listing(changed, settled, frozenset(kept), tuple(name for name in kept if kinds[name]))
+
+
+def new_names(before: dict[str, frozenset[str]], after: dict[str, frozenset[str]]) -> Iterator[Path]:
+    """What is in `after` and not in `before`; of a new folder the folder alone."""
+    for folder, names in after.items():
+        if folder in before:
+            yield from (Path(folder, name) for name in sorted(names - before[folder]))
+
+
+def private_inodes(names: dict[str, frozenset[str]], data_root: Path) -> dict[Inode, Path]:
+    """The files below `data_root` that private data sets lie in, by what the file system calls them."""
+    found = {}
+    root = os.path.realpath(data_root)
+    for folder, inside in names.items():
+        below = os.path.relpath(folder, root).split(os.sep)
+        private = any(part.startswith("private_") for part in below)
+        for name in inside if below[0] != os.pardir else ():
+            if private or name.startswith("private_"):
+                path = Path(folder, name)
+                with suppress(OSError):
+                    status = path.lstat()
+                    if stat.S_ISREG(status.st_mode):
+                        found[status.st_dev, status.st_ino] = path
+    return found
+
+
+def is_left_behind(path: Path, private: Collection[Inode]) -> bool:
+    """Whether this process can have made `path` while no file could be written, or it is a file of the `private`."""
+    try:
+        status = path.lstat()
+    except OSError:  # it is gone
+        return False
+    if stat.S_ISDIR(status.st_mode):
+        inside = [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
+        return not (path / RECORDS).exists() and all(is_left_behind(one, private) for one in inside)
+    own = not stat.S_ISREG(status.st_mode) or status.st_size == 0 or not ENFORCED
+    return own or (status.st_dev, status.st_ino) in private
+
+
+def take_back(path: Path, private: dict[Inode, Path]) -> None:
+    """Removes `path`, which `is_left_behind`; a private file that was moved goes back to its place."""
+    if path.is_dir() and not path.is_symlink():
+        for one in sorted(path.iterdir()):
+            take_back(one, private)
+        path.rmdir()
+        return
+    status = path.lstat()
+    place = private.get((status.st_dev, status.st_ino))
+    if place is not None and not place.exists():
+        os.replace(path, place)
+    else:
+        path.unlink()

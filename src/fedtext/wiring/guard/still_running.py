@@ -1,0 +1,76 @@
+"""Threads and processes that a node leaves running, or that run beside it and that nothing watches."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import sys
+import threading
+import time
+from contextlib import suppress
+
+import psutil
+from psutil import Process
+
+PATIENCE = 1.0  # seconds in which what a node has told to end may end
+TRACKER = "multiprocessing.resource_tracker"  # Python's own process, which is told names of shared memory
+
+
+def threads() -> set[int]:
+    """The threads that run Python code, by their numbers."""
+    return set(sys._current_frames())
+
+
+def processes() -> list[Process]:
+    """What this process has started and still runs, but Python's own helper."""
+    return [one for one in Process().children(recursive=True) if not _is_over(one)]
+
+
+def workers() -> list[str]:
+    """Processes to which this one hands Python objects, which no watch of this process sees: their names."""
+    found = [f"the process {one.name}" for one in multiprocessing.active_children()]
+    ray = sys.modules.get("ray")
+    if ray is not None and ray.is_initialized():
+        found.append("Ray")
+    return found
+
+
+def new_threads(before: set[int]) -> list[int]:
+    """The threads that were not there before, after giving them time to end."""
+    new = sorted(threads() - before)
+    until = time.monotonic() + PATIENCE
+    while new and time.monotonic() < until:
+        time.sleep(0.01)
+        new = sorted(set(new) & threads())
+    return new
+
+
+def new_processes(before: list[Process]) -> list[Process]:
+    """The processes that were not there before, after giving them time to end."""
+    new = [one for one in processes() if one not in before]
+    if new:
+        psutil.wait_procs(new, timeout=PATIENCE)
+    return [one for one in new if not _is_over(one)]
+
+
+def thread_name(number: int) -> str:
+    """How Python calls a thread."""
+    return next((one.name for one in threading.enumerate() if one.ident == number), f"number {number}")
+
+
+def end_thread(number: int) -> None:
+    """Raises SystemExit in a thread, the next time that it runs Python code."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), ctypes.py_object(SystemExit))
+
+
+def end_process(process: Process) -> None:
+    """Ends a process at once."""
+    with suppress(psutil.Error):
+        process.kill()
+
+
+def _is_over(process: Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE or any(TRACKER in word for word in process.cmdline())
+    except psutil.Error:
+        return True

@@ -1,0 +1,150 @@
+"""Standard streams while private data is read: nothing that is written to them is shown.
+
+What Python code prints is counted line by line and dropped. What goes past Python's streams, to the descriptors of
+standard output and error or to a copy of them, ends in a pipe: output that way is a fault of the node, while libraries
+warn on standard error and so are counted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import io
+import os
+import stat
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from typing import NamedTuple, TextIO
+
+from fedtext.system.terminal import kept_terminal
+
+OUTPUT, ERROR = 1, 2
+MOST = 1 << 16  # bytes that a pipe holds
+_C = ctypes.CDLL(None)  # the C library of this process
+
+
+class Unshown(io.TextIOBase):
+    """A stream in another's place: lines go to `hide` while that is not None, and else to the other stream.
+
+    A handler of messages that is made while a node runs keeps this stream for later.
+    """
+
+    def __init__(self, shown: TextIO, hide: Callable[[], Callable[[int], None] | None]) -> None:
+        self._shown, self._hide = shown, hide
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Counts the lines of `text`, or shows it."""
+        if (hide := self._hide()) is None:
+            return self._shown.write(text)
+        hide(text.count("\n"))
+        return len(text)
+
+    def flush(self) -> None:
+        """Of the stream in whose place it stands."""
+        self._shown.flush()
+
+
+@contextmanager
+def unshown_prints(hide: Callable[[], Callable[[int], None] | None]) -> Iterator[None]:
+    """Puts an `Unshown` in the place of `sys.stdout` and `sys.stderr`."""
+    with redirect_stdout(Unshown(sys.stdout, hide)), redirect_stderr(Unshown(sys.stderr, hide)):
+        yield
+
+
+class Written(NamedTuple):
+    """What went to the descriptors of standard output and of standard error, `MOST` bytes of each at the most."""
+
+    output: bytes
+    error: bytes
+
+
+@contextmanager
+def unshown_descriptors() -> Iterator[Callable[[], Written]]:
+    """Replaces the descriptors of standard output and error, and all that lead to the same place, by two pipes.
+
+    Yields a function that gives what was written to them since it was called last. Progress bars are shown all the
+    same (`fedtext.system.terminal`).
+    """
+    errors = {ERROR} & _open_descriptors()
+    outputs = (_copies(OUTPUT) | _copies(ERROR)) - errors
+    with ExitStack() as stack:
+        stack.enter_context(kept_terminal())
+        read_output, read_error = (stack.enter_context(_into_a_pipe(one)) for one in (outputs, errors))
+
+        def written() -> Written:
+            _flush()
+            return Written(read_output(), read_error())
+
+        yield written
+
+
+@contextmanager
+def _into_a_pipe(descriptors: Collection[int]) -> Iterator[Callable[[], bytes]]:
+    """Lets `descriptors` lead into a pipe until the end of the block; yields a function that reads what it holds."""
+    _flush()
+    saved = {one: (os.dup(one), os.get_inheritable(one)) for one in descriptors}
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)  # nobody reads while a node runs: a full pipe must not stop it
+
+    def read() -> bytes:
+        with suppress(BlockingIOError):
+            return os.read(reader, MOST)
+        return b""
+
+    for one, (_, inheritable) in saved.items():
+        os.dup2(writer, one, inheritable)
+    os.close(writer)
+    try:
+        yield read
+    finally:
+        _flush()
+        for one, (copy, inheritable) in saved.items():
+            os.dup2(copy, one, inheritable)
+            os.close(copy)
+        os.close(reader)
+
+
+def _copies(descriptor: int) -> set[int]:
+    """`descriptor`, if it is open, and all others that can write to the same terminal, pipe or socket.
+
+    A file is left out, which nobody can write to while private data is read (`fedtext.system.file_limit`).
+    """
+    known = _open_descriptors()
+    if descriptor not in known:
+        return set()
+    place = os.fstat(descriptor)
+    if stat.S_ISREG(place.st_mode) or os.path.samestat(place, os.stat(os.devnull)):
+        return {descriptor}
+    return {one for one in known if os.path.samestat(os.fstat(one), place) and _writes(one)}
+
+
+def _open_descriptors() -> set[int]:
+    try:
+        names = {int(name) for name in os.listdir("/dev/fd")}
+    except OSError:  # Windows
+        names = {OUTPUT, ERROR}
+    found = set()
+    for one in names:
+        with suppress(OSError):  # the one that listed them is closed by now
+            os.fstat(one)
+            found.add(one)
+    return found
+
+
+def _writes(descriptor: int) -> bool:
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+
+
+def _flush() -> None:
+    """Empties the buffers of Python's streams and of C's."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        with suppress(OSError, ValueError):  # closed, or a full pipe
+            if stream is not None:
+                stream.flush()
+    _C.fflush(None)
