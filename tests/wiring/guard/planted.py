@@ -1,7 +1,8 @@
 """Leaks that a mistake makes, planted in the toy project and run as a user would run them.
 
 `code` defines functions and a list NODES (and OTHER, of a second pipeline); `catalog` and `params` come on top of the
-toy project's. `said` is what refuses the run; None where it goes through and nothing is told.
+toy project's. `said` is what refuses the run; None where it goes through and nothing is told. `seen` is false where
+something is told and nothing here sees it.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ class Planted:
     code: str
     said: str | None
     catalog: str = ""
+    seen: bool = True
     params: dict[str, Any] = field(default_factory=dict)
 
     def plant(self, toy: ToyProject) -> None:
@@ -570,7 +572,7 @@ BESIDE = {
         r"node 'read_private' reads private data, and the process \S+ runs beside it",
     ),
     "an exit handler": Planted(
-        _a_node_that("atexit.register(lambda: open('copy.txt', 'w').write(text))", "import atexit") + "\n",
+        _a_node_that("atexit.register(lambda: open('copy.txt', 'w').write(text))", "import atexit"),
         None,
     ),
     "a connection that was open before": Planted(
@@ -635,4 +637,110 @@ STREAMS = {
         """,
     ),
 }
-RUN |= NATIVE | MOVED | BESIDE | STREAMS
+
+# What nothing here sees.
+UNSEEN = {
+    "a file that was mapped into memory before": Planted(
+        _a_node_that(
+            "KEPT[:8] = text[:8].encode()\n    KEPT.flush()",
+            "import mmap\nPath('kept.txt').write_text(' ' * 64)\nKEPT = mmap.mmap(os.open('kept.txt', os.O_RDWR), 64)",
+        ),
+        None,
+        seen=False,
+    ),
+    "an object that writes when it is thrown away": Planted(
+        """
+        class Late:
+            def __init__(self, text: str) -> None:
+                self.text = text
+
+            def __del__(self) -> None:
+                open("copy.txt", "w").write(self.text)
+
+
+        KEPT = []
+
+
+        def leak(private_test: pd.DataFrame) -> dict[str, Any]:
+            KEPT.append(Late(private_test["text"].iloc[0]))
+            return length(private_test)
+
+
+        def forget(rows: dict[str, Any]) -> dict[str, Any]:
+            KEPT.clear()
+            return rows
+
+
+        NODES = [
+            node(leak, "private_test", "rows", name="leak", tags="held_out_evaluation"),
+            node(forget, "rows", "shown", name="tidy", tags="report"),
+        ]
+        """,
+        None,
+        catalog="rows: {type: MemoryDataset, metadata: *released}",
+        seen=False,
+    ),
+    "a module's own variable": Planted(
+        """
+        KEPT = []
+
+
+        def leak(private_test: pd.DataFrame) -> dict[str, Any]:
+            KEPT.append(private_test["text"].iloc[0])
+            return length(private_test)
+
+
+        def tell(rows: dict[str, Any]) -> dict[str, Any]:
+            return {"first": KEPT[0]}
+
+
+        NODES = [
+            node(leak, "private_test", "rows", name="leak", tags="held_out_evaluation"),
+            node(tell, "rows", "shown", name="tell", tags="report"),
+        ]
+        """,
+        None,
+        catalog="rows: {type: MemoryDataset, metadata: *released}",
+        seen=False,
+    ),
+    "a thread that was there before": Planted(
+        """
+        import queue
+        import threading
+
+        WAITING, DONE = queue.Queue(), threading.Event()
+
+
+        def later() -> None:
+            text = WAITING.get()
+            DONE.wait(30)
+            open("copy.txt", "w").write(text)
+
+
+        THREAD = threading.Thread(target=later, daemon=True)
+        THREAD.start()
+
+
+        def leak(private_test: pd.DataFrame) -> dict[str, Any]:
+            WAITING.put(private_test["text"].iloc[0])
+            return length(private_test)
+
+
+        def tidy(rows: dict[str, Any]) -> dict[str, Any]:
+            DONE.set()
+            THREAD.join(30)
+            return rows
+
+
+        NODES = [
+            node(leak, "private_test", "rows", name="leak", tags="held_out_evaluation"),
+            node(tidy, "rows", "shown", name="tidy", tags="report"),
+        ]
+        """,
+        None,
+        catalog="rows: {type: MemoryDataset, metadata: *released}",
+        seen=False,
+    ),
+}
+FURTHER = NATIVE | MOVED | BESIDE | STREAMS | UNSEEN
+RUN |= FURTHER

@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from kedro.io import DataCatalog
@@ -79,14 +80,20 @@ class Guard:
     @contextmanager
     def datasets(self) -> Iterator[None]:
         """Keeps private data sets to their own place, and what they print to themselves, while they load and save."""
-        load, save = self._catalog.load, self._catalog.save
+        load, save, one_by_one = self._catalog.load, self._catalog.save, Lock()
 
         def loaded(name: str, *args: Any, **kwargs: Any) -> Any:
-            with unshown_prints(lambda: ignored) if self._private([name]) else nullcontext():
+            with ExitStack() as stack:
+                if self._private([name]):
+                    stack.enter_context(one_by_one)
+                    stack.enter_context(unshown_prints(lambda: ignored))
                 return load(name, *args, **kwargs)
 
         def saved(name: str, data: Any) -> None:
-            with saving(self._saving(name)) if self._private([name]) else nullcontext():
+            with ExitStack() as stack:
+                if self._private([name]):
+                    stack.enter_context(one_by_one)
+                    stack.enter_context(saving(self._saving(name)))
                 save(name, data)
 
         def ignored(_lines: int) -> None:
