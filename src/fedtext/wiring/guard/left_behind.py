@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,12 +23,13 @@ class Surroundings:
 
     Args:
         data_root: The run's own; its private files must stay where they are.
-        folders: Further folders: the working folder, the temporary one.
+        working: The working folder.
+        temporary: The run's own folder for temporary files, if it has one. Folders without files do no harm there.
     """
 
-    def __init__(self, data_root: Path, *folders: Path) -> None:
-        self._data_root = data_root
-        self._names = FolderNames([data_root, *folders])
+    def __init__(self, data_root: Path, working: Path, temporary: Path | None = None) -> None:
+        self._data_root, self._temporary = data_root, temporary
+        self._names = FolderNames([data_root, working, *([temporary] if temporary else [])])
         self._told: set[int] = set()
 
     @contextmanager
@@ -57,7 +59,8 @@ class Surroundings:
             for one in processes_left:
                 running.end_process(one)
             faults.append(f"leaves the process {processes_left[0].pid} running, which is ended")
-        left = [path for path in new_names(names, self._names.names()) if is_left_behind(path, private)]
+        new = [path for path in new_names(names, self._names.names()) if not self._is_harmless(path)]
+        left = [path for path in new if is_left_behind(path, private)]
         for path in left:
             take_back(path, private)
         if left:
@@ -70,6 +73,10 @@ class Surroundings:
             ) from failed
         if failed is not None:
             raise failed
+
+    def _is_harmless(self, path: Path) -> bool:
+        files = (name for _, _, names in os.walk(path) for name in names)
+        return self._temporary in path.parents and path.is_dir() and next(files, None) is None
 
     def _alone(self, watch: Watch) -> None:
         if workers := running.workers():

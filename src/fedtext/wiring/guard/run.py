@@ -55,7 +55,8 @@ class Guard:
     ) -> None:
         self._catalog, self._data_root, self._passed = catalog, data_root.resolve(), passed
         self._files = private_files(parameters)
-        self._surroundings = Surroundings(self._data_root, Path.cwd(), *([temporary] if temporary else []))
+        self._temporary = temporary and temporary.resolve()
+        self._surroundings = Surroundings(self._data_root, Path.cwd(), self._temporary)
 
     def around(self, node: Node) -> Node:
         """`node`, guarded; RunRefusedError out of its function says what it did, before anything it made is saved."""
@@ -121,6 +122,7 @@ class Guard:
             may_read=self._may_read_files(node),
             data_root=self._data_root,
             private_files=frozenset(self._files.values()),
+            temporary=self._temporary,
         )
 
     def _faults(

@@ -72,6 +72,7 @@ class Watch:
         data_root: Below it, a file or directory whose name starts with `private_` is the catalog's to open.
         private_files: Resolved paths of the private files that parameters name.
         may_write: Resolved paths that it may write, and all below them.
+        temporary: The run's own folder for temporary files: libraries make folders there as they are imported.
         hidden: Messages that were not shown.
     """
 
@@ -81,6 +82,7 @@ class Watch:
     data_root: Path
     private_files: frozenset[Path] = frozenset()
     may_write: frozenset[Path] = frozenset()
+    temporary: Path | None = None
     hidden: int = field(default=0, init=False)
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -134,7 +136,8 @@ class Watch:
         """A new folder's own name is not told: it may be made of private text."""
         if path is not None:
             real = Path(os.path.realpath(path))
-            if self._may_write(path) or real.is_dir() or any(real in place.parents for place in self.may_write):
+            around = any(real in place.parents for place in self.may_write)
+            if around or self._may_write(path) or real.is_dir() or self.temporary in real.parents:
                 return
         place = os.path.dirname(os.path.abspath(path or ""))
         self.refuse(f"makes a folder in {place} while it reads private data: return what it makes as a data set")

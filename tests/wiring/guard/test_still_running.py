@@ -1,0 +1,104 @@
+"""Threads and processes that are left, real ones: those that end in time are none."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.guard import still_running
+from fedtext.wiring.guard.left_behind import Surroundings
+from fedtext.wiring.guard.side_effects import watched
+from fedtext.wiring.guard.still_running import new_processes, new_threads, processes, threads, workers
+from fedtext.wiring.guard.watch import Watch
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    return Watch(who="node 'n'", reads_private=True, may_read=False, data_root=tmp_path)
+
+
+def test_a_thread_that_ends_in_time_is_not_left() -> None:
+    before = threads()
+    threading.Thread(target=time.sleep, args=[0.2]).start()
+    assert new_threads(before) == []
+
+
+@pytest.mark.filterwarnings("ignore:Exception in thread busy")  # SystemExit, which ends it
+def test_a_thread_that_stays_is_left_and_ended(watch: Watch, tmp_path: Path) -> None:
+    ended = threading.Event()
+
+    def work() -> None:
+        try:
+            while True:
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    with (
+        pytest.raises(RunRefusedError, match="node 'n' leaves the thread 'busy' running"),
+        watched(watch, Surroundings(tmp_path, tmp_path)),
+    ):
+        threading.Thread(target=work, name="busy", daemon=True).start()
+    assert ended.wait(5)
+
+
+def test_what_a_thread_tries_after_its_node_is_refused(watch: Watch, tmp_path: Path) -> None:
+    """It is told to end at its next line of Python, which it may catch."""
+    go, tried = threading.Event(), list[BaseException]()
+
+    def work() -> None:
+        while not go.is_set():
+            try:
+                time.sleep(0.01)
+            except SystemExit:
+                continue
+        try:
+            (tmp_path / "copy.txt").write_text("secret")
+        except OSError as error:
+            tried.append(error)
+
+    thread = threading.Thread(target=work, name="stubborn", daemon=True)
+    with (
+        pytest.raises(RunRefusedError, match="leaves the thread 'stubborn' running"),
+        watched(watch, Surroundings(tmp_path, tmp_path)),
+    ):
+        thread.start()
+    go.set()
+    thread.join(5)
+    assert "node 'n' writes" in str(tried[0])
+    assert not (tmp_path / "copy.txt").exists()
+
+
+def test_processes_that_are_left_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = processes()
+    monkeypatch.setattr(still_running, "PATIENCE", 0.1)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        assert [one.pid for one in new_processes(before)] == [child.pid]
+        assert new_processes(processes()) == []
+        child.kill()
+    assert new_processes(before) == []
+
+
+def test_a_pool_that_is_up_is_a_worker_and_another_program_is_told_of(
+    watch: Watch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    surroundings = Surroundings(tmp_path, tmp_path)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        for _ in range(2):
+            with watched(watch, surroundings):
+                pass
+        child.kill()
+    (told,) = [record.getMessage() for record in caplog.records if "beside" in record.getMessage()]
+    assert told.startswith(f"process {child.pid}, which this one started, runs beside node 'n'")
+    with multiprocessing.get_context("spawn").Pool(1):
+        assert workers()
+        with pytest.raises(RunRefusedError, match=r"and the process \S+ runs beside it"), watched(watch, surroundings):
+            pass
+    assert workers() == []
