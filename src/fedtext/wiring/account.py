@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.spending import (
@@ -44,10 +45,7 @@ class Account:
         """What all releases of the ledger's clients may cost together; None: whatever."""
         if self.public:
             return None
-        if self.total is not None:
-            return self.total
-        first = next((entry for entry in self.history.entries() if entry.part == ledger.part), None)
-        return first.budget if first else ledger.declaration.epsilon
+        return Allowance(self.public, self.total).limit(self.history.entries(), ledger)
 
     def allowed_each(self, ledger: Ledger) -> dict[str, float]:
         """What they may cost single parties: the least of a party's budgets in all runs; nothing of it under a total.
