@@ -27,6 +27,7 @@ from fedtext.reporting.classification_table import classification_table
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.algorithm import no_controls
 from fedtext.wiring.config import active_loader
+from fedtext.wiring.hooks.tracking import run_name
 from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, HashEncoder, Kept, configure, made_up
 
@@ -107,6 +108,13 @@ def test_a_new_evaluation_of_private_text_needs_a_release_or_an_evaluation_that_
     found = [one for one in said if one.startswith("node 'count_rows' gives exact figures of held-out private text")]
     assert bool(found) is refused
     assert len(said) == len(found)
+
+
+def test_the_tracker_names_an_epsilon_where_an_algorithm_spends_it_and_not_where_test_clients_alone_do() -> None:
+    jobs = job(TABLE)
+    for name, said in (("zero_shot", "zero_shot"), ("pe", "pe, epsilon 1")):
+        assert any(Tag.RELEASE in one.tags for one in jobs[name].nodes)
+        assert run_name({"pipeline_names": [name]}, jobs[name]) == said
 
 
 def test_a_new_control_on_a_private_table_needs_to_have_been_asked_for() -> None:
