@@ -28,9 +28,11 @@ def registered(
     env: str | None = None,
     corpus: dict[str, Any] | None = None,
     policies: dict[str, Any] | None = None,
+    evaluation: dict[str, Any] | None = None,
     **dpprefsyn: Any,
 ) -> Pipeline:
     groups = {"dpprefsyn": dpprefsyn, "corpus": corpus or {}, "policies": policies or {}}
+    groups |= {"evaluation": evaluation} if evaluation else {}
     return graphs.registered(env, **groups, privacy={"population": 1000})["dpprefsyn"]
 
 
@@ -76,6 +78,17 @@ def test_a_private_file_is_judged_by_a_model_or_not_at_all() -> None:
         assert {name for name in names if name.startswith("judge_by")} == judged
     with pytest.raises(RunRefusedError, match="reads the protected pairs"):
         registered(corpus=private, policies={"membership": {"measured": True}})
+
+
+def test_membership_on_a_private_file_compares_with_test_clients_that_somebody_gave_up() -> None:
+    from fedtext.wiring.hooks import check_registered_pipelines
+
+    asked = {"corpus": {"source": "hh", "path": "pairs.jsonl"}, "policies": {"membership": {"measured": True}}}
+    with pytest.raises(RunRefusedError, match=r"test clients pay.*evaluation\.priced=false"):
+        registered(**asked, evaluation={"private_control": True})
+    job = registered(**asked, evaluation={"private_control": True, "priced": False})
+    assert check_registered_pipelines({"dpprefsyn": job}) == []
+    assert "evaluation.dpprefsyn.infer_membership" in {node.name for node in job.nodes}
 
 
 @pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])

@@ -203,6 +203,7 @@ def train_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any
         "on_device": ON_DEVICE,
         "release_history": (),
         "run_facts": {},
+        "params:corpus": conf_base(Corpus),
         "params:privacy": conf_base(Privacy, privacy),
         "params:chunking": conf_base(Chunking, length=16, min_tokens=4),
         **more,

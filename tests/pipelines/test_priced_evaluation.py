@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from kedro.io import DataCatalog
-from kedro.pipeline import Pipeline
+from kedro.pipeline import Pipeline, node
 from kedro.runner import SequentialRunner
 
 from fedtext.federation.population import Population
@@ -26,6 +26,8 @@ from fedtext.privacy.tags import Tag
 from fedtext.reporting.classification_table import classification_table
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.algorithm import no_controls
+from fedtext.wiring.config import active_loader
+from fedtext.wiring.hooks.tracking import run_name
 from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, HashEncoder, Kept, configure, made_up
 
@@ -41,11 +43,88 @@ def job(corpus: dict[str, Any], **evaluation: Any) -> dict[str, Pipeline]:
     return register_pipelines()
 
 
-@pytest.mark.parametrize("evaluation", [{}, {"priced": False}, {"private_control": True}, {"priced": None}])
+FORMS: list[dict[str, Any]] = [
+    {},
+    {"priced": False},
+    {"private_control": True},
+    {"priced": False, "private_control": True},
+]
+
+
+@pytest.mark.parametrize("evaluation", FORMS)
 def test_private_data_leave_only_by_releases_in_every_form(evaluation: dict[str, Any]) -> None:
     from fedtext.wiring.hooks import check_registered_pipelines
 
     assert check_registered_pipelines(job(TABLE, **evaluation)) == []
+
+
+def exact_figures(graph: Pipeline) -> set[str]:
+    """Names of the nodes whose figures of private text leave without a release."""
+    return {
+        node.name
+        for node in graph.nodes
+        if Tag.HELD_OUT in node.tags and any(name.rpartition(".")[2].startswith("private_") for name in node.inputs)
+    }
+
+
+def test_no_registered_pipeline_of_a_private_table_has_an_exact_figure_that_nobody_asked_for() -> None:
+    for evaluation in FORMS:
+        left = {name: exact_figures(graph) for name, graph in job(TABLE, **evaluation).items()}
+        assert any(left.values()) is ("priced" in evaluation)
+        controls = {name for graph in job(TABLE, **evaluation).values() for name in graph.datasets()} & {CONTROL}
+        assert bool(controls) is ("private_control" in evaluation)
+
+
+def count_rows(private_test: pd.DataFrame) -> dict[str, Any]:
+    """As somebody might who wants to know how much there is."""
+    return {
+        "rows": len(private_test),
+        "clients": private_test["client_id"].nunique(),
+        "lengths": private_test["text"].str.len().tolist(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("corpus", "evaluation", "refused"),
+    [
+        (TABLE, {}, True),
+        (TABLE, {"priced": True}, True),
+        (TABLE, {"private_control": True}, True),
+        (TABLE, {"priced": False}, False),
+        (TABLE | {"declared_public": True}, {}, False),
+        ({"declared_public": False}, {}, True),
+        ({}, {}, False),
+    ],
+)
+def test_a_new_evaluation_of_private_text_needs_a_release_or_an_evaluation_that_was_opened(
+    corpus: dict[str, Any], evaluation: dict[str, Any], *, refused: bool
+) -> None:
+    from fedtext.wiring.hooks import check_pipeline
+
+    counting = node(count_rows, "private_test", "popri_rows", name="count_rows", tags=Tag.HELD_OUT)
+    graph = job(corpus, **evaluation)["popri"] + Pipeline([counting])
+    shown = {"type": "json.JSONDataset", "filepath": "rows.json", "metadata": {"fedtext": {"privacy": "released"}}}
+    said = check_pipeline(graph, {**active_loader()["catalog"], "popri_rows": shown})
+    found = [one for one in said if one.startswith("node 'count_rows' gives exact figures of held-out private text")]
+    assert bool(found) is refused
+    assert len(said) == len(found)
+
+
+def test_the_tracker_names_an_epsilon_where_an_algorithm_spends_it_and_not_where_test_clients_alone_do() -> None:
+    jobs = job(TABLE)
+    for name, said in (("zero_shot", "zero_shot"), ("pe", "pe, epsilon 1")):
+        assert any(Tag.RELEASE in one.tags for one in jobs[name].nodes)
+        assert run_name({"pipeline_names": [name]}, jobs[name]) == said
+
+
+def test_a_new_control_on_a_private_table_needs_to_have_been_asked_for() -> None:
+    from fedtext.wiring.hooks import check_pipeline
+
+    control = node(count_rows, "private_train", "private_counts_more", name="count_train", tags=Tag.CONTROL)
+    for evaluation in FORMS:
+        graph = job(TABLE, **evaluation)["popri"] + Pipeline([control])
+        said = check_pipeline(graph, active_loader()["catalog"])
+        assert any("'count_train'" in one for one in said) is ("private_control" not in evaluation)
 
 
 def test_on_private_text_nothing_is_trained_without_protection_and_held_out_figures_are_releases() -> None:

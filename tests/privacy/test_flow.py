@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.privacy.flow import GraphNode, Violation, check_files, check_flow
+from fedtext.privacy.flow import Declared, GraphNode, Violation, check_files, check_flow
 
 HELD_OUT = "held_out_evaluation"
 
@@ -54,7 +55,7 @@ def changed(name: str, **fields: object) -> list[GraphNode]:
     return [replace(one, **fields) if one.name == name else one for one in SOUND]
 
 
-def found(nodes: list[GraphNode], classes: dict[str, str] | None = None, **shown: set[str]) -> list[Violation]:
+def found(nodes: list[GraphNode], classes: dict[str, str] | None = None, **shown: Any) -> list[Violation]:
     return check_flow(nodes, CLASSES | (classes or {}), **shown)
 
 
@@ -365,9 +366,51 @@ def test_the_split_alone_makes_held_out_text() -> None:
 
 
 def test_private_units_are_counted_where_the_corpus_is_public_and_nowhere_else() -> None:
-    refused = check_flow(SOUND, CLASSES, public_corpus=False)
+    refused = check_flow(SOUND, CLASSES, declared=Declared(public_corpus=False))
     assert rules(refused) == {("counted", "count_units", "population")}
     assert "privacy.population" in str(refused[0])
+
+
+EXACT = Declared(public_corpus=False, exact_figures=True, private_control=False)
+PRICED = Declared(public_corpus=False, exact_figures=False, private_control=True)
+DECLARED_UNITS = [node("declare", "params:privacy", "population"), *SOUND[1:]]
+
+
+def test_exact_figures_of_private_held_out_text_leave_where_somebody_asked_for_them_and_nowhere_else() -> None:
+    assert found(DECLARED_UNITS, declared=EXACT) == []
+    (refused,) = found(DECLARED_UNITS, declared=PRICED)
+    assert rules([refused]) == {("unpriced", "measure", "scorecard")}
+    for named in ("'measure'", "'private_test_embeddings'", "'scorecard'", "'release'", "evaluation.priced=false"):
+        assert named in str(refused)
+    kept = node("keep", "private_test", "private_card", HELD_OUT)
+    assert found([*DECLARED_UNITS, kept], declared=EXACT) == []
+    assert {one.node for one in found([*DECLARED_UNITS, kept], declared=PRICED)} == {"measure"}, "nothing leaves"
+
+
+@pytest.mark.parametrize("source", ["private_test", "private_validation", "pairs.private_test", "private_rows"])
+def test_whatever_an_evaluation_counts_of_private_held_out_text_needs_a_release(source: str) -> None:
+    """Their number, that of their clients, their lengths: a new node may give out none of it by its tag alone."""
+    derived = node("cut", "private_test", "private_rows")
+    counts = node("count_rows", f"{source} params:evaluation", "rows", HELD_OUT)
+    nodes = [*DECLARED_UNITS[:-1], derived, counts]
+    assert ("unpriced", "count_rows", "rows") in rules(found(nodes, {"rows": "released"}, declared=PRICED))
+    assert found(nodes, {"rows": "released"}, declared=EXACT) == []
+    released = node("average_released", "a.scores", "mean", HELD_OUT)
+    assert found([*DECLARED_UNITS, released], {"mean": "released"}, declared=EXACT) == []
+    only = found([*DECLARED_UNITS, released], {"mean": "released"}, declared=PRICED)
+    assert "average_released" not in {one.node for one in only}, "what was released is paid for"
+
+
+def test_a_control_reads_a_private_corpus_where_somebody_asked_for_it_and_nowhere_else() -> None:
+    bound = node("train_on_private_text", "private_train private_test", "private_counts", "unprotected_control")
+    (refused,) = found([*DECLARED_UNITS, bound], declared=EXACT)
+    assert rules([refused]) == {("control", "train_on_private_text", "private_train")}
+    assert "evaluation.private_control=true" in str(refused)
+    asked = Declared(public_corpus=False)
+    compared = node("compare", "private_counts", "gap", HELD_OUT)
+    assert found([*DECLARED_UNITS, bound, compared], {"gap": "released"}, declared=asked) == []
+    only_control = found([*DECLARED_UNITS, bound, compared], {"gap": "released"}, declared=PRICED)
+    assert ("unpriced", "compare", "gap") in rules(only_control), "the control is no permission for exact figures"
 
 
 def test_what_one_pipeline_evaluates_may_not_have_another_maker_that_reads_protected_text() -> None:

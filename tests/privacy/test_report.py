@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
 
 from fedtext.params.privacy import Privacy
+from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.assumptions import assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import final_report, privacy_report, render_markdown, reported_releases
@@ -235,8 +237,16 @@ def test_the_dictionary_is_strict_json() -> None:
 
 
 def test_a_run_without_releases_says_so() -> None:
-    text = render_markdown(privacy_report(ledger(rounds=0)))
+    report = privacy_report(ledger(rounds=0))
+    text = render_markdown(report)
+    assert first_sentence(text) == (
+        "Nothing was released of what the 3,312 clients hold: no result of the algorithm depends on it, and it costs "
+        "them nothing (epsilon = 0)."
+    )
     assert "None: no private data were released." in text
+    assert (report["data_set"]["releases"], report["data_set"]["public"], report["data_set"]["budget"]) == (0, False, 1)
+    assert "No release of what these clients hold is on record; epsilon 1 are allowed." in text
+    assert "the corpus is public" not in text
 
 
 def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None:
@@ -246,7 +256,7 @@ def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None
     assert alone["data_set"]["epsilon"] == pytest.approx(alone["epsilon"])
     assert (alone["data_set"]["releases"], alone["data_set"]["budget"], alone["data_set"]["public"]) == (2, 1.0, False)
     together = (
-        f"All that was ever released of this data set, 2 answers, costs epsilon = {shown(run.epsilon())} together"
+        f"All releases on record of what these clients hold, 2 answers, cost epsilon = {shown(run.epsilon())} together"
     )
     assert f"{together}; epsilon 1 are allowed." in text
     assert "- 'popri.scores' x 2:" in text
@@ -254,7 +264,7 @@ def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None
     more, text = final_report(run, [before, *own])
     assert more["epsilon"] == alone["epsilon"], "a run's own price is its own"
     assert more["data_set"]["epsilon"] == pytest.approx(ledger(rounds=3).epsilon())
-    assert f"3 answers, costs epsilon = {shown(ledger(rounds=3).epsilon())} together" in text
+    assert f"3 answers, cost epsilon = {shown(ledger(rounds=3).epsilon())} together" in text
     assert f"- 'other.votes' x 1: {ledger(rounds=1).epsilon():.4g}" in text
     assert "evaluation" in text
 
@@ -262,10 +272,34 @@ def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None
 def test_of_a_public_corpus_the_total_is_said_and_nothing_is_allowed_or_not() -> None:
     run = ledger(rounds=1)
     entries = [spent(run.releases[0], "a", allowed=None), spent(run.releases[0], "b", allowed=None)]
-    report = privacy_report(run, history=entries)
+    report = privacy_report(run, history=entries, allowance=Allowance(public=True))
     assert (report["data_set"]["budget"], report["data_set"]["public"]) == (None, True)
-    assert "the corpus is public, and nothing is refused" in report["data_set"]["statement"]
+    assert "the corpus is public, so releases are counted and none is refused" in report["data_set"]["statement"]
     assert report["data_set"]["epsilon"] > 1.4 * report["epsilon"]
+
+
+@pytest.mark.parametrize("recorded", [None, 1.0])
+def test_a_private_corpus_without_a_limit_is_never_called_public(recorded: float | None) -> None:
+    """Whatever the history says of what was allowed: None stood for both in histories of every version."""
+    run = ledger(rounds=1)
+    entries = [spent(run.releases[0], allowed=recorded)]
+    for history in (entries, []):
+        report = privacy_report(run, history=history, allowance=Allowance(public=False, total=math.inf))
+        assert (report["data_set"]["budget"], report["data_set"]["public"]) == ("infinity", False)
+        assert "the corpus is private, and nothing limits what its releases cost" in report["data_set"]["statement"]
+        json.dumps(report, allow_nan=False)
+    assert privacy_report(run, history=entries)["data_set"]["budget"] == 1.0, "what the first run declared"
+    assert privacy_report(run, allowance=Allowance(public=False, total=9.0))["data_set"]["budget"] == 9.0
+
+
+def test_what_is_counted_is_what_is_priced() -> None:
+    """Of another split, the other part's answers may be of the same people."""
+    other = spent(release(9.0), part="test", split="before")
+    new = spent(release(9.0, name="new"), "b", part="test")
+    report = privacy_report(ledger(rounds=0), history=[other, new])["data_set"]
+    assert report["releases"] == 1
+    assert report["epsilon"] > 0
+    assert "All releases on record of what these clients hold, 1 answer, cost" in report["statement"]
 
 
 def test_a_read_without_a_mechanism_in_another_run_makes_the_total_infinite_and_not_the_run_s_epsilon() -> None:
@@ -274,7 +308,7 @@ def test_a_read_without_a_mechanism_in_another_run_makes_the_total_infinite_and_
     report, text = final_report(run, [read, spent(run.releases[0])])
     assert report["data_set"]["epsilon"] == "infinity"
     assert report["epsilon"] == run.epsilon()
-    assert "costs epsilon = infinity together" in text
+    assert "cost epsilon = infinity together" in text
     assert "- 'lowest FID on private validation text'" in text
     json.dumps(report, allow_nan=False)
 

@@ -39,6 +39,13 @@ def test_the_same_release_counts_once_and_an_unknown_one_always() -> None:
     assert price_together([report(), report()], [[], []], DECLARED)["runs"] == 2
 
 
+def test_a_run_that_released_nothing_is_no_set_of_releases() -> None:
+    nothing = report(rounds=0)
+    assert price_together([nothing, nothing], [[], []], DECLARED) == {"epsilon": 0.0, "reason": None, "runs": 0}
+    alone = price_together([report()], [["a"]], DECLARED)
+    assert price_together([report(), nothing], [["a"], []], DECLARED) == alone
+
+
 def test_no_price_without_a_mechanism_or_a_common_declaration() -> None:
     unaccounted = {**report(), "unaccounted": [{"name": "fid", "reason": "read"}]}
     assert "without a mechanism" in price_together([report(), unaccounted], [["a"], ["b"]], DECLARED)["reason"]

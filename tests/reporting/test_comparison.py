@@ -276,6 +276,8 @@ def test_a_price_is_rounded_up_and_a_simulation_is_called_one() -> None:
     price = {"epsilon": 1.8312, "reason": None, "runs": 2}
     assert "costs ε = 1.84 at δ = 1e-05: 2 different sets of releases" in price_sentence(price, 1e-5, "all runs")
     assert "there is one set of releases" in price_sentence({**price, "runs": 1}, 1e-5, "all runs")
+    nothing = {"epsilon": 0.0, "reason": None, "runs": 0}
+    assert "costs nobody anything: none of them released" in price_sentence(nothing, 1e-5, "all runs")
     said = price_sentence(price, 1e-5, "all runs", simulated=True)
     assert "would cost ε = 1.84" in said
     assert "nobody is protected" in said

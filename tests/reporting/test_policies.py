@@ -77,3 +77,15 @@ def test_a_report_that_looked_at_held_out_pairs_says_so() -> None:
     assert NOT_MEASURED not in seen["headline"]
     assert [note in unseen["notes"] for note in Terms().notes()] == [False]
     assert seen["notes"] == Terms().notes()
+
+
+def test_pairs_that_nobody_learned_from_private_ones_say_so() -> None:
+    cost = Cost.of("DPPrefSyn", Exchange(variant="steps", down_floats=0, up_floats=0, exchanges=0))
+    given: dict[str, Any] = {"corpus": "a file of pairs", "cost": cost, "pairs": 12, "terms": Terms(), "accuracy": None}
+    chosen = preference_scorecard(**given, protection=protection(released=False, epsilon=0.0))
+    learned = preference_scorecard(**given, protection=protection())
+    assert "nothing was learned from private pairs" in chosen["limits"][0]
+    assert "was learned from private pairs" in learned["limits"][0]
+    assert "nothing was learned" not in learned["limits"][0]
+    assert "by DPPrefSyn beside a file of pairs" in render_preferences(chosen, {}, None, {})
+    assert "by DPPrefSyn from a file of pairs" in render_preferences(learned, {}, None, {})

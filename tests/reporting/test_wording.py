@@ -9,6 +9,7 @@ from fedtext.reporting.wording import (
     change,
     compact,
     epsilon_sentence,
+    heading,
     protection_sentence,
     rounded,
     scientific,
@@ -19,6 +20,7 @@ from fedtext.reporting.wording import (
 )
 from tests.evaluation.examples import accuracy, protection
 
+CARD = {"algorithm": "Zero-shot", "corpus": "a table"}
 OF_TEXTS = (PUBLIC_CONTROL, UNTUNED_CONTROL, MATCHED_CONTROL)
 
 
@@ -145,14 +147,42 @@ def test_gap_within_noise_is_not_called_a_share():
     ("total", "said"),
     [
         (None, "all releases together."),
-        ({"epsilon": 1.0, "budget": 1.0, "releases": 1, "public": False}, "It is the only release of this data set"),
-        ({"epsilon": 2.341, "budget": 4.0, "releases": 3, "public": False}, "All 3 releases of this data set so far "
-         "come to ε = 2.35 of a budget of 4.00."),
-        ({"epsilon": "infinity", "budget": None, "releases": 2, "public": True}, "no finite ε; the text is public"),
+        (
+            {"epsilon": 1.0, "budget": 1.0, "releases": 1, "public": False},
+            " It is the only release on record of these clients' text: ε = 1.00 of a budget of 1.00.",
+        ),
+        (
+            {"epsilon": 2.341, "budget": 4.0, "releases": 3, "public": False},
+            " All 3 releases on record of these clients' text come to ε = 2.35 of a budget of 4.00.",
+        ),
+        (
+            {"epsilon": "infinity", "budget": None, "releases": 2, "public": True},
+            " come to no finite ε; the text is public, so releases are counted and not refused.",
+        ),
+        (
+            {"epsilon": 8.0, "budget": "infinity", "releases": 1, "public": False},
+            ": ε = 8.00; the text is private, and nothing limits what its releases cost.",
+        ),
+        (
+            {"epsilon": 0.0, "budget": 8.0, "releases": 0, "public": False},
+            " No release of these clients' text is on record.",
+        ),
     ],
-)  # fmt: skip
-def test_second_sentence_says_what_the_data_set_has_cost_so_far(total, said):
-    assert said in epsilon_sentence(protection(total=total).model_dump())
+)
+def test_second_sentence_says_what_all_releases_on_record_cost(total, said):
+    assert epsilon_sentence(protection(total=total).model_dump()).endswith(said)
+
+
+def test_a_run_that_released_nothing_claims_no_protection_and_a_read_without_a_mechanism_is_none_of_these():
+    nothing = protection(released=False, epsilon=0.0).model_dump()
+    assert protection_sentence(nothing) == (
+        "What this run made was made without the text of the 2,470 clients: nothing was released of it."
+    )
+    assert epsilon_sentence(nothing) == "It costs them no privacy, ε = 0."
+    assert heading("Synthetic text", {**CARD, "protection": nothing}) == "Synthetic text by Zero-shot beside a table"
+    read = protection(released=False, epsilon=float("inf"), unaccounted=("a checkpoint was chosen",)).model_dump()
+    assert "was meant to protect" in protection_sentence(read)
+    assert heading("Synthetic text", {**CARD, "protection": read}) == "Synthetic text by Zero-shot from a table"
 
 
 def test_a_measure_of_which_less_is_better_is_told_the_other_way_round() -> None:

@@ -31,12 +31,18 @@ class Membership(Parameters):
     chat: bool
 
     def refuse_impossible(self, corpus: Corpus, evaluation: Evaluation) -> None:
-        """Raises ValueError where it is asked for and protected pairs may not be read for comparison."""
+        """Raises ValueError where it is asked for and protected or held-out pairs may not be read for comparison."""
         if self.measured and not evaluation.has_private_control(corpus):
             raise InputError(
                 "policies.membership.measured is true: it reads the protected pairs, and no epsilon covers what it "
                 "finds; measure it on a public corpus (corpus.declared_public=true if this is public), or say "
                 "evaluation.private_control=true"
+            )
+        if self.measured and evaluation.is_priced(corpus):
+            raise InputError(
+                "policies.membership.measured is true: it compares protected pairs with test clients' own, exactly, "
+                "and this run's test clients pay for figures of their text: leave it out, or measure without "
+                "protection (evaluation.priced=false)"
             )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from fedtext.params.privacy import Adjacency
+from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.party_report import party_lines, party_rows, who_paid
 from fedtext.privacy.published_price import published_price
-from fedtext.privacy.spending import Rules, Spent, spent_on, total_epsilon
+from fedtext.privacy.spending import Rules, Spent, answers, spent_on, total_epsilon
 from fedtext.privacy.wording import number, shown, table
 
 EVALUATION = {
@@ -22,6 +24,7 @@ EVALUATION = {
 }
 SPAN = "the one span of text that it is (a longer document is several records)"
 PAIR = "the one pair that it is, a prompt with two answers (several pairs of one person are several records)"
+PRIVATE = Allowance(public=False)
 NEIGHBOURS = {
     "zero_out": "{unit}s is replaced by one that contributes nothing; their number is public",
     "add_remove": "{unit}s is added or removed",
@@ -30,7 +33,11 @@ NEIGHBOURS = {
 
 
 def final_report(
-    ledger: Ledger, history: Sequence[Spent], further: Sequence[str] = (), record: str = SPAN
+    ledger: Ledger,
+    history: Sequence[Spent],
+    further: Sequence[str] = (),
+    record: str = SPAN,
+    allowance: Allowance = PRIVATE,
 ) -> tuple[dict[str, Any], str]:
     """What every algorithm's last node writes: `privacy_report.json` and `privacy_report.md`, held-out reads named.
 
@@ -39,10 +46,11 @@ def final_report(
         history: Every query that the data root's private data answered, this run's among them.
         further: Assumptions that the run relies on beyond what the declaration says.
         record: What all of a record is, as `SPAN` or `PAIR`.
+        allowance: What all releases may cost; by default those of a private corpus.
     """
     for name, reason in EVALUATION.items():
         ledger = ledger.evaluation_only_read(name, reason)
-    report = privacy_report(ledger, history=history, further=further, record=record)
+    report = privacy_report(ledger, history=history, further=further, record=record, allowance=allowance)
     return report, render_markdown(report)
 
 
@@ -52,6 +60,7 @@ def privacy_report(
     further: Sequence[str] = (),
     history: Sequence[Spent] = (),
     record: str = SPAN,
+    allowance: Allowance = PRIVATE,
 ) -> dict[str, Any]:
     """Everything a reader needs to judge the run, ready for JSON; an infinite epsilon is the string "infinity".
 
@@ -60,6 +69,7 @@ def privacy_report(
         further: Assumptions that the run relies on beyond what the declaration says.
         history: Every query that the data root's private data answered, this run's among them.
         record: What all of a record is, as `SPAN` or `PAIR`.
+        allowance: What all releases may cost; by default those of a private corpus.
     """
     declaration = ledger.declaration
     simulated = declaration.noise_seed is not None
@@ -79,7 +89,7 @@ def privacy_report(
         "unaccounted": [entry.model_dump() for entry in ledger.unaccounted],
         "evaluation_only": [entry.model_dump() for entry in ledger.evaluation_only],
         "published": published_price(ledger),
-        "data_set": _data_set(ledger, history),
+        "data_set": _data_set(ledger, history, allowance),
         "noise": SIMULATED if simulated else "a secret key from the operating system",
         "assumptions": [*assumptions(ledger), *further],
     }
@@ -124,7 +134,7 @@ def render_markdown(report: dict[str, Any]) -> str:
         lines += [f"- {entry['name']}: {entry['reason']}" for entry in report[key]] or ["None."]
     if report["published"]:
         lines += ["", "## Published and exact", "", report["published"]["statement"]]
-    lines += ["", "## All releases of this data set", "", report["data_set"]["statement"]]
+    lines += ["", "## All releases on record", "", report["data_set"]["statement"]]
     lines += ["", *(f"- {words}" for words in report["data_set"]["spent_on"])] if report["data_set"]["spent_on"] else []
     lines += ["", "## Assumptions", "", *(f"- {assumption}" for assumption in report["assumptions"])]
     return "\n".join(lines) + "\n"
@@ -144,6 +154,11 @@ def _statement(ledger: Ledger, record: str) -> str:
             f"No {declaration.unit} is protected: epsilon is infinite, because private data were read without a "
             f"mechanism by {names}; the accounted releases alone would be epsilon = {shown(ledger.spent())} at "
             f"delta = {declaration.delta:.4g}."
+        )
+    if not ledger.releases:
+        return (
+            f"Nothing was released of what the {ledger.protected_units:,} {declaration.unit}s hold: no result of the "
+            "algorithm depends on it, and it costs them nothing (epsilon = 0)."
         )
     whole = "everything it holds" if declaration.unit == "client" else record
     held = f" of {len(ledger.parties):,} parties" if ledger.parties else ""
@@ -175,23 +190,34 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
     return entries
 
 
-def _data_set(ledger: Ledger, history: Sequence[Spent]) -> dict[str, Any]:
+def _data_set(ledger: Ledger, history: Sequence[Spent], allowance: Allowance) -> dict[str, Any]:
     """What all releases of the same clients' data cost together, whichever runs made them, and what they may cost."""
     rules = history[-1].rules if history else Rules("")
-    epsilon = total_epsilon(history, ledger, rules)
-    own = [entry for entry in history if entry.part == ledger.part]
-    allowed = own[-1].allowed if own else None
-    answers = f"{len(own)} {'answer' if len(own) == 1 else 'answers'}"
-    bound = "the corpus is public, and nothing is refused" if allowed is None else f"epsilon {allowed:.6g} are allowed"
+    epsilon, limit = total_epsilon(history, ledger, rules), allowance.limit(history, ledger)
+    made, whose = answers(history, ledger, rules), f"these {ledger.declaration.unit}s"
+    said = f"No release of what {whose} hold is on record"
+    if made:
+        worst = ", for the party that spent most" if ledger.parties else ""
+        said = (
+            f"All releases on record of what {whose} hold, {made} {'answer' if made == 1 else 'answers'}, cost "
+            f"epsilon = {shown(number(epsilon))} together{worst}"
+        )
     return {
         "epsilon": number(epsilon),
-        "budget": allowed,
-        "releases": len(own),
-        "public": allowed is None,
-        "statement": f"All that was ever released of this data set, {answers}, costs epsilon = "
-        f"{shown(number(epsilon))} together{', for the party that spent most' if ledger.parties else ''}; {bound}.",
+        "budget": None if allowance.public else number(limit),
+        "releases": made,
+        "public": allowance.public,
+        "statement": f"{said}; {_bound(limit, allowance)}.",
         "spent_on": spent_on(history, ledger, rules),
     }
+
+
+def _bound(limit: float, allowance: Allowance) -> str:
+    if allowance.public:
+        return "the corpus is public, so releases are counted and none is refused"
+    if math.isinf(limit):
+        return "the corpus is private, and nothing limits what its releases cost (privacy.total_epsilon is infinite)"
+    return f"epsilon {limit:.6g} are allowed"
 
 
 def _epsilon_under(ledger: Ledger, adjacency: Adjacency) -> float | str:

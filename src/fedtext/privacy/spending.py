@@ -48,8 +48,9 @@ class Spent(Parameters):
     has an entry for each. `receipt` is the same for the same noised sum. `part` are the clients it was made of, and
     `split` says how clients were told apart: under another split they may be other people. `spans` says how texts were
     cut into records: in another way, records are others. `budget` is what the run had declared, `allowed` what all of
-    them together might spend; None on a public corpus, where nothing is refused. `budgets` are those of parties, by
-    name, that had less than the run. `draw` names how units were drawn: two of different names are independent. Empty:
+    them together might spend; None where nothing was refused, on a public corpus or under an infinite total: which of
+    the two, parameters say (`fedtext.privacy.allowance`). `budgets` are those of parties, by name, that had less than
+    the run. `draw` names how units were drawn: two of different names are independent. Empty:
     it may be any. `partition` says how the run's parties divided the units (`Ledger.partition`); empty: it did not tell
     them apart.
     """
@@ -215,6 +216,11 @@ def spent_on(history: Sequence[Spent], ledger: Ledger, rules: Rules, party: str 
         cut = " of records cut in another way" if any(entry.is_cut_otherwise(rules) for entry in own) else ""
         words.append(f"'{name}' x {len(kinds)}{cut}: {total_epsilon(own, ledger, rules):.4g}")
     return words
+
+
+def answers(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> int:
+    """How many entries `total_epsilon` prices."""
+    return sum(_is_of(entry, ledger, rules) for entry in history)
 
 
 def _is_of(entry: Spent, ledger: Ledger, rules: Rules) -> bool:

@@ -17,7 +17,8 @@ def price_together(
     """Epsilon of all releases of several runs under composition, at `declaration.delta`.
 
     Runs that released the very same bytes, and no others, count once: a repeated release is one release. Runs that
-    share a part of their releases count in full, so the epsilon is an upper bound.
+    share a part of their releases count in full, so the epsilon is an upper bound. Runs that released nothing do not
+    count.
 
     Args:
         reports: Each run's privacy report (`fedtext.privacy.report.privacy_report`).
@@ -30,6 +31,7 @@ def price_together(
     different = {
         tuple(given) or ("unknown", str(i)): report
         for i, (report, given) in enumerate(zip(reports, released, strict=True))
+        if report["releases"] or report["unaccounted"]
     }
     kinds = {(report["delta"], report["adjacency"], report["unit"]) for report in different.values()}
     if any(report["unaccounted"] for report in different.values()):

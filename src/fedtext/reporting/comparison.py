@@ -76,8 +76,8 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
         `corpus`, `seeds`; `measures`: names, the one that runs lead with first; `entries`: name -> algorithm, params,
         epsilon, intervals of the `measures`, of the gain over the public model and the gap closed, and curves by round;
         `conditions`: name -> epsilon and intervals of the `measures`; `claims`; `simulated`: whether any noise came
-        from a public seed; `fid_sizes`: texts a side of the runs' FIDs. At more than one size distances do not compare
-        and are left out.
+        from a public seed; `public`: whether the text is, for every run; `fid_sizes`: texts a side of the runs' FIDs.
+        At more than one size distances do not compare and are left out.
     """
     sizes = sorted({run.card["distribution"]["bias"]["size"] for run in runs if _bias(run)})
     if len(sizes) > 1:
@@ -93,6 +93,7 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
         "conditions": _conditions(runs, lead, measures),
         "claims": judged_claims(entries, claims),
         "simulated": any(run.card["protection"]["simulated"] for run in runs),
+        "public": all((run.card["protection"]["total"] or {}).get("public", False) for run in runs),
         "fid_sizes": sizes,
     }
 
@@ -186,10 +187,14 @@ def price_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulat
     """What publishing `what` together costs (`fedtext.privacy.together.price_together`)."""
     if price["epsilon"] is None:
         return f"Publishing {what} together has no finite ε: {price['reason']}."
+    if price["runs"] == 0:
+        return (
+            f"Publishing {what} together costs nobody anything: none of them released anything of the text to protect."
+        )
     cost = f"{'would cost' if simulated else 'costs'} ε = {spent(price['epsilon'])} at δ = {delta:g}"
     sets = "there is one set of releases, whoever used it"
     if price["runs"] > 1:
-        sets = f"{price['runs']} different sets of releases on the same private text compose"
+        sets = f"{price['runs']} different sets of releases of the same text compose"
         sets += ", whatever each run's own report says"
     public = "; but noise came from a public seed, so nobody is protected" if simulated else ""
     return f"Publishing {what} together {cost}: {sets}{public}."

@@ -22,8 +22,8 @@ LIMITS = (
     "Intervals are Student's t over the seeds, 95%. The clients' split and the held-out clients are the same for every "
     "seed, so the intervals do not cover the draw of the clients; each run's own report has those.",
     "Each claim is judged by its own 95% interval; with many claims some verdicts are chance.",
-    "Accuracies are held-out evaluations on private text. They steer nothing here; choosing an algorithm or parameters "
-    "by them for the same text would be an unaccounted release.",
+    "Accuracies are held-out evaluations on test clients' text. They steer nothing here; choosing an algorithm or "
+    "parameters by them for the same text would be an unaccounted release.",
     "Seconds are wall time of this machine under whatever else it did, and differ from run to run.",
 )
 
@@ -161,6 +161,8 @@ def limits(comparison: Mapping[str, Any]) -> list[str]:
     said, sizes = [], comparison["fid_sizes"]
     if comparison["simulated"]:
         said.append("The noise came from a public seed: every ε is what it would be, and nobody is protected.")
+    if comparison["public"]:
+        said.append("The text is public, so releases are counted and not refused.")
     if len(sizes) == 1:
         said.append(f"Every FID is taken at {sizes[0]:,} texts a side; at other sizes its bias is another.")
     if len(sizes) > 1:

@@ -21,7 +21,7 @@ from fedtext.reporting.tables import (
     published_table,
     texts_table,
 )
-from fedtext.reporting.wording import count
+from fedtext.reporting.wording import count, heading
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ def render_report(
     unknown = sorted(figures.keys() - FIGURES.keys())
     if unknown:
         raise InputError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
-    heading = f"{CONDITIONS[card['accuracy']['judged']].made} by {card['algorithm']} from {card['corpus']}"
+    title = heading(CONDITIONS[card["accuracy"]["judged"]].made, card)
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     sections = _sections(card, drawn, samples) | {"made": ("How it was made", facts_table(facts or {}))}
     text = " ".join([*card["headline"], *card["notes"], *(body for _, body in sections.values())])
     sections["words"] = ("Words", glossary(text))
-    return page(heading, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
+    return page(title, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
 
 
 def _sections(

@@ -22,7 +22,15 @@ from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.scorecard import Protection, strict
 from fedtext.reporting.tables import cost_table_html, protection_table, table
 from fedtext.reporting.terms import Terms
-from fedtext.reporting.wording import change, count, epsilon_sentence, interval, protection_sentence
+from fedtext.reporting.wording import (
+    change,
+    count,
+    epsilon_sentence,
+    heading,
+    interval,
+    protection_sentence,
+    released_nothing,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +43,7 @@ OF_PAIRS = (
     "The pairs' prompts are public and their answers a generator's: only which of them is better was learned from "
     "private pairs."
 )
+OF_UNLEARNED = "The pairs' prompts are public and their answers a generator's: nothing was learned from private pairs."
 OF_POLICY = "The policy was trained on private prompts and answers themselves: at the run's ε, and for no other model."
 UNANSWERED = "What a policy's answers are worth is not said here."
 JUDGED = "A win rate is worth what its judge is worth, and is over prompts: it does not cover the draw of the training."
@@ -80,7 +89,10 @@ def preference_scorecard(
         "win_rates": win_rates,
         "membership": membership,
         "cost": cost_rows([cost]),
-        "limits": [OF_POLICY if pairs is None else OF_PAIRS, UNANSWERED if win_rates is None else JUDGED],
+        "limits": [
+            OF_POLICY if pairs is None else OF_UNLEARNED if released_nothing(guarded) else OF_PAIRS,
+            UNANSWERED if win_rates is None else JUDGED,
+        ],
     }
     return strict(card)  # type: ignore[no-any-return]
 
@@ -136,8 +148,8 @@ def render_preferences(
     }
     text = " ".join([*card["headline"], *card["notes"], *(body for _, body in sections.values())])
     sections["words"] = ("Words", glossary(text))
-    heading = f"{(POLICY if pairs is None else PREFERENCES).made} by {card['algorithm']} from {card['corpus']}"
-    return page(heading, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
+    title = heading((POLICY if pairs is None else PREFERENCES).made, card)
+    return page(title, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
 
 
 def accuracy_table(accuracy: Mapping[str, Any]) -> str:

@@ -25,7 +25,8 @@ from fedtext.reporting.wording import accuracy_sentence, epsilon_sentence, prote
 class Protection(BaseModel):
     """What the privacy report says in short; `epsilon` is infinite when something was read without a mechanism.
 
-    `total` is what all releases of the same data set have cost so far: `epsilon`, `budget`, `releases`, `public`.
+    `released`: whether anything was, of what the units hold. `total` is what all releases on record cost together, and
+    what they may: `epsilon`, `budget`, `releases`, `public`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,6 +36,7 @@ class Protection(BaseModel):
     adjacency: Adjacency
     epsilon: float = Field(ge=0)
     delta: float = Field(gt=0, lt=1)
+    released: bool = True
     simulated: bool = False
     unaccounted: tuple[str, ...] = ()
     epsilon_by_adjacency: dict[str, float | str] = {}
@@ -50,6 +52,7 @@ class Protection(BaseModel):
             adjacency=report["adjacency"],
             epsilon=float(report["epsilon"]),  # "infinity" too
             delta=report["delta"],
+            released=bool(report["releases"]),
             simulated=report["noise"] == SIMULATED,
             unaccounted=tuple(entry["reason"] for entry in report["unaccounted"]),
             epsilon_by_adjacency=report["epsilon_by_adjacency"],

@@ -100,9 +100,25 @@ def size(number_of_bytes: int | float) -> str:
     return f"{number_of_bytes:.0f} B"
 
 
+def heading(made: str, card: Mapping[str, Any]) -> str:
+    """Title of a report: what was made, by whom, and from which text, if anything of that was released."""
+    source = "beside" if released_nothing(card["protection"]) else "from"
+    return f"{made} by {card['algorithm']} {source} {card['corpus']}"
+
+
+def released_nothing(protection: Mapping[str, Any]) -> bool:
+    """Whether what was made does not depend on what the protected units hold."""
+    return not (protection["released"] or protection["unaccounted"])
+
+
 def protection_sentence(protection: Mapping[str, Any]) -> str:
-    """First sentence of the report: what was protected."""
+    """First sentence of the report: what was protected, or that nothing of it was released."""
     unit = protection["unit"]
+    if released_nothing(protection):
+        return (
+            f"What this run made was made without the text of the {count(protection['units'])} {unit}s: nothing was "
+            "released of it."
+        )
     neighbours = NEIGHBOURS[protection["adjacency"]].format(unit=unit)
     protects = "protects"
     if protection["simulated"] or protection["unaccounted"]:
@@ -114,27 +130,38 @@ def protection_sentence(protection: Mapping[str, Any]) -> str:
 
 
 def epsilon_sentence(protection: Mapping[str, Any]) -> str:
-    """Second sentence: at which epsilon, what voids it, and what the data set has cost so far."""
-    return _guarantee(protection) + _total(protection.get("total"))
+    """Second sentence: at which epsilon, what voids it, and what all releases on record cost together."""
+    return _guarantee(protection) + _total(protection.get("total"), protection["unit"])
 
 
-def _total(total: Mapping[str, Any] | None) -> str:
-    """What all runs on the same data set have released together, where that is known."""
+def _total(total: Mapping[str, Any] | None, unit: str) -> str:
+    """What is on record of all runs on the same units' text, where the report knows it."""
     if total is None:
         return ""
+    whose, number = f"these {unit}s' text", total["releases"]
+    if number == 0:
+        return f" No release of {whose} is on record."
     epsilon = math.inf if total["epsilon"] is None else float(total["epsilon"])  # "infinity" too
-    budget = "" if total.get("budget") is None else f" of a budget of {spent(total['budget'])}"
-    public = "; the text is public, so releases are counted and not refused" if total.get("public") else ""
-    number = total["releases"]
     cost = f"ε = {spent(epsilon)}" if math.isfinite(epsilon) else "no finite ε"
-    if number == 1:
-        return f" It is the only release of this data set so far: {cost}{budget}{public}."
-    return f" All {count(number)} releases of this data set so far come to {cost}{budget}{public}."
+    said = "It is the only release on record" if number == 1 else f"All {count(number)} releases on record"
+    return f" {said} of {whose}{':' if number == 1 else ' come to'} {cost}{_limit(total)}."
+
+
+def _limit(total: Mapping[str, Any]) -> str:
+    """What the releases may cost: nothing is refused of public text, nor of private text without a limit."""
+    if total["public"]:
+        return "; the text is public, so releases are counted and not refused"
+    budget = float(total["budget"])
+    if math.isinf(budget):
+        return "; the text is private, and nothing limits what its releases cost"
+    return f" of a budget of {spent(budget)}"
 
 
 def _guarantee(protection: Mapping[str, Any]) -> str:
     if protection["unaccounted"]:
         return f"The run has no finite ε, because {'; '.join(protection['unaccounted'])}."
+    if released_nothing(protection):
+        return "It costs them no privacy, ε = 0."
     price = f"ε = {spent(protection['epsilon'])} at δ = {scientific(protection['delta'])}"
     if protection["simulated"]:
         return f"The guarantee would be {price}, but the noise came from a public seed, so this run protects nobody."

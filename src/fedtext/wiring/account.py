@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.spending import (
@@ -44,10 +45,7 @@ class Account:
         """What all releases of the ledger's clients may cost together; None: whatever."""
         if self.public:
             return None
-        if self.total is not None:
-            return self.total
-        first = next((entry for entry in self.history.entries() if entry.part == ledger.part), None)
-        return first.budget if first else ledger.declaration.epsilon
+        return Allowance(self.public, self.total).limit(self.history.entries(), ledger)
 
     def allowed_each(self, ledger: Ledger) -> dict[str, float]:
         """What they may cost single parties: the least of a party's budgets in all runs; nothing of it under a total.
@@ -132,8 +130,8 @@ class NodeGate:
         """Says that the node released once more, and what all of it costs; after the node, which is silent."""
         if self.again and self._ledger is not None:
             LOG.warning(
-                "%s released private data again, with other parameters or inputs: all that was released of this data "
-                "set costs epsilon %.4g together",
+                "%s released private data again, with other parameters or inputs: all releases on record of these "
+                "people's text cost epsilon %.4g together",
                 self.node,
                 total_epsilon(self._entries(), self._ledger, self.account.rules),
             )

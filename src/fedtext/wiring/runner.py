@@ -33,8 +33,9 @@ from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
 from fedtext.wiring.account import Account, NodeGate
+from fedtext.wiring.allowance import active_allowance
 from fedtext.wiring.choice import check_choice
-from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public, is_private_name
+from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
 from fedtext.wiring.console import say, written_down
 from fedtext.wiring.folders import private_folders
 from fedtext.wiring.guard import Guard
@@ -168,13 +169,8 @@ def _for_the_owner_alone(node: Node) -> Iterator[None]:
 
 def _account(data_root: Path, graph: Pipeline) -> Account:
     """What the data set may spend, by the active parameters, and what it has spent."""
-    parameters = active_parameters()
-    return Account(
-        history=History(data_root),
-        public=corpus_is_public(),
-        total=(parameters.get("privacy") or {}).get("total_epsilon"),
-        rules=active_rules(graph),
-    )
+    declared = active_allowance()
+    return Account(history=History(data_root), public=declared.public, total=declared.total, rules=active_rules(graph))
 
 
 def _refuse_plans(account: Account, node: Node, catalog: CatalogProtocol[Any, Any]) -> None:

@@ -147,7 +147,7 @@ def _accuracies(algorithm: Algorithm, counts: dict[str, str], made_from: dict[st
         ),
         place.node(
             nodes.report_evaluation_privacy,
-            [charged, "release_history"],
+            [charged, "release_history", "params:corpus", PRIVACY],
             made.evaluation_privacy_report,
             name="report_evaluation_privacy",
         ),

@@ -11,6 +11,9 @@ from fedtext.embedding.blanks import encode_written, written_by_round
 from fedtext.federation.communication import Cost, Exchange
 from fedtext.generation.few_shot import first_written
 from fedtext.models.encoder import Encoder
+from fedtext.params.corpus import Corpus
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import PAIR, SPAN, final_report
 from fedtext.privacy.spending import Spent
@@ -41,15 +44,18 @@ def collect_round_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.
 
 def report_writer(
     assumption: str, *, of_pairs: bool = False
-) -> Callable[[Ledger, tuple[Spent, ...]], tuple[dict[str, Any], str]]:
+) -> Callable[[Ledger, tuple[Spent, ...], Corpus, Privacy], tuple[dict[str, Any], str]]:
     """The node that writes the privacy report; `assumption` is a sentence that it adds, or empty.
 
     `of_pairs`: a record is a pair.
     """
 
-    def write_privacy_report(ledger: Ledger, release_history: tuple[Spent, ...]) -> tuple[dict[str, Any], str]:
+    def write_privacy_report(
+        ledger: Ledger, release_history: tuple[Spent, ...], corpus: Corpus, privacy: Privacy
+    ) -> tuple[dict[str, Any], str]:
         """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
-        return final_report(ledger, release_history, [assumption] if assumption else [], PAIR if of_pairs else SPAN)
+        further, record = [assumption] if assumption else [], PAIR if of_pairs else SPAN
+        return final_report(ledger, release_history, further, record, Allowance.of(corpus, privacy))
 
     return write_privacy_report
 

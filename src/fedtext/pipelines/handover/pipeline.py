@@ -19,7 +19,7 @@ def create_pipeline(algorithm: Algorithm) -> Pipeline:
         [
             own.node(
                 nodes.report_writer(algorithm.assumption, of_pairs=algorithm.makes in OF_PAIRS),
-                [paid.ledger, "release_history"],
+                [paid.ledger, "release_history", "params:corpus", "params:privacy"],
                 [made.privacy_report, made.privacy_report_text],
                 name="write_privacy_report",
             ),

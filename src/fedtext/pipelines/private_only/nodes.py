@@ -29,4 +29,5 @@ def check_private_only(
             "private_only is judged by classification, which is not measured here: set evaluation.priced=false, or "
             "leave classification.measured out"
         )
-    return {"epsilon": None, "protects": "nobody: a classifier learns from the private text itself"}
+    whom = "nobody: a classifier learns from the private text itself, and test clients' text judges it without noise"
+    return {"epsilon": None, "protects": whom}

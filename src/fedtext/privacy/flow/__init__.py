@@ -5,10 +5,12 @@ tag says what it is, and it has one of these tags at most:
 
 - `release`: it takes a ledger in, gives the charged one out, and its other outputs may be `released`;
 - `held_out_evaluation`: it reads `private_test` or `private_validation`, or what is made of nothing private but them;
-  its outputs may be shown, but nothing that any pipeline produces may depend on them, so only nodes tagged
-  `held_out_evaluation` or `report` may read them, or anything made of them;
+  its outputs may be shown where the corpus is public or exact figures were asked for (`Declared`), but nothing that any
+  pipeline produces may depend on them, so only nodes tagged `held_out_evaluation` or `report` may read them, or
+  anything made of them;
 - `unprotected_control`: it writes private data that held-out evaluations may read, although they are made of protected
-  text: the upper bound that every method is compared with. The privacy report says that no epsilon covers it;
+  text: the upper bound that every method is compared with. A private corpus has one where it was asked for, and the
+  privacy report says that no epsilon covers it;
 - `public_count`: it writes the data set `population` only, the number of units, and counts private data only where the
   corpus is declared public.
 
@@ -24,7 +26,8 @@ The check is pure: it sees names, tags and paths, never data. What only shows wh
 from __future__ import annotations
 
 from fedtext.privacy.flow.check import check_flow
+from fedtext.privacy.flow.declared import Declared
 from fedtext.privacy.flow.files import check_files, check_private_places
 from fedtext.privacy.flow.graph import GraphNode, Violation
 
-__all__ = ["GraphNode", "Violation", "check_files", "check_flow", "check_private_places"]
+__all__ = ["Declared", "GraphNode", "Violation", "check_files", "check_flow", "check_private_places"]

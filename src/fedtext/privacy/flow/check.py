@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from fedtext.privacy.flow.catalog import catalog_violations
+from fedtext.privacy.flow.declared import Declared
 from fedtext.privacy.flow.graph import HELD_OUT_NAMES, GraphNode, Violation, bare, is_private, namespace, reached
 from fedtext.privacy.flow.ledgers import forked_ledgers, lost_charges
 from fedtext.privacy.flow.rules import declaration_violations, reader_violations
 from fedtext.privacy.tags import Tag
+
+ALL = Declared()
 
 
 def check_flow(
@@ -17,14 +20,14 @@ def check_flow(
     *,
     previewed: Collection[str] = (),
     logged: Collection[str] = (),
-    public_corpus: bool = True,
+    declared: Declared = ALL,
 ) -> list[Violation]:
     """All violations of a graph: those of the catalog first, then the nodes' in the order given.
 
     `classes` says what each data set is; names whose last part starts with `private_` are private without saying so,
     parameters are public. `previewed` are the data sets that Kedro-Viz would show, `logged` those whose type sends
-    them to an experiment tracker. `public_corpus`: whether the corpus is declared public, so that its units may be
-    counted. What leaks is followed: a data set made of a leaked one is a violation too.
+    them to an experiment tracker. `declared` says what may leave beside releases; by default what may of a public
+    corpus. What leaks is followed: a data set made of a leaked one is a violation too.
     """
     names = sorted({name for node in nodes for name in (*node.inputs, *node.outputs)} | set(classes))
     found = list(catalog_violations(names, classes, previewed, logged))
@@ -42,7 +45,7 @@ def check_flow(
             found += _steering(node, evaluated)
         found += forked_ledgers(node, ledger_readers)
         if read := [name for name in node.inputs if bare(name) in private]:
-            found += reader_violations(node, read, classes, held_out, public_corpus)
+            found += reader_violations(node, read, classes, held_out, declared)
     return [*found, *lost_charges(nodes)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from fedtext.privacy.flow.declared import Declared
 from fedtext.privacy.flow.graph import (
     HELD_OUT_NAMES,
     ROLES,
@@ -51,7 +52,7 @@ def reader_violations(
     read: Sequence[str],
     classes: Mapping[str, str],
     held_out: Collection[str],
-    public_corpus: bool,
+    declared: Declared,
 ) -> Iterator[Violation]:
     """What a node does wrong that reads private data (`read`, at least one)."""
     if Tag.RELEASE in node.tags:
@@ -59,18 +60,22 @@ def reader_violations(
     if node.tags & {Tag.RELEASE, Tag.HELD_OUT}:
         yield from _called_public(node, read[0], classes)
     else:
-        yield from _plain(node, read[0], classes, public_corpus)
+        yield from _plain(node, read[0], classes, declared)
     if not node.outputs:
         message = (
             f"node '{node.name}' reads private data ('{read[0]}') and writes no data set, so where they go cannot be "
             "seen: give it an output, or remove it"
         )
         yield Violation("leak", node.name, read[0], message)
+    if Tag.CONTROL in node.tags and not declared.private_control:
+        yield from _controlled(node, read[0])
     if Tag.HELD_OUT in node.tags:
+        if not declared.exact_figures:
+            yield from _unpriced(node, read[0], classes)
         yield from _protected_reads(node, [name for name in read if bare(name) not in held_out])
 
 
-def _plain(node: GraphNode, read: str, classes: Mapping[str, str], public_corpus: bool) -> Iterator[Violation]:
+def _plain(node: GraphNode, read: str, classes: Mapping[str, str], declared: Declared) -> Iterator[Violation]:
     for name in node.outputs:
         if is_private(name, classes):
             continue
@@ -81,7 +86,7 @@ def _plain(node: GraphNode, read: str, classes: Mapping[str, str], public_corpus
                 "'release', ledger in and out) or a held-out evaluation (tag 'held_out_evaluation')"
             )
             yield Violation("leak", node.name, name, message)
-        elif not public_corpus:
+        elif not declared.public_corpus:
             message = (
                 f"node '{node.name}' counts private data ('{read}') into '{name}', but the corpus is not declared "
                 "public: set privacy.population or privacy.enrolment, or corpus.declared_public if it is public"
@@ -107,6 +112,26 @@ def _called_public(node: GraphNode, read: str, classes: Mapping[str, str]) -> It
                 "private data is released at best; class it released"
             )
             yield Violation("leak", node.name, name, message)
+
+
+def _unpriced(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
+    for name in node.outputs:
+        if not is_private(name, classes):
+            message = (
+                f"node '{node.name}' gives exact figures of held-out private text ('{read}') out in '{name}', which "
+                "test clients are not paid for: give them out in a release (tag 'release', the test clients' ledger in "
+                "and out), or set evaluation.priced=false, and the report says first that test clients are not "
+                "protected"
+            )
+            yield Violation("unpriced", node.name, name, message)
+
+
+def _controlled(node: GraphNode, read: str) -> Iterator[Violation]:
+    message = (
+        f"node '{node.name}' reads private data ('{read}') as an unprotected control, and the corpus is private: set "
+        "evaluation.private_control=true, and the report says first that no epsilon covers it; or remove the node"
+    )
+    yield Violation("control", node.name, read, message)
 
 
 def _protected_reads(node: GraphNode, read: Sequence[str]) -> Iterator[Violation]:

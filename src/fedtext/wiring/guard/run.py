@@ -97,8 +97,8 @@ class Guard:
                     stack.enter_context(saving(self._saving(name)))
                 save(name, data)
 
-        def ignored(_lines: int) -> None:
-            """Nobody is told how many lines a data set prints."""
+        def ignored() -> None:
+            """Nobody is told that a data set prints."""
 
         with replaced(self._catalog, "load", loaded), replaced(self._catalog, "save", saved):
             yield

@@ -74,11 +74,7 @@ def watched(watch: Watch, surroundings: Surroundings | None = None) -> Iterator[
         finally:
             end(watch)
     if watch.hidden:
-        LOG.info(
-            "%d messages of %s are not shown, because it reads private data: return what should be seen",
-            watch.hidden,
-            watch.who,
-        )
+        LOG.info("messages of %s are not shown, because it reads private data: return what should be seen", watch.who)
 
 
 @contextmanager
@@ -107,11 +103,12 @@ def _without_a_trace(watch: Watch, surroundings: Surroundings | None) -> Iterato
         stack.enter_context(no_file_written())
         yield
         output, error = written()
-        watch.hide(error.count(b"\n"))
+        if error:
+            watch.hide()
         if output:
             watch.refuse(
-                f"writes to standard output past Python's own ({len(output)} bytes, which are not shown) while it "
-                "reads private data: return what should be seen"
+                "writes to standard output past Python's own stream while it reads private data, which is not shown: "
+                "return what should be seen"
             )
 
 
@@ -132,8 +129,8 @@ def _written_nothing(watch: Watch) -> Iterator[None]:
         raise
 
 
-def _hiding() -> Callable[[int], None] | None:
-    """What counts hidden lines: that of whoever is watched for at the time."""
+def _hiding() -> Callable[[], None] | None:
+    """What notes that something is hidden: that of whoever is watched for at the time."""
     watch = current()
     return watch.hide if watch is not None and watch.reads_private else None
 

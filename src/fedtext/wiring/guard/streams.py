@@ -1,8 +1,7 @@
 """Standard streams while private data is read: nothing that is written to them is shown.
 
-What Python code prints is counted line by line and dropped. What goes past Python's streams, to the descriptors of
-standard output and error or to a copy of them, ends in a pipe: output that way is a fault of the node, while libraries
-warn on standard error and so are counted.
+What Python code prints is dropped. What goes past Python's streams, to the descriptors of standard output and error or
+to a copy of them, ends in a pipe: output that way is a fault of the node; on standard error libraries warn.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ _C = ctypes.CDLL(None)  # the C library of this process
 
 
 class Unshown(io.TextIOBase):
-    """A stream in another's place: lines go to `hide` while that is not None, and else to the other stream.
+    """A stream in another's place: while `hide` gives something that is called, else the other stream is written to.
 
     A handler of messages that is made while a node runs keeps this stream for later.
     """
 
-    def __init__(self, shown: TextIO, hide: Callable[[], Callable[[int], None] | None]) -> None:
+    def __init__(self, shown: TextIO, hide: Callable[[], Callable[[], None] | None]) -> None:
         self._shown, self._hide = shown, hide
 
     def writable(self) -> bool:
@@ -38,10 +37,10 @@ class Unshown(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        """Counts the lines of `text`, or shows it."""
+        """Drops `text`, or shows it."""
         if (hide := self._hide()) is None:
             return self._shown.write(text)
-        hide(text.count("\n"))
+        hide()
         return len(text)
 
     def flush(self) -> None:
@@ -50,7 +49,7 @@ class Unshown(io.TextIOBase):
 
 
 @contextmanager
-def unshown_prints(hide: Callable[[], Callable[[int], None] | None]) -> Iterator[None]:
+def unshown_prints(hide: Callable[[], Callable[[], None] | None]) -> Iterator[None]:
     """Puts an `Unshown` in the place of `sys.stdout` and `sys.stderr`."""
     with redirect_stdout(Unshown(sys.stdout, hide)), redirect_stderr(Unshown(sys.stderr, hide)):
         yield

@@ -73,7 +73,7 @@ class Watch:
         private_files: Resolved paths of the private files that parameters name.
         may_write: Resolved paths that it may write, and all below them.
         temporary: The run's own folder for temporary files: libraries make folders there as they are imported.
-        hidden: Messages that were not shown.
+        hidden: Whether a message was not shown. How many were may be the number of private rows.
     """
 
     who: str
@@ -83,7 +83,7 @@ class Watch:
     private_files: frozenset[Path] = frozenset()
     may_write: frozenset[Path] = frozenset()
     temporary: Path | None = None
-    hidden: int = field(default=0, init=False)
+    hidden: bool = field(default=False, init=False)
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Raises SideEffectRefusedError for what the node may not do."""
@@ -103,9 +103,9 @@ class Watch:
         """Raises SideEffectRefusedError that the node does `what`."""
         raise SideEffectRefusedError(f"{self.who} {what}")
 
-    def hide(self, messages: int = 1) -> None:
-        """Counts what is not shown."""
-        self.hidden += messages
+    def hide(self) -> None:
+        """Notes that something is not shown."""
+        self.hidden = True
 
     def opens(self, path: Any, *, writes: bool) -> None:
         """Raises SideEffectRefusedError where the node may not open `path`; what is no path is no matter."""

@@ -1,4 +1,4 @@
-"""The last lines of a run: the report's three sentences, what the data set has cost so far, and where the report is."""
+"""The last lines of a run: the report's three sentences, what all releases on record cost together, and where it is."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from kedro.pipeline import Pipeline
 from fedtext.privacy.report import privacy_report
 from fedtext.reporting.wording import count, spent
 from fedtext.resuming.records import STORE
+from fedtext.wiring.allowance import active_allowance
 from fedtext.wiring.config import active_data_root
 from fedtext.wiring.console import LOG_FILE
 from fedtext.wiring.outputs import Outputs
@@ -66,18 +67,25 @@ def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterato
 
 
 def _so_far(pipeline: Pipeline, catalog: DataCatalog, ours: Outputs, card: Mapping[str, Any]) -> str:
-    """All releases of the data set as they are now, if the run knows the ledger, or else when the report was made."""
+    """All releases on record as they are now, if the run knows the ledger, or else when the report was made."""
     writers = [node for node in pipeline.nodes if ours.privacy_report in node.outputs]
     ledgers = [name for node in writers for name in node.inputs if name.endswith("_ledger")]
     total: Mapping[str, Any] | None = card["protection"]["total"]
     if ledgers:  # an algorithm that stands on another has that one's
-        total = privacy_report(catalog.load(ledgers[0]), history=catalog.load("release_history"))["data_set"]
+        ledger, history = catalog.load(ledgers[0]), catalog.load("release_history")
+        total = privacy_report(ledger, history=history, allowance=active_allowance())["data_set"]
     if total is None or total["epsilon"] is None:
         return "infinite"
-    epsilon, budget, releases = float(total["epsilon"]), total["budget"], total["releases"]
+    epsilon, releases = float(total["epsilon"]), total["releases"]
     cost = spent(epsilon) if math.isfinite(epsilon) else "infinite"
-    allowed = "public text: counted, not refused" if budget is None else f"of {spent(budget)} that may be spent"
-    return f"{cost}, {count(releases)} release{'' if releases == 1 else 's'} ({allowed})"
+    return f"{cost}, {count(releases)} release{'' if releases == 1 else 's'} ({_allowed(total)})"
+
+
+def _allowed(total: Mapping[str, Any]) -> str:
+    if total["public"]:
+        return "public text: counted, not refused"
+    budget = float(total["budget"])
+    return f"of {spent(budget)} that may be spent" if math.isfinite(budget) else "private text, without a limit"
 
 
 def _place(catalog: DataCatalog, name: str) -> Path:

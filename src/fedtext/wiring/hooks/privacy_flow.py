@@ -12,8 +12,11 @@ from kedro.io import DataCatalog
 from kedro.io.catalog_config_resolver import CatalogConfigResolver
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
+from pydantic import ValidationError
 
-from fedtext.privacy.flow import GraphNode, check_files, check_flow, check_private_places
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
+from fedtext.privacy.flow import Declared, GraphNode, check_files, check_flow, check_private_places
 from fedtext.privacy.flow.graph import is_private
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters, corpus_is_public
@@ -91,7 +94,7 @@ class _Check:
             dataset_classes(pipeline.datasets(), self._resolver),
             previewed={name for name, config in entries.items() if is_previewed(config)},
             logged={name for name, config in entries.items() if is_logged(config)},
-            public_corpus=corpus_is_public(self._parameters),
+            declared=_declared(self._parameters),
         )
         written = {name for node in pipeline.nodes for name in node.outputs}
         places = {name: place(entries[name]) for name in written & entries.keys() if self._is_stored(name)}
@@ -138,3 +141,16 @@ class _Check:
 
     def _classes_of_parameters(self) -> dict[str, str]:
         return {f"params:{name}": "private" for name in self._private_files}
+
+
+def _declared(parameters: Mapping[str, Any]) -> Declared:
+    """What may leave beside releases: everything of a public corpus, nothing where the parameters are faulty."""
+    if corpus_is_public(parameters):
+        return Declared()
+    try:
+        corpus = Corpus.model_validate(parameters.get("corpus") or {})
+        evaluation = Evaluation.model_validate(parameters.get("evaluation") or {})
+    except ValidationError:
+        return Declared(public_corpus=False, exact_figures=False, private_control=False)
+    exact, control = not evaluation.is_priced(corpus), evaluation.has_private_control(corpus)
+    return Declared(public_corpus=False, exact_figures=exact, private_control=control)

@@ -40,6 +40,7 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.params.task import Task
 from fedtext.pipelines.clients.units import unit_of
+from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.report import privacy_report
@@ -226,9 +227,11 @@ def measure_released_distances(
     }
 
 
-def report_evaluation_privacy(ledger: Ledger, release_history: tuple[Spent, ...]) -> dict[str, Any]:
-    """What the held-out figures cost the test clients, this run's and all so far."""
-    return privacy_report(ledger, history=release_history)
+def report_evaluation_privacy(
+    ledger: Ledger, release_history: tuple[Spent, ...], corpus: Corpus, privacy: Privacy
+) -> dict[str, Any]:
+    """What the held-out figures cost the test clients, this run's and all on record."""
+    return privacy_report(ledger, history=release_history, allowance=Allowance.of(corpus, privacy))
 
 
 def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarray, np.ndarray | None]:
