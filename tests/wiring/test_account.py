@@ -314,7 +314,7 @@ def test_a_node_that_releases_again_is_warned_of_in_the_log(tmp_path: Path, capl
         assert not caplog.records
         run(account(tmp_path, public=True), opened(delta=DELTAS[1]))
     assert "node released private data again" in caplog.text
-    assert "all that was released of this data set costs epsilon 1.483 together" in caplog.text
+    assert "all releases on record of these people's text cost epsilon 1.483 together" in caplog.text
     caplog.clear()
     with caplog.at_level(logging.WARNING):
         run(account(tmp_path, public=True), opened(delta=DELTAS[1]))

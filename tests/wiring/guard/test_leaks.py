@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,16 @@ def test_a_release_is_what_the_doors_say_it_is(leak: str, tmp_path: Path) -> Non
         guarded.run({"private_texts": np.ones((5, 2)), "ledger": LEDGER})
 
 
+@pytest.fixture
+def no_workers() -> Iterator[None]:
+    """Ends the workers that a planted module has started."""
+    yield
+    for worker in multiprocessing.active_children():
+        worker.kill()
+        worker.join()
+
+
+@pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize("leak", RUN)
 def test_a_planted_leak_is_refused_or_not_told(
     leak: str,
