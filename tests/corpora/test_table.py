@@ -400,3 +400,10 @@ def test_a_first_row_taken_for_a_header_is_not_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"among its 2 \(question, \.\.\.\)") as caught:
         read_table(conf_base(Corpus, source="table", path=str(file)))
     assert "Jane" not in str(caught.value)
+
+
+def test_a_silo_that_is_no_unicode_text_is_refused(tmp_path):
+    corpus = write(tmp_path / "a.jsonl", {"text": ["one", "two"], "silo": ["north", "south"]})
+    content = Path(corpus.path).read_text().replace("south", "\\ud83d")
+    Path(corpus.path).write_text(content)
+    refused(corpus, "silo: half a surrogate pair, not Unicode text (lines 2)")

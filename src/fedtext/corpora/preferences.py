@@ -23,7 +23,7 @@ from fedtext.corpora.formats import READERS, JsonError, json_lines
 from fedtext.corpora.published.dialogues import ASSISTANT, HUMAN, Message, conversation, messages
 from fedtext.corpora.published.door import other_form
 from fedtext.corpora.published.rows import FormError, list_of, text_of, value_of
-from fedtext.corpora.rows import name_of, own_names
+from fedtext.corpora.rows import name_of, own_names, refuse_broken
 from fedtext.params.corpus import ClientIds
 from fedtext.system.errors import MissingFileError
 from fedtext.system.missing import missing
@@ -66,6 +66,8 @@ def read_pairs(
             raise FormError("no pairs")
     except (FormError, JsonError) as error:
         raise other_form(path, error, f"the form '{form}'", described, "read it as form 'table'") from None
+    columns = dict(zip(PAIR_COLUMNS, zip(*pairs, strict=True), strict=True))
+    refuse_broken(columns, path, pd.RangeIndex(1, len(pairs) + 1, name="pairs"))
     own = own_names(*(list(column) for column in list(zip(*pairs, strict=True))[:3]))
     owners = named_owners([pair.client_id or None for pair in pairs], own, client_ids, str(path))
     rows = [(*pair[:3], owner) for pair, owner in zip(pairs, owners, strict=True)]
@@ -177,6 +179,8 @@ def _pair_columns(client_column: str | None, path: Path, names: list[str]) -> li
 
 def _cell(row: Mapping[str, object], name: str, number: int) -> str:
     value = row.get(name)
+    if missing(value):
+        return ""  # no preference, which is no fault of the file
     if not isinstance(value, str):
         raise FormError(f"row {number}: '{name}' is not text")
     return value

@@ -27,9 +27,15 @@ def record_table(
         ValueError: a value is no Unicode text.
     """
     records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), index=rows, dtype=object)
-    for column in RECORD_COLUMNS:
-        refuse(records[column], _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
+    refuse_broken({column: records[column].tolist() for column in RECORD_COLUMNS}, path, rows)
     return records.reset_index(drop=True)
+
+
+def refuse_broken(columns: Mapping[str, Sequence[object]], path: Path, rows: pd.Index) -> None:
+    """Raise ValueError if a value of the `columns` of the file `path` is no Unicode text."""
+    for column, values in columns.items():
+        held = pd.Series(values, rows, dtype=object)
+        refuse(held, _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
 
 
 def own_names(*columns: Sequence[str | None]) -> list[str]:

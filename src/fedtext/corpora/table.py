@@ -17,7 +17,7 @@ from fedtext.corpora.client_ids import client_ids
 from fedtext.corpora.columns import USUAL, chosen_codes, chosen_columns, column_names
 from fedtext.corpora.formats import READERS
 from fedtext.corpora.records import SILO_COLUMN
-from fedtext.corpora.rows import day, name_of, optional, own_names, record_table, refuse
+from fedtext.corpora.rows import day, name_of, optional, own_names, record_table, refuse, refuse_broken
 from fedtext.params.corpus import ClientIds, Corpus
 from fedtext.params.task import BETWEEN_PARTS, joined
 from fedtext.system.errors import InputError, MissingFileError
@@ -168,4 +168,6 @@ def _names(column: str, table: pd.DataFrame, path: Path, mode: ClientIds) -> lis
     """The ids of clients or of silos in a column, one in every row."""
     ids, where = table[column], f"{path}, column '{column}'"
     refuse(ids, lambda one: missing(one) or not str(one).strip(), where, "no id")
-    return client_ids([name_of(one) for one in ids], mode, where)
+    names = [name_of(one) for one in ids]
+    refuse_broken({column: names}, path, table.index)
+    return client_ids(names, mode, where)

@@ -108,7 +108,8 @@ def embed_private_pairs(private_train: pd.DataFrame, encoder: Encoder, source: s
     embedded = embedded_answers(
         encoder, dialogue_of(source), private_train["prompt"].tolist(), answers, label="private pairs"
     )
-    features, middle = differences_of(embedded)
+    both = embedded.reshape(len(answers), 2, encoder.dim)  # two answers a pair, where there is no pair too
+    features, middle = differences_of(both)
     return {
         "features": features,
         "middle": middle,
