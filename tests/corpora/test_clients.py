@@ -23,6 +23,9 @@ def test_a_table_says_by_its_headings_what_a_client_is(tmp_path):
     pd.DataFrame({"text": ["one", "two"], "client_id": ["a", "b"], "patient": ["x", "x"]}).to_csv(path, index=False)
     assert client_of(table(path), NATURAL) == "each value of column 'client_id'"
     assert client_of(table(path, client_column="patient"), NATURAL) == "each value of column 'patient'"
+    assert client_of(table(path, client_ids="folded"), NATURAL) == (
+        "each value of column 'client_id', those that look alike being one"
+    )
     assert client_of(table(path, client_column=None), NATURAL) == "each row"
     pd.DataFrame({"text": ["one", "two"], "patient": ["x", "x"]}).to_csv(path, index=False)
     assert client_of(table(path), NATURAL) is None, "refused when it is read"

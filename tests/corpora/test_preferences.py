@@ -204,3 +204,16 @@ def test_real_pairs(form: PairForm, name: str, pairs: int, clients: int) -> None
     found = read_pairs(form, real_data(f"preferences/{name}"))
     assert (len(found), found["client_id"].nunique()) == (pairs, clients)
     assert not (found["chosen"] == found["rejected"]).any()
+
+
+def test_an_answer_that_is_not_there_is_no_preference_and_no_fault_of_the_file(tmp_path):
+    rows = [
+        {"prompt": "p", "chosen": "a", "rejected": other, "client_id": "x"} for other in ("b", None, "", float("nan"))
+    ]
+    assert read_pairs("table", lines(tmp_path / "a.jsonl", rows))["rejected"].tolist() == ["b"]
+
+
+def test_what_is_no_unicode_text_is_refused(tmp_path):
+    rows = [{"prompt": f"p{i}", "chosen": "a", "rejected": "b\ud83d" if i else "b"} for i in range(2)]
+    with pytest.raises(ValueError, match=r"a\.jsonl, rejected: half a surrogate pair, not Unicode text \(pairs 2\)"):
+        read_pairs("table", lines(tmp_path / "a.jsonl", rows))

@@ -9,6 +9,7 @@ from fedtext.corpora.splits import (
     client_splits,
     corpus_splits,
     record_splits,
+    refuse_empty_splits,
     refuse_split_of_clients,
     sample_splits,
     split_of,
@@ -72,18 +73,29 @@ def records(owners: list[str], splits: list[str] | None = None) -> pd.DataFrame:
     return table if splits is None else table.assign(split=splits)
 
 
-def test_an_empty_split_is_an_error_with_a_remedy():
+def test_an_empty_split_of_a_public_corpus_is_an_error_with_a_remedy():
+    few = conf_base(Partition, validation_share=0.01, test_share=0.01)
     with pytest.raises(ValueError, match=r"of the clients fall into the .* split.*change\s+partition.seed"):
-        client_splits(records(["a", "b", "c"]), conf_base(Partition, validation_share=0.01, test_share=0.01))
+        refuse_empty_splits(records(["a", "b", "c"]), few)
     with pytest.raises(ValueError, match="none of the clients fall into the train split"):
-        client_splits(records([]), conf_base(Partition, SHARES))
+        refuse_empty_splits(records([]), conf_base(Partition, SHARES))
+    refuse_empty_splits(records([str(i) for i in range(99)]), conf_base(Partition, SHARES))
 
 
-def test_an_empty_split_does_not_tell_how_many_private_clients_there_are():
+def test_who_falls_into_which_split_is_said_even_if_one_is_empty():
+    """Whether one is may be one private client's doing."""
+    few = conf_base(Partition, validation_share=0.01, test_share=0.01)
+    assert set(client_splits(records(["a", "b", "c"]), few)) == {"a", "b", "c"}
+    assert client_splits(records([]), few) == {}
+    assert with_splits(silos(["a", "b"] * 9), BY_RECORD)["split"].notna().all()
+
+
+def test_an_empty_split_does_not_tell_how_many_clients_there_are():
     said = set()
     for number in (3, 4, 5):
+        own = records([str(i) for i in range(number)], ["train"] * (number - 2) + ["validation", "test"])
         with pytest.raises(ValueError, match="fewer than 2 of the clients fall into the test split") as refusal:
-            corpus_splits(map(str, range(number)), ["train"] * (number - 2) + ["validation", "test"])
+            refuse_empty_splits(own, conf_base(Partition))
         said.add(str(refusal.value))
     assert len(said) == 1
 
@@ -114,9 +126,9 @@ def test_a_corpus_keeps_its_own_splits():
         ),
     ],
 )
-def test_splits_that_a_corpus_cannot_have(given, reason):
+def test_splits_that_a_public_corpus_cannot_have(given, reason):
     with pytest.raises(ValueError, match=reason):
-        corpus_splits(["a", "b", "c"], given)
+        refuse_empty_splits(records(["a", "b", "c"], given), conf_base(Partition))
 
 
 def test_a_client_in_two_splits_is_refused():
@@ -180,7 +192,7 @@ def test_samples_go_where_their_records_go_and_else_where_their_clients_do():
 
 def test_split_records_need_records_on_both_sides_and_protected():
     with pytest.raises(ValueError, match=r"of the different records fall into the .* split.*have more records"):
-        with_splits(silos(["a", "b"] * 9), BY_RECORD)
+        refuse_empty_splits(with_splits(silos(["a", "b"] * 9), BY_RECORD), BY_RECORD)
     with pytest.raises(ValueError, match=r"partition\.split is record and privacy\.unit client.*privacy\.unit=record"):
         refuse_split_of_clients(BY_RECORD, conf_base(Privacy))
     refuse_split_of_clients(BY_RECORD, conf_base(Privacy, unit="record"))

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -58,7 +59,7 @@ class World:
     ) -> None:
         self._nodes = _until_released(_registered(parameters, env)[algorithm], of_evaluation)
         self._source = next(name for name in _datasets(self._nodes) if _last_part(name) == "private_records")
-        self._values = {self._source: records, **_models(self._nodes), **_parameters(self._nodes)}
+        self._values = {self._source: _stored(records), **_models(self._nodes), **_parameters(self._nodes)}
         self.messages: Messages = {}
         self._left: dict[str, list[np.ndarray]] = {}  # of each release node of this world, its sums in order
         self._folder = TemporaryDirectory()
@@ -67,7 +68,7 @@ class World:
 
     def beside(self, records: pd.DataFrame) -> Messages:
         """What the clients send in the world with these records, given all that the first one released."""
-        private, seen = {self._source: records}, dict(self._values)
+        private, seen = {self._source: _stored(records)}, dict(self._values)
         messages, self.messages = self.messages, {}
         for node in self._nodes:
             if not private.keys() & set(node.inputs):
@@ -90,7 +91,9 @@ class World:
         return {name: self._saved(name, value) for name, value in made.items()}
 
     def _saved(self, name: str, value: Any) -> Any:
-        """A model that was trained goes through its directory, as in the catalog; all else is handed on."""
+        """A table goes through Parquet and a trained model through its directory, as in the catalog."""
+        if isinstance(value, pd.DataFrame):
+            return _stored(value)
         parts = value if isinstance(value, tuple) else (value,)
         if not all(hasattr(part, "save_pretrained") for part in parts):
             return value
@@ -145,6 +148,13 @@ def moved(first: Messages, second: Messages) -> dict[str, tuple[int, int]]:
     names = {**first, **second}
     pairs = {name: (first.get(name, Counter()), second.get(name, Counter())) for name in names}
     return {name: ((one - other).total(), (other - one).total()) for name, (one, other) in pairs.items()}
+
+
+def _stored(table: pd.DataFrame) -> pd.DataFrame:
+    """The table as it is read from Parquet: what is not there has another shape than in one that was just made."""
+    file = BytesIO()
+    table.to_parquet(file)
+    return pd.read_parquet(file)
 
 
 def _registered(parameters: dict[str, Any], env: str | None) -> dict[str, Pipeline]:

@@ -22,6 +22,7 @@ from fedtext.pipelines.clients.nodes.samples import (
     enrol_units,
 )
 from fedtext.pipelines.clients.units import unit_of
+from fedtext.system.errors import InputError
 from tests.parameters import conf_base
 from tests.pipelines.conftest import HashEncoder
 
@@ -64,6 +65,29 @@ def test_of_a_list_every_id_s_split_is_known(enrolment: str) -> None:
     bounded = PRIVATE.model_copy(update={"max_clients": 50})
     taken = [one for one in IDS if is_taken(one, 50, 200)]
     assert declare_population(bounded, privacy(enrolment=enrolment), PARTITION).enrolled == len(taken)
+
+
+def test_a_list_that_leaves_a_split_empty_is_refused_by_the_list_alone(tmp_path: Path) -> None:
+    (tmp_path / "few.txt").write_text("a\nb\n")
+    with pytest.raises(InputError, match=r"of the clients fall into the .* split of privacy\.enrolment .*few\.txt"):
+        declare_population(PRIVATE, privacy(enrolment=str(tmp_path / "few.txt")), PARTITION)
+
+
+def test_a_list_and_a_table_whose_ids_look_alike_are_refused_unless_somebody_says_what_they_are(enrolment: str) -> None:
+    records, listed = held(["Person 001"]), privacy(enrolment=enrolment)
+    with pytest.raises(InputError, match="together: the ids 'Person 001' and 'person 001' look alike"):
+        enrol_units(records, records, PRIVATE, listed, PARTITION)
+    apart = PRIVATE.model_copy(update={"client_ids": "exact"})
+    assert len(enrol_units(records, records, apart, listed, PARTITION)["unit"]) == len(TRAINED)
+
+
+def test_a_label_that_was_stored_and_is_not_there_has_no_code(tmp_path: Path) -> None:
+    samples = held(IDS[:3]).assign(label=["tea", None, "rum"] * 2)
+    samples.to_parquet(tmp_path / "a.parquet")
+    stored = pd.read_parquet(tmp_path / "a.parquet")
+    codes = [embed_private_samples(table, HashEncoder())["label"].tolist() for table in (samples, stored)]  # type: ignore[arg-type]
+    assert codes[0] == codes[1]
+    assert codes[0][1] == -1
 
 
 def test_a_draw_of_fixed_size_needs_a_list(enrolment: str) -> None:

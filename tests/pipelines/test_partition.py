@@ -12,8 +12,9 @@ from kedro.pipeline import node
 
 from fedtext.corpora.records import SPLITS
 from fedtext.params.corpus import Corpus, Partition
+from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
-from fedtext.pipelines.partition.nodes import assign_clients, draw_partition, split_samples
+from fedtext.pipelines.partition.nodes import assign_clients, assign_splittable_clients, draw_partition, split_samples
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, explanation
 from fedtext.wiring.guard import Guard
@@ -78,7 +79,9 @@ def test_what_cannot_be_partitioned_is_refused_without_a_traceback() -> None:
     with pytest.raises(
         ValueError, match=r"fewer than 2 of the clients fall into the test .*corpus\.max_clients"
     ) as empty:
-        split_of_clients(conf_base(Partition), records(split=["train", "validation"] * 30))
+        assign_splittable_clients(
+            records(split=["train", "validation"] * 30), conf_base(Partition), PUBLIC, SILOS, conf_base(Privacy)
+        )
     assert [explanation(one.value, Path()) for one in (unset, empty)] == [str(unset.value), str(empty.value)]
 
 

@@ -48,6 +48,7 @@ def own_loader() -> Iterator[None]:
         {"corpus": {"source": "table", "path": "a.csv"}},
         *({"corpus": {f"{of}_column": "other"}} for of in ("client", "text", "label", "date")),
         {"corpus": {"code_columns": ["kind"]}},
+        {"corpus": {"client_ids": "folded"}},
     ],
 )
 def test_whatever_names_clients_or_splits_them_makes_another_split(changed: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from fedtext.generation.prompts import LISTED
 from fedtext.params.generation import prompts_for
 from fedtext.params.pe_sft import PeSft
 from fedtext.seeding import stream
+from fedtext.system.missing import nullable
 
 
 def best_samples(survivors: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
@@ -72,4 +73,4 @@ def final_prompts(best: pd.DataFrame, public: pd.DataFrame, pe_sft: PeSft) -> pd
 
 def declared_classes(table: pd.DataFrame) -> list[str | None]:
     """The classes of Private Evolution's survivors, in alphabetical order, or one nameless class."""
-    return sorted(set(table["label"].dropna())) or [None]
+    return sorted({*nullable(table["label"])} - {None}) or [None]

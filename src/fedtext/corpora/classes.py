@@ -17,6 +17,7 @@ from fedtext.params.corpus import DOCSTRING_COLUMNS, DOCSTRING_KINDS, PUBLISHED_
 from fedtext.params.task import joined, parts_of
 from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
+from fedtext.system.missing import nullable
 
 
 def check_classes(corpus: Corpus, labels: Sequence[str], declared_by: str) -> None:
@@ -69,7 +70,7 @@ def _known_classes(corpus: Corpus) -> tuple[Collection[str], bool]:
         columns = corpus.code_columns or DOCSTRING_COLUMNS[:1]
         return set(map(joined, product(*(values[column] for column in columns)))), True
     if corpus.source == "table" and corpus.is_public:
-        return set(read_table(corpus)["label"].dropna()), True
+        return {*nullable(read_table(corpus)["label"])} - {None}, True
     if corpus.public_path is not None:
-        return set(read_public_table(corpus)["label"].dropna()), False
+        return {*nullable(read_public_table(corpus)["label"])} - {None}, False
     return (), False

@@ -22,6 +22,7 @@ def client_of(corpus: Corpus, partition: Partition) -> str | None:
         return PUBLISHED[corpus.source].unit
     names = column_names(Path(corpus.path).expanduser())
     if corpus.client_column in names:
-        return f"each value of column '{corpus.client_column}'"
+        alike = ", those that look alike being one" if corpus.client_ids == "folded" else ""
+        return f"each value of column '{corpus.client_column}'{alike}"
     refused = corpus.client_column is not None and any(map(looks_like_owner, names))
     return "each row" if names and not refused else None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedtext.params.corpus import Corpus
+from fedtext.corpora.client_ids import client_ids
+from fedtext.params.corpus import ClientIds, Corpus
 from fedtext.params.privacy import Privacy
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError, MissingFileError
@@ -20,12 +21,12 @@ def existing_list(path: str) -> Path:
     return file
 
 
-def listed_ids(path: str) -> list[str]:
-    """The ids in the file `path`, one a line, as the client column of the corpus has them.
+def listed_ids(path: str, mode: ClientIds = None) -> list[str]:
+    """The ids in the file `path`, one a line, as the client column of the corpus has them; `mode`: `corpus.client_ids`.
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: it is empty, or holds an id twice.
+        ValueError: it is empty, or holds an id twice, or two that look alike.
     """
     file = existing_list(path)
     ids = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
@@ -33,7 +34,7 @@ def listed_ids(path: str) -> list[str]:
         raise InputError(f"privacy.enrolment {path} holds no id: write one client id a line")
     if len(set(ids)) < len(ids):
         raise InputError(f"privacy.enrolment {path} holds an id twice: leave one line of it")
-    return ids
+    return list(dict.fromkeys(client_ids(ids, mode, f"privacy.enrolment {path}")))
 
 
 def declared_number(corpus: Corpus, privacy: Privacy) -> int:
@@ -43,7 +44,7 @@ def declared_number(corpus: Corpus, privacy: Privacy) -> int:
         ValueError: a private corpus without a declaration.
     """
     if privacy.enrolment is not None:
-        return len(listed_ids(privacy.enrolment.path))
+        return len(listed_ids(privacy.enrolment.path, corpus.client_ids))
     if privacy.population is None:
         raise InputError(
             f"privacy.population is not set: how many {privacy.unit}s are enrolled, silent ones included, is declared "

@@ -17,13 +17,16 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
+from fedtext.corpora.client_ids import named_owners
 from fedtext.corpora.columns import USUAL, chosen_columns
 from fedtext.corpora.formats import READERS, JsonError, json_lines
 from fedtext.corpora.published.dialogues import ASSISTANT, HUMAN, Message, conversation, messages
 from fedtext.corpora.published.door import other_form
 from fedtext.corpora.published.rows import FormError, list_of, text_of, value_of
-from fedtext.corpora.rows import missing, name_of, own_names
+from fedtext.corpora.rows import name_of, own_names, refuse_broken
+from fedtext.params.corpus import ClientIds
 from fedtext.system.errors import MissingFileError
+from fedtext.system.missing import missing
 
 PAIR_COLUMNS = ("prompt", "chosen", "rejected", "client_id")
 PairForm = Literal["hh", "openassistant", "tldr", "table"]
@@ -38,11 +41,16 @@ class Pair(NamedTuple):
     client_id: str | None = None
 
 
-def read_pairs(form: PairForm, place: str | Path, client_column: str | None = USUAL["client_column"]) -> pd.DataFrame:
+def read_pairs(
+    form: PairForm,
+    place: str | Path,
+    client_column: str | None = USUAL["client_column"],
+    client_ids: ClientIds = "exact",
+) -> pd.DataFrame:
     """The pairs of the file `place` in `PAIR_COLUMNS`, in file order; ownerless ones are named by what they hold.
 
     `client_column` is that of the owners in a table, None where each pair is a client of its own; the other forms say
-    themselves who the owners are.
+    themselves who the owners are. `client_ids` says of owners that look alike whether they are one.
 
     Raises:
         FileNotFoundError: no such file.
@@ -58,8 +66,11 @@ def read_pairs(form: PairForm, place: str | Path, client_column: str | None = US
             raise FormError("no pairs")
     except (FormError, JsonError) as error:
         raise other_form(path, error, f"the form '{form}'", described, "read it as form 'table'") from None
+    columns = dict(zip(PAIR_COLUMNS, zip(*pairs, strict=True), strict=True))
+    refuse_broken(columns, path, pd.RangeIndex(1, len(pairs) + 1, name="pairs"))
     own = own_names(*(list(column) for column in list(zip(*pairs, strict=True))[:3]))
-    rows = [(*pair[:3], pair.client_id or name) for pair, name in zip(pairs, own, strict=True)]
+    owners = named_owners([pair.client_id or None for pair in pairs], own, client_ids, str(path))
+    rows = [(*pair[:3], owner) for pair, owner in zip(pairs, owners, strict=True)]
     return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
 
 
@@ -168,6 +179,8 @@ def _pair_columns(client_column: str | None, path: Path, names: list[str]) -> li
 
 def _cell(row: Mapping[str, object], name: str, number: int) -> str:
     value = row.get(name)
+    if missing(value):
+        return ""  # no preference, which is no fault of the file
     if not isinstance(value, str):
         raise FormError(f"row {number}: '{name}' is not text")
     return value

@@ -33,7 +33,7 @@ def private_pairs(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
         ValueError: the source has no pairs, the file is of another form, or one client holds all of them.
     """
     path = existing_pairs(corpus)
-    pairs = read_pairs(pair_form(corpus), path, corpus.client_column)
+    pairs = read_pairs(pair_form(corpus), path, corpus.client_column, corpus.client_ids)
     refuse_alone(pairs, str(path))
     return taken_clients(pairs, corpus, privacy)
 
@@ -99,9 +99,6 @@ def dealt_by_prompt(pairs: pd.DataFrame, params: Partition) -> pd.DataFrame:
 
     So no prompt of such pairs is in training and held out. A pair's split follows from the pair itself, and that of a
     pair that somebody owns from the owner's id, as ever. `partition.split=hash` goes by names in either case.
-
-    Raises:
-        ValueError: a split would have no prompt.
     """
     digests = own_names(*(pairs[column].tolist() for column in PAIR_COLUMNS[:3]))
     ownerless = [
@@ -110,7 +107,7 @@ def dealt_by_prompt(pairs: pd.DataFrame, params: Partition) -> pd.DataFrame:
     ]
     if not any(ownerless):
         return pairs
-    by_prompt = text_splits(pairs["prompt"], params, "prompts")
+    by_prompt = text_splits(pairs["prompt"], params)
     shares = {"validation_share": params.validation_share, "test_share": params.test_share}
     by_owner = splits_of(pairs["client_id"], **shares, seed=params.seed)
     own = zip(ownerless, by_prompt, pairs["client_id"], strict=True)

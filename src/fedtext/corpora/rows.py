@@ -13,6 +13,7 @@ import pandas as pd
 
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.system.errors import InputError
+from fedtext.system.missing import nullable
 
 ROWS_NAMED = 5
 
@@ -26,9 +27,15 @@ def record_table(
         ValueError: a value is no Unicode text.
     """
     records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), index=rows, dtype=object)
-    for column in RECORD_COLUMNS:
-        refuse(records[column], _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text,")
+    refuse_broken({column: records[column].tolist() for column in RECORD_COLUMNS}, path, rows)
     return records.reset_index(drop=True)
+
+
+def refuse_broken(columns: Mapping[str, Sequence[object]], path: Path, rows: pd.Index) -> None:
+    """Raise ValueError if a value of the `columns` of the file `path` is no Unicode text."""
+    for column, values in columns.items():
+        held = pd.Series(values, rows, dtype=object)
+        refuse(held, _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
 
 
 def own_names(*columns: Sequence[str | None]) -> list[str]:
@@ -45,8 +52,8 @@ def own_names(*columns: Sequence[str | None]) -> list[str]:
 
 def optional(table: pd.DataFrame, column: str, as_text: Callable[[object], str]) -> list[str | None]:
     """The column's values as text, None where there is none; a column that is not there has none."""
-    values = table[column].tolist() if column in table.columns else [None] * len(table)
-    return [None if missing(value) or not str(value).strip() else as_text(value) for value in values]
+    values = nullable(table[column]) if column in table.columns else [None] * len(table)
+    return [None if value is None or not str(value).strip() else as_text(value) for value in values]
 
 
 def name_of(value: object) -> str:
@@ -67,12 +74,7 @@ def refuse(values: pd.Series, wrong: Callable[[object], bool], where: str, what:
     rows = [row for row, value in values.items() if wrong(value)]
     if rows:
         named = ", ".join(map(str, rows[:ROWS_NAMED])) + (", ..." if len(rows) > ROWS_NAMED else "")
-        raise InputError(f"{where}: {what} in {len(rows)} rows ({values.index.name} {named}): fix or delete them")
-
-
-def missing(value: object) -> bool:
-    """Whether there is no value: None, or what pandas has in its place."""
-    return value is None or value is pd.NaT or value is pd.NA or (isinstance(value, float) and value != value)
+        raise InputError(f"{where}: {what} ({values.index.name} {named}): fix or delete them")
 
 
 def _half_surrogate(text: object) -> bool:

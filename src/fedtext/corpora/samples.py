@@ -11,6 +11,7 @@ from fedtext.corpora.chunking import chunk_texts
 from fedtext.corpora.records import SAMPLE_COLUMNS, SPLIT_COLUMN
 from fedtext.params.corpus import Chunking
 from fedtext.seeding import stream
+from fedtext.system.missing import nullable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -23,7 +24,7 @@ def sample_records(records: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, ch
     """
     chunks = chunk_texts(records["text"].tolist(), tokenizer, length=chunking.length, min_tokens=chunking.min_tokens)
     own = [name for name in (SPLIT_COLUMN,) if name in records]
-    columns = (records[name].tolist() for name in ("client_id", "text", "label", "date", *own))
+    columns = (nullable(records[name]) for name in ("client_id", "text", "label", "date", *own))
     rows = [
         (client, text[chunk.start : chunk.end], label, date, *split, chunk.n_tokens)
         for client, text, label, date, *split, spans in zip(*columns, chunks, strict=True)

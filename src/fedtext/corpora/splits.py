@@ -8,7 +8,7 @@ text: every silo of some hundred records has records of each split, and two copi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Literal, cast
 
 import pandas as pd
@@ -57,31 +57,21 @@ def client_splits(records: pd.DataFrame, params: Partition) -> dict[str, Split]:
     """Split of every client of the records: the corpus's own where it has one and keeps it, else by hash.
 
     Raises:
-        ValueError: a split would have no client, or the corpus's own splits are none.
+        ValueError: the corpus's own splits are none.
     """
-    if params.split == "corpus" and SPLIT_COLUMN in records:
+    if _keeps_own(records, params):
         return corpus_splits(records["client_id"], records[SPLIT_COLUMN])
     shares = {"validation_share": params.validation_share, "test_share": params.test_share}
-    splits = splits_of(records["client_id"], **shares, seed=params.seed)
-    _refuse_empty(splits, f"by hash, at {_shares(params)}: have more clients, {OTHER_DRAW} {params.seed})")
-    return splits
+    return splits_of(records["client_id"], **shares, seed=params.seed)
 
 
 def record_splits(records: pd.DataFrame, params: Partition) -> list[Split]:
-    """Split of every record under `partition.split=record`: by a hash of its text alone, so that copies share one.
-
-    Raises:
-        ValueError: a split would have no record.
-    """
-    return text_splits(records["text"], params, "records")
+    """Split of every record under `partition.split=record`: by a hash of its text alone, so that copies share one."""
+    return text_splits(records["text"], params)
 
 
-def text_splits(texts: pd.Series, params: Partition, of: str) -> list[Split]:
-    """Split of every one of the texts, by a hash of it; an error calls them `of`.
-
-    Raises:
-        ValueError: a split would have none.
-    """
+def text_splits(texts: pd.Series, params: Partition) -> list[Split]:
+    """Split of every one of the texts, by a hash of it."""
     known = {text: hashlib.sha256(text.encode()).hexdigest() for text in set(texts)}
     splits = {
         text: _at(
@@ -89,22 +79,36 @@ def text_splits(texts: pd.Series, params: Partition, of: str) -> list[Split]:
         )
         for text, digest in known.items()
     }
-    _refuse_empty(
-        splits, f"by hash, at {_shares(params)}: have more {of}, {OTHER_DRAW} {params.seed})", f"different {of}"
-    )
     return [splits[text] for text in texts]
 
 
 def with_splits(records: pd.DataFrame, params: Partition) -> pd.DataFrame:
-    """The records, each with its own split where records are split and not clients.
+    """The records, each with its own split where records are split and not clients."""
+    return records.assign(**{SPLIT_COLUMN: record_splits(records, params)}) if params.split == "record" else records
 
-    Raises:
-        ValueError: a split would have nothing.
+
+def refuse_empty_splits(records: pd.DataFrame, params: Partition) -> None:
+    """Raise ValueError where a split of a public corpus has too little to learn from or to measure by.
+
+    Of a private one nobody may hear it, for it may be one client's doing. Such a corpus is judged by the number or the
+    list that was declared, and a split that turns out empty sends noise alone.
     """
-    if params.split == "record":
-        return records.assign(**{SPLIT_COLUMN: record_splits(records, params)})
-    client_splits(records, params)
-    return records
+    if params.split == "record" and SPLIT_COLUMN in records:
+        held, of = records.drop_duplicates("text")[SPLIT_COLUMN].tolist(), "different records"
+    else:
+        held, of = [*client_splits(records, params).values()], "clients"
+    by_hash = f"by hash, at {_shares(params)}: have more {of.split()[-1]}, {OTHER_DRAW} {params.seed})"
+    own = f"in the corpus's own splits: {OWN_SPLITS}, or raise corpus.max_clients if it is set"
+    refuse_few(held, own if _keeps_own(records, params) else by_hash, of)
+
+
+def refuse_few(splits: Collection[str], where_and_remedy: str, of: str = "clients") -> None:
+    """Raise ValueError where a split has too few of the `splits`; the error does not say how many."""
+    held = list(splits)
+    for name in SPLITS:
+        if held.count(name) < FEWEST[name]:
+            few = "none" if FEWEST[name] == 1 else f"fewer than {FEWEST[name]}"
+            raise InputError(f"{few} of the {of} fall into the {name} split {where_and_remedy}")
 
 
 def sample_splits(samples: pd.DataFrame, clients: pd.DataFrame, params: Partition) -> pd.Series:
@@ -133,7 +137,7 @@ def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Spli
     """Split of every client by the corpus's own word: record by record `owners` and their `given` split.
 
     Raises:
-        ValueError: a split of another name, a client in two splits, or a split without a client.
+        ValueError: a split of another name, or a client in two splits.
     """
     splits: dict[str, Split] = {}
     for owner, split in zip(owners, given, strict=True):
@@ -143,18 +147,13 @@ def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Spli
             )
         if splits.setdefault(owner, cast(Split, split)) != split:
             raise InputError(f"the corpus has records of one client in {splits[owner]} and in {split}: {OWN_SPLITS}")
-    _refuse_empty(splits, f"in the corpus's own splits: {OWN_SPLITS}, or raise corpus.max_clients if it is set")
     return splits
+
+
+def _keeps_own(records: pd.DataFrame, params: Partition) -> bool:
+    """Whether the corpus itself says which client is in which split, and is believed."""
+    return params.split == "corpus" and SPLIT_COLUMN in records
 
 
 def _shares(params: Partition) -> str:
     return f"partition.validation_share {params.validation_share} and partition.test_share {params.test_share}"
-
-
-def _refuse_empty(splits: Mapping[str, str], where_and_remedy: str, of: str = "clients") -> None:
-    """The error says that there are too few and not how many: an exact number of private clients is not told."""
-    held = list(splits.values())
-    for name in SPLITS:
-        if held.count(name) < FEWEST[name]:
-            few = "none" if FEWEST[name] == 1 else f"fewer than {FEWEST[name]}"
-            raise InputError(f"{few} of the {of} fall into the {name} split {where_and_remedy}")

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedtext.corpora.client_ids import client_ids
 from fedtext.corpora.columns import USUAL, chosen_codes, chosen_columns, column_names
 from fedtext.corpora.formats import READERS
 from fedtext.corpora.records import SILO_COLUMN
-from fedtext.corpora.rows import day, missing, name_of, optional, own_names, record_table, refuse
-from fedtext.params.corpus import Corpus
+from fedtext.corpora.rows import day, name_of, optional, own_names, record_table, refuse, refuse_broken
+from fedtext.params.corpus import ClientIds, Corpus
 from fedtext.params.task import BETWEEN_PARTS, joined
 from fedtext.system.errors import InputError, MissingFileError
+from fedtext.system.missing import missing
 
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
 FEWEST = 10  # different texts of a private table
@@ -41,7 +43,8 @@ def read_table(params: Corpus) -> pd.DataFrame:
     if params.path is None:
         raise InputError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
     named = {field: column for field in USUAL if (column := getattr(params, field)) is not None}
-    records = _records(named, existing_table(params.path, "corpus.path"), tuple(named), params.code_columns)
+    path = existing_table(params.path, "corpus.path")
+    records = _records(named, path, tuple(named), params.code_columns, params.client_ids)
     if len(records) < 2:
         raise InputError(f"{params.path} holds one row only: nobody to hide among; give a file of more texts")
     if records["client_id"].nunique() < 2:
@@ -93,10 +96,12 @@ def read_public_table(params: Corpus) -> pd.DataFrame:
     return _records(named, path, ("text_column", "label_column"), codes)
 
 
-def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes: Sequence[str] = ()) -> pd.DataFrame:
+def _records(
+    named: Mapping[str, str], path: Path, fields: Sequence[str], codes: Sequence[str], ids: ClientIds = None
+) -> pd.DataFrame:
     """Records of the columns that `fields` are `named`; the other columns of the file are not looked at.
 
-    `codes` are the columns of control codes, which then stand in for the label's.
+    `codes` are the columns of control codes, which then stand in for the label's. `ids`: `corpus.client_ids`.
     """
     fields = [field for field in fields if not codes or field != "label_column"]
 
@@ -112,9 +117,9 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes:
         "date": optional(table, named["date_column"], day),
     }
     column = named["silo_column"]
-    silo = {SILO_COLUMN: _names(column, table, path)} if column in table.columns else {}
+    silo = {SILO_COLUMN: _names(column, table, path, ids)} if column in table.columns else {}
     if (owner := named.get("client_column")) and owner in table.columns:
-        owners = _names(owner, table, path)
+        owners = _names(owner, table, path, ids)
     else:
         owners = own_names(*held.values(), *silo.values())  # else a row that goes would rename another silo's equal one
     return record_table(owners, held, path, table.index).assign(**silo)
@@ -123,7 +128,7 @@ def _records(named: Mapping[str, str], path: Path, fields: Sequence[str], codes:
 def _codes(columns: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:
     """The control code of each row; None where a part of it is absent or empty."""
     for column in columns:
-        refuse(table[column], _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts,")
+        refuse(table[column], _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts")
     parts = zip(*(optional(table, column, name_of) for column in columns), strict=True)
     return [None if None in row else joined([value for value in row if value is not None]) for row in parts]
 
@@ -159,8 +164,10 @@ def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[st
     return texts.tolist()
 
 
-def _names(column: str, table: pd.DataFrame, path: Path) -> list[str]:
+def _names(column: str, table: pd.DataFrame, path: Path, mode: ClientIds) -> list[str]:
     """The ids of clients or of silos in a column, one in every row."""
-    ids = table[column]
-    refuse(ids, lambda one: missing(one) or not str(one).strip(), f"{path}, column '{column}'", "no id")
-    return [name_of(one) for one in ids]
+    ids, where = table[column], f"{path}, column '{column}'"
+    refuse(ids, lambda one: missing(one) or not str(one).strip(), where, "no id")
+    names = [name_of(one) for one in ids]
+    refuse_broken({column: names}, path, table.index)
+    return client_ids(names, mode, where)

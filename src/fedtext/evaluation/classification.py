@@ -36,6 +36,7 @@ from fedtext.params.classification import Classification
 from fedtext.params.conditions import PRIVATE
 from fedtext.params.task import Task
 from fedtext.seeding import stream
+from fedtext.system.missing import nullable
 from fedtext.training.classifier import train_classifier
 
 if TYPE_CHECKING:
@@ -53,10 +54,10 @@ class Labelled(NamedTuple):
     named: bool
 
 
-def codes_of(labels: Sequence[object], task: Task) -> Codes:
-    """Code of each label, -1 for what is no declared class."""
+def codes_of(labels: pd.Series, task: Task) -> Codes:
+    """Code of each label, -1 for what is no declared class, or none."""
     code = {label: number for number, label in enumerate(task.labels)}
-    return np.asarray([code.get(str(label), UNKNOWN) for label in labels], dtype=np.int64)
+    return np.asarray([code.get(label, UNKNOWN) for label in nullable(labels)], dtype=np.int64)
 
 
 def nearest_class(texts: Sequence[str], task: Task, encoder: Encoder) -> Codes:
@@ -71,7 +72,7 @@ def usable_texts(table: pd.DataFrame, task: Task) -> tuple[Codes, bool]:
 
     Of a table that has some, texts of other classes are left out.
     """
-    codes = codes_of(table["label"].tolist(), task)
+    codes = codes_of(table["label"], task)
     named = not (codes != UNKNOWN).any()
     return np.flatnonzero((table["text"].to_numpy() != "") & (named | (codes != UNKNOWN))), named
 
@@ -81,7 +82,7 @@ def labelled_texts(table: pd.DataFrame, task: Task, encoder: Encoder, most: int 
 
     Texts of no declared class are left out; where all are, the nearest name is taken for the class of each.
     """
-    codes, texts = codes_of(table["label"].tolist(), task), table["text"].to_numpy()
+    codes, texts = codes_of(table["label"], task), table["text"].to_numpy()
     usable, named = usable_texts(table, task)
     if most is not None and len(usable) > most:
         usable = np.sort(stream(seed, "labelled texts").choice(usable, most, replace=False))
@@ -180,7 +181,7 @@ def _intervals(scored: Scored, measures: Sequence[OnHeldOut], clients: Codes) ->
 
 def _scored(held_out: pd.DataFrame, task: Task, given: Codes, learned_from: Labelled) -> dict[str, np.ndarray]:
     return {
-        TRUE: codes_of(held_out["label"].tolist(), task),
+        TRUE: codes_of(held_out["label"], task),
         GIVEN: np.asarray(given, dtype=np.int64),
         "texts": np.asarray(len(learned_from.texts)),
         BY_CLASS: np.bincount(learned_from.codes, minlength=len(task.labels)),

@@ -14,6 +14,7 @@ import pandas as pd
 
 from fedtext.evaluation.measures.classification import GIVEN, TRUE, key_of
 from fedtext.params.task import Task, parts_of
+from fedtext.system.missing import nullable
 
 View = Callable[[pd.DataFrame], pd.DataFrame]  # a table of labelled texts, with the labels that are judged by
 Judge = Callable[[Task, View], dict[str, np.ndarray]]  # one condition, judged by the classes of a task
@@ -28,7 +29,7 @@ class Part(NamedTuple):
 
     def view(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table with the part's value for a label, None where the code is not declared."""
-        values = [self.value.get(str(label)) for label in table["label"]]
+        values = [self.value.get(label) for label in nullable(table["label"])]
         return table.assign(label=pd.Series(values, index=table.index, dtype=object))
 
 

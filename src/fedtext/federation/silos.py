@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from jaxtyping import Bool, Int
 
-from fedtext.params.corpus import NAMING_COLUMNS, Corpus, Partition
+from fedtext.params.corpus import Corpus, Partition, naming
 from fedtext.params.silos import Silos
 from fedtext.params.task import parts_of
 from fedtext.privacy.parties import Party
@@ -23,7 +23,7 @@ from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
 
 STRONG, WEAK = "strong silo", "weak silo"
-_WHOSE = ("source", "path", "snapshot", "config", "silo_column", *NAMING_COLUMNS)  # whose record is, and in which silo
+_WHERE = {"path", "snapshot", "config", "silo_column"}  # with `naming`: whose record is, and in which silo
 
 
 def silo_name(client: str, groups: int | None) -> str:
@@ -88,7 +88,8 @@ def deal_of(corpus: Corpus, partition: Partition, silos: Silos) -> str:
 
     Made-up clients are `client-00` and so on in every deal, and other records under each.
     """
-    decide: list[object] = [corpus.model_dump(include={*_WHOSE}), silos.groups, partition.method]
+    whose = naming(corpus.model_dump()) | corpus.model_dump(include=_WHERE)
+    decide: list[object] = [whose, silos.groups, partition.method]
     if partition.method != "natural":
         decide += [partition.clients, partition.alpha, partition.labels_per_client, partition.seed]
         decide += [corpus.paragraphs, corpus.min_chars, corpus.max_clients]

@@ -14,6 +14,7 @@ from fedtext.generation.prompts import SHOTS
 from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
+from fedtext.system.missing import nullable
 
 
 def draw_prompts(
@@ -51,8 +52,9 @@ def draw_prompts(
 
 def _topics(samples: pd.DataFrame, classes: Sequence[str | None], form: PromptForm) -> np.ndarray | None:
     """Every sample's topic, None where prompts name none."""
-    named = form.description is not None and not any(classes) and samples["label"].notna().all()
-    return samples["label"].to_numpy() if named else None
+    topics = nullable(samples["label"])
+    named = form.description is not None and not any(classes) and None not in topics
+    return np.array(topics, dtype=object) if named else None
 
 
 def _of_one_topic(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
@@ -19,8 +20,16 @@ PUBLISHED_NAMES: tuple[PublishedName, ...] = get_args(PublishedName)
 DocstringKind = Literal["class", "function", "method", "module", "property"]
 DOCSTRING_KINDS: tuple[DocstringKind, ...] = get_args(DocstringKind)
 DOCSTRING_COLUMNS = ("package", "kind")
+# Whether ids that look alike are one client; None: nobody has said, and a corpus that has such ids is refused.
+ClientIds = Literal["exact", "folded"] | None
 # Columns that decide whose a row is: its owner's, or, where no column names one, a digest of all that the row holds.
 NAMING_COLUMNS = ("client_column", "text_column", "label_column", "code_columns", "date_column")
+
+
+def naming(corpus: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the parameters `corpus` decides whose a row is: its source, columns, and whether ids are folded."""
+    named = {name: corpus.get(name) for name in ("source", *NAMING_COLUMNS)}
+    return named | ({"client_ids": "folded"} if corpus.get("client_ids") == "folded" else {})
 
 
 def as_phrase(description: str) -> str:
@@ -48,7 +57,8 @@ class Corpus(Parameters):
 
     `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any. The
     public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
-    `client_column` None makes each row of a table a client of its own.
+    `client_column` None makes each row of a table a client of its own. `client_ids` says of ids in files, of clients
+    and of silos, that look alike whether they are one (fedtext.corpora.client_ids).
     A record's label is the value of `label_column`, or that of all `code_columns` together, a control code
     (`fedtext.params.task.joined`). Docstrings have the columns `package`, their label else, and `kind`;
     of each the `first` of its `paragraphs` is the text, or `all`, if it has more than `min_chars` characters.
@@ -58,6 +68,7 @@ class Corpus(Parameters):
     path: str | None
     text_column: str
     client_column: str | None
+    client_ids: ClientIds
     label_column: str
     code_columns: tuple[str, ...]
     date_column: str

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fedtext.reporting.figure_style import MUTED, note, styled
+from fedtext.system.missing import nullable
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -90,4 +91,5 @@ def class_balance(candidates: pd.DataFrame) -> Figure:
 
 def _named(labels: pd.Series) -> pd.Series:
     """Classes in words, which a table can break."""
-    return labels.fillna(NO_CLASS).astype(str).str.replace("_", " ")
+    named = [str(NO_CLASS if label is None else label).replace("_", " ") for label in nullable(labels)]
+    return pd.Series(named, index=labels.index, dtype=object)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kedro.pipeline import Pipeline
 
-from fedtext.params.corpus import NAMING_COLUMNS
+from fedtext.params.corpus import naming
 from fedtext.privacy.spending import Rules
 from fedtext.resuming.fingerprint import canonical, text_digest
 from fedtext.wiring.config import active_loader, active_parameters
@@ -25,9 +25,7 @@ def active_rules(graph: Pipeline) -> Rules:
 def _split(of_pairs: bool) -> list[object]:
     """What decides which client a row is of, and which part a client: pairs without an owner go by their prompts."""
     parameters = active_parameters()
-    corpus = parameters.get("corpus") or {}
-    named = {name: corpus.get(name) for name in ("source", *NAMING_COLUMNS)}
-    return [parameters.get("partition") or {}, named, of_pairs]
+    return [parameters.get("partition") or {}, naming(parameters.get("corpus") or {}), of_pairs]
 
 
 def _spans() -> object:

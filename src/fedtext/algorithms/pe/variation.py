@@ -19,6 +19,7 @@ from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
 from fedtext.seeding import derived_seed, stream
+from fedtext.system.missing import nullable
 
 
 def variations(
@@ -86,7 +87,7 @@ def variation_prompts(parents: pd.DataFrame, form: PromptForm, rng: np.random.Ge
     Returns:
         Columns `prompt_id`, `prompt`, `label`.
     """
-    labels = [label if isinstance(label, str) else None for label in parents["label"]]
+    labels = nullable(parents["label"])
     kin: dict[str | None, dict[str, int]] = {}  # the distinct texts of every class, each with its position
     for text, label in zip(parents["text"], labels, strict=True):
         own = kin.setdefault(label, {})

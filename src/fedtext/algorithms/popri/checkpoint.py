@@ -14,6 +14,7 @@ from fedtext.algorithms.popri.scoring.by_name import scoring_of
 from fedtext.algorithms.popri.scoring.single_release import SingleRelease
 from fedtext.embedding.blanks import written
 from fedtext.params.popri import Popri
+from fedtext.system.missing import nullable
 
 
 def next_state(
@@ -31,7 +32,7 @@ def next_state(
     """
     full = written(candidate_embeddings)
     texts = candidates["text"].to_numpy()[full]
-    label = label_index(candidates["label"].tolist(), popri)
+    label = label_index(nullable(candidates["label"]), popri)
     score = released_score(candidates["text"].tolist(), candidate_embeddings, label, scores, released, popri)
     history = [*state["released_scores"], score]
     return {

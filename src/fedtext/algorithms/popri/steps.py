@@ -15,6 +15,7 @@ from fedtext.generation import few_shot
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.params.popri import Popri
 from fedtext.seeding import stream
+from fedtext.system.missing import nullable
 from fedtext.voting.choice import choose_pairs
 from fedtext.voting.herding import herd
 
@@ -97,7 +98,7 @@ def final_selection(
     valid = (texts["text"] != "").to_numpy()
     if released is None or popri.oversample == 1:
         return np.flatnonzero(valid)[: popri.synthetic_texts]
-    label = label_index(texts["label"].tolist(), popri)
+    label = label_index(nullable(texts["label"]), popri)
     scoring = single_release(popri)
     phi = scoring.features(scoring.seen(texts["text"].tolist(), embeddings, popri), popri)
     classes = len(released)

@@ -17,6 +17,7 @@ from fedtext.algorithms.popri.scoring.by_name import single_release
 from fedtext.embedding.word_excess import word_excess
 from fedtext.models.word_weights import WordWeights
 from fedtext.params.popri import Popri
+from fedtext.system.missing import nullable
 
 
 def weighed_words(
@@ -34,7 +35,7 @@ def weighed_words(
         Columns `word`, `anywhere`, `first` and `label`; most wanted words first.
     """
     texts, scoring = written[written["text"] != ""], single_release(popri)
-    label, seed = label_index(texts["label"].tolist(), popri), scoring.word_seed(popri)
+    label, seed = label_index(nullable(texts["label"]), popri), scoring.word_seed(popri)
     tables = []
     for c, mean in enumerate(released):
         own = texts["text"][label == c].tolist()
@@ -49,9 +50,11 @@ def favoured_by(prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri) -> lis
     """What each of the prompts favours: its class's words, `popri.word_guidance` times their weight."""
     if popri.word_guidance == 0:
         return []
-    of_class = words["label"].fillna("")
-    by_class = {label: _weights(words[of_class == label], popri.word_guidance) for label in of_class.unique()}
-    return [by_class.get(label, WordWeights()) for label in prompts["label"].fillna("")]
+    labels = nullable(words["label"])
+    by_class = {
+        label: _weights(words[[one == label for one in labels]], popri.word_guidance) for label in dict.fromkeys(labels)
+    }
+    return [by_class.get(label, WordWeights()) for label in nullable(prompts["label"])]
 
 
 def _weights(words: pd.DataFrame, strength: float) -> WordWeights:

@@ -17,6 +17,7 @@ from fedtext.federation.private_samples import class_index, label_codes
 from fedtext.params.wasp import Wasp
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.plan import expected_units
+from fedtext.system.missing import nullable
 from fedtext.voting.class_means import likeness
 from fedtext.voting.top_q import ballot_total
 
@@ -25,7 +26,7 @@ State = dict[str, Any]
 
 def label_index(candidates: pd.DataFrame, wasp: Wasp) -> Int[np.ndarray, " candidate"]:
     """Position of each text's class among the declared ones."""
-    return class_index(label_codes(candidates["label"].tolist()), wasp.labels)
+    return class_index(label_codes(nullable(candidates["label"])), wasp.labels)
 
 
 def model_index(candidates: pd.DataFrame, names: Sequence[str]) -> Int[np.ndarray, " candidate"]:

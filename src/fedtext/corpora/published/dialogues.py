@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from fedtext.corpora.formats import json_lines, read_json, read_parquet
 from fedtext.corpora.published.rows import FormError, Row, columns_named, text_of, value_of
-from fedtext.corpora.rows import day, missing
+from fedtext.corpora.rows import day
+from fedtext.system.missing import missing
 
 HUMAN, ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
 _MESSAGE = (

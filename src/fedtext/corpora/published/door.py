@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedtext.corpora.client_ids import named_owners
 from fedtext.corpora.columns import USUAL
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.dialogues import alpaca, hh, openassistant, tldr
@@ -58,8 +59,7 @@ def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = REA
     owners, texts, labels, dates = (list(column) for column in zip(*rows, strict=True))
     numbers = pd.RangeIndex(1, len(rows) + 1, name="records")
     refuse(pd.Series(texts, numbers), lambda text: not str(text).strip(), str(path), "empty text")
-    digests = own_names(texts, labels, dates)
-    owners = [digest if owner is None else owner for owner, digest in zip(owners, digests, strict=True)]
+    owners = named_owners(owners, own_names(texts, labels, dates), params.client_ids, str(path))
     if len(set(owners)) < 2:
         raise InputError(f"{path} has the texts of one client ({PUBLISHED[name].unit}) only: give a file of more")
     return record_table(owners, {"text": texts, "label": labels, "date": dates}, path, numbers)

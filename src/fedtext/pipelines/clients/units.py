@@ -7,6 +7,7 @@ import pandas as pd
 
 from fedtext.federation.units import record_codes, unit_codes
 from fedtext.params.privacy import Unit
+from fedtext.system.missing import nullable
 
 
 def unit_of(private: pd.DataFrame, unit: Unit) -> np.ndarray:
@@ -19,8 +20,8 @@ def unit_of(private: pd.DataFrame, unit: Unit) -> np.ndarray:
     ids = private["client_id"].tolist()
     if unit == "client":
         return unit_codes(ids)
-    labels = private.get("label", pd.Series([None] * len(private), dtype=object)).astype(object)
-    return record_codes(ids, private["text"].tolist(), labels.where(labels.notna(), None).tolist())
+    labels = nullable(private["label"]) if "label" in private else [None] * len(private)
+    return record_codes(ids, private["text"].tolist(), labels)
 
 
 def units_of(private: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -18,6 +18,7 @@ from fedtext.pipelines.clients.units import units_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
+from fedtext.system.missing import nullable
 from fedtext.training.adapters import adapted_model, adapter_of_weights, adapter_weights
 from fedtext.training.dp_sgd import steps_of, trained_weights
 from fedtext.training.lora import TrainedAdapter
@@ -47,7 +48,7 @@ def tokenise_behind_classes(
     kept = algorithm.of_a_class(private_train["label"], dp_sgd_generation)
     own = private_train[kept]
     rows = algorithm.training_rows(
-        tokenizer, own["text"].tolist(), own["label"].tolist(), dp_sgd_generation, length=chunking.length, width=width
+        tokenizer, own["text"].tolist(), nullable(own["label"]), dp_sgd_generation, length=chunking.length, width=width
     )
     return {
         "features": rows,

@@ -18,7 +18,7 @@ from fedtext.corpora.private_pairs import (
 from fedtext.corpora.public import stdlib_records
 from fedtext.corpora.public_prompts import public_prompts
 from fedtext.corpora.records import SPLITS
-from fedtext.corpora.splits import client_splits
+from fedtext.corpora.splits import client_splits, refuse_empty_splits
 from fedtext.embedding.differences import differences_of
 from fedtext.federation.private_samples import label_codes
 from fedtext.generation.dialogue import Dialogue, embedded_answers, written_answers
@@ -38,14 +38,15 @@ ALL = 10**9  # prompts of a public file that are compared with the private ones
 def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -> pd.DataFrame:
     """The pairs of `corpus.path`: `prompt`, `chosen`, `rejected`, `client_id`, and `text`, all that each holds.
 
-    What cannot be split into training, validation and test clients is refused here, before anything is made of it.
+    A public corpus that leaves a split empty is refused here, before anything is made of it.
     """
     pairs = private_pairs(corpus, privacy)
     if corpus.public_path is not None:
         refuse_private_prompts(pairs, public_prompts(corpus, ALL, 0), corpus.public_path)
     if privacy.enrolment is None:  # a list of ids is split by them
         pairs = dealt_by_prompt(pairs, partition)
-    client_splits(pairs, partition)
+    if corpus.is_public:
+        refuse_empty_splits(pairs, partition)
     return as_records(pairs)
 
 
@@ -107,7 +108,8 @@ def embed_private_pairs(private_train: pd.DataFrame, encoder: Encoder, source: s
     embedded = embedded_answers(
         encoder, dialogue_of(source), private_train["prompt"].tolist(), answers, label="private pairs"
     )
-    features, middle = differences_of(embedded)
+    both = embedded.reshape(len(answers), 2, encoder.dim)  # two answers a pair, where there is no pair too
+    features, middle = differences_of(both)
     return {
         "features": features,
         "middle": middle,

@@ -5,13 +5,14 @@ from plotly.graph_objects import Figure
 
 from fedtext.corpora.records import SILO_COLUMN, SPLIT_COLUMN, SPLITS
 from fedtext.corpora.samples import sample_records, spread_samples
-from fedtext.corpora.splits import refuse_split_of_clients, sample_splits, with_splits
+from fedtext.corpora.splits import refuse_empty_splits, refuse_split_of_clients, sample_splits, with_splits
 from fedtext.federation.partition import partition
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
 from fedtext.reporting.figures_partition import partition_figure
+from fedtext.system.missing import nullable
 from fedtext.system.refusal import RunRefusedError
 
 
@@ -28,9 +29,9 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
             f"partition.method '{params.method}' would mix the corpus's own training and test clients: set "
             "partition.split=hash to split the simulated clients anew, or partition.method=natural"
         )
-    ids, labels = private_records["client_id"], private_records["label"].fillna("")
+    ids, labels = private_records["client_id"], nullable(private_records["label"])
     own = private_records if params.method == "natural" else private_records.drop(columns=SILO_COLUMN, errors="ignore")
-    return own.assign(client_id=partition(ids.tolist(), labels.tolist(), params, silos))
+    return own.assign(client_id=partition(ids.tolist(), [label or "" for label in labels], params, silos))
 
 
 def assign_splittable_clients(
@@ -38,10 +39,13 @@ def assign_splittable_clients(
 ) -> pd.DataFrame:
     """The same, each record with its split where records are split and not clients.
 
-    Too few for a split are refused here, before anything is made of the others.
+    A public corpus with too few for a split is refused here, before anything is made of the others.
     """
     refuse_split_of_clients(params, privacy)
-    return with_splits(assign_clients(private_records, params, corpus, silos), params)
+    records = with_splits(assign_clients(private_records, params, corpus, silos), params)
+    if corpus.is_public:
+        refuse_empty_splits(records, params)
+    return records
 
 
 def chunk_private_records(
@@ -70,7 +74,7 @@ def split_samples(
 
 def draw_partition(private_test: pd.DataFrame, params: Partition) -> Figure:
     """Client sizes and label shares as the held-out clients show them, coarse enough that none stands out."""
-    labels = private_test["label"].where(private_test["label"].notna(), None).tolist()
+    labels = nullable(private_test["label"])
     settings = {"natural": "", "iid": "", "biased": "", "label_skew": f", {params.labels_per_client} labels a client"}
     described = params.method + settings.get(params.method, f", alpha {params.alpha:g}")
     return partition_figure(pd.factorize(private_test["client_id"])[0], labels, described=described)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from fedtext.corpora.client_ids import client_ids
 from fedtext.corpora.enrolment import taken_clients
 from fedtext.corpora.public import public_records, stdlib_records
 from fedtext.corpora.published.door import READERS, read_published
@@ -59,7 +60,9 @@ def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.
             "corpus.source 'snapshot' needs corpus.snapshot (a name below largefedbench.out_dir, or a directory) and "
             "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress"
         )
-    records = read_snapshot(snapshot_directory(corpus.snapshot, out_dir), corpus.config)
+    place = snapshot_directory(corpus.snapshot, out_dir)
+    records = read_snapshot(place, corpus.config)
+    records["client_id"] = client_ids(records["client_id"].tolist(), corpus.client_ids, f"snapshot {place}")
     return taken_clients(records, corpus, privacy)
 
 

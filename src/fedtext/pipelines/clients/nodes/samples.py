@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from fedtext.corpora.client_ids import refuse_alike
 from fedtext.corpora.enrolment import declared_number, is_taken, listed_ids
-from fedtext.corpora.splits import FEWEST, client_splits, sample_splits, splits_of
+from fedtext.corpora.splits import FEWEST, OTHER_DRAW, Split, client_splits, refuse_few, sample_splits, splits_of
 from fedtext.federation.population import Population
 from fedtext.federation.private_samples import label_codes
 from fedtext.federation.units import unit_codes
@@ -14,6 +15,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.pipelines.clients.units import unit_of, units_of
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.system.errors import InputError
+from fedtext.system.missing import nullable
 
 Arrays = dict[str, np.ndarray]
 
@@ -35,8 +37,19 @@ def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -
     if privacy.enrolment is None:
         most = number if corpus.max_clients is None else min(number, corpus.max_clients)
         return _measurable(Population.declared(most, **shares), partition)
-    ids = [one for one in listed_ids(privacy.enrolment.path) if is_taken(one, corpus.max_clients, number)]
-    return Population.of_splits(splits_of(ids, **shares, seed=partition.seed).values(), "listed")
+    splits = _listed_splits(corpus, privacy.enrolment.path, partition)
+    listed = f"privacy.enrolment {privacy.enrolment.path}: list all who are enrolled"
+    refuse_few(splits.values(), f"of {listed}, {OTHER_DRAW} {partition.seed})")
+    return Population.of_splits(splits.values(), "listed")
+
+
+def _listed_splits(corpus: Corpus, path: str, partition: Partition) -> dict[str, Split]:
+    """Split of each of the listed clients that a run takes."""
+    ids = listed_ids(path, corpus.client_ids)
+    taken = [one for one in ids if is_taken(one, corpus.max_clients, len(ids))]
+    return splits_of(
+        taken, validation_share=partition.validation_share, test_share=partition.test_share, seed=partition.seed
+    )
 
 
 def _measurable(population: Population, partition: Partition) -> Population:
@@ -69,12 +82,12 @@ def enrol_units(
     """
     if privacy.unit == "record":
         return {"unit": _within_population(unit_of(private_train, "record"), privacy)}
-    splits = client_splits(private_clients, partition)
-    if privacy.enrolment is not None:
-        shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}
-        ids = listed_ids(privacy.enrolment.path)
-        taken = [one for one in ids if is_taken(one, corpus.max_clients, len(ids))]
-        splits = splits_of(taken, **shares, seed=partition.seed)
+    if privacy.enrolment is None:
+        splits = client_splits(private_clients, partition)
+    else:
+        splits = _listed_splits(corpus, privacy.enrolment.path, partition)
+        both = [*splits, *private_clients["client_id"]]
+        refuse_alike(both, corpus.client_ids, f"the corpus and privacy.enrolment {privacy.enrolment.path} together")
     codes = unit_codes([one for one, split in splits.items() if split == "train"])
     return {"unit": _within_population(codes, privacy)}
 
@@ -94,12 +107,11 @@ def _within_population(codes: np.ndarray, privacy: Privacy) -> np.ndarray:
 
 def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder) -> Arrays:
     """Clients embed their samples. Arrays `features`, `client`, `record`, `label` (a code of each sample's label)."""
-    labels = private_train["label"].where(private_train["label"].notna(), None).tolist()
     texts = private_train["text"].tolist()
     return {
         "features": encoder.encode(texts, label="private samples", undirected_as_zeros=True),
         **units_of(private_train),
-        "label": label_codes(labels),
+        "label": label_codes(nullable(private_train["label"])),
     }
 
 

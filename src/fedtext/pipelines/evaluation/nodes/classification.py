@@ -12,10 +12,12 @@ from fedtext.corpora.samples import spread_samples
 from fedtext.evaluation.classification import (
     classify_by_name,
     classify_condition,
+    codes_of,
     compare_classified,
     labelled_texts,
 )
 from fedtext.evaluation.code_parts import View, judged_with_parts
+from fedtext.evaluation.measures.classification import UNKNOWN
 from fedtext.evaluation.paired import in_order
 from fedtext.models.encoder import Encoder
 from fedtext.params.classification import Classification
@@ -65,7 +67,7 @@ def classify_after_private_text(
     private_train: pd.DataFrame,
 ) -> Codes:
     """Epsilon = infinity: after learning from `evaluation.private_texts` samples of the private text itself."""
-    own = private_train[private_train["label"].astype(str).isin(task.labels)].reset_index(drop=True)
+    own = private_train[codes_of(private_train["label"], task) != UNKNOWN].reset_index(drop=True)
     chosen = spread_samples(own, evaluation.private_texts)
 
     def judged(classes: Task, view: View) -> Codes:

@@ -37,5 +37,5 @@ def drawn_units(private_test_sample: pd.DataFrame, partition: Partition) -> np.n
 
 
 def embed_test_samples(private_test_sample: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings of the held-out samples that are evaluated on."""
-    return encoder.encode(private_test_sample["text"].tolist(), label="held-out samples")
+    """Unit embeddings of the held-out samples that are evaluated on; zeros where the encoder gives no direction."""
+    return encoder.encode(private_test_sample["text"].tolist(), label="held-out samples", undirected_as_zeros=True)

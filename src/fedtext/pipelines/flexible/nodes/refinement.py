@@ -12,6 +12,7 @@ from fedtext.params.flexible import Flexible
 from fedtext.pipelines.flexible.nodes.held import by_silos
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
+from fedtext.system.missing import nullable
 from fedtext.voting.class_means import noised_class_means
 
 Arrays = dict[str, np.ndarray]
@@ -91,7 +92,7 @@ def count_exchanged(
 
 def _codes(candidates: pd.DataFrame, flexible: Flexible) -> np.ndarray:
     """Position of each text's code among the declared ones."""
-    return class_index(label_codes(candidates["label"].tolist()), flexible.labels)
+    return class_index(label_codes(nullable(candidates["label"])), flexible.labels)
 
 
 def _synthetic(candidates: pd.DataFrame, kept: np.ndarray) -> pd.DataFrame:

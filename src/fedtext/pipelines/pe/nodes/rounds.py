@@ -19,6 +19,7 @@ from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
+from fedtext.system.missing import nullable
 
 State = dict[str, Any]
 
@@ -76,7 +77,7 @@ def count_votes(
         private_embeddings, evolution.labels, ledger.declaration.unit, private_enrolment["unit"]
     )
     query = planned_query(evolution, ledger.declaration, ledger.population, state["round"] + 1)
-    labels = class_index(label_codes(candidates["label"].tolist()), evolution.labels)
+    labels = class_index(label_codes(nullable(candidates["label"])), evolution.labels)
     return noised_histogram(query, samples, voted_embeddings, labels, evolution, ledger, private_noise_key)
 
 

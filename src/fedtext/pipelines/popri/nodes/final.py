@@ -36,7 +36,7 @@ def choose_checkpoint(state: dict[str, Any], popri: Popri) -> dict[str, int]:
 
 def embed_validation_samples(private_validation: pd.DataFrame, encoder: Encoder) -> np.ndarray:
     """Unit embeddings of the validation clients' samples, for the paper's unaccounted checkpoint choice only."""
-    return encoder.encode(private_validation["text"].tolist(), label="validation samples")
+    return encoder.encode(private_validation["text"].tolist(), label="validation samples", undirected_as_zeros=True)
 
 
 def choose_checkpoint_unaccounted(

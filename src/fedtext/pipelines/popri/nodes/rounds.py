@@ -20,6 +20,7 @@ from fedtext.pipelines.popri.nodes.sampling import sampled_texts
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
+from fedtext.system.missing import nullable
 from fedtext.training.adapters import saved_adapter
 from fedtext.training.lora import TrainedAdapter
 from fedtext.training.preference import train_preferences
@@ -56,7 +57,7 @@ def score_candidates(
     samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
     width, t = candidate_embeddings.shape[1], state["round"] + 1
     query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
-    labels = label_index(candidates["label"].tolist(), popri)
+    labels = label_index(nullable(candidates["label"]), popri)
     return score_by_ballots(query, samples, candidate_embeddings, labels, popri, ledger, private_noise_key)
 
 
@@ -64,7 +65,7 @@ def score_by_release(
     candidates: pd.DataFrame, candidate_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
 ) -> np.ndarray:
     """Scores by post-processing of the one release: no private data, no price."""
-    labels = label_index(candidates["label"].tolist(), popri)
+    labels = label_index(nullable(candidates["label"]), popri)
     return steps.score_by_release(candidates["text"].tolist(), candidate_embeddings, labels, released_mean, popri)
 
 

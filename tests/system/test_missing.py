@@ -1,0 +1,27 @@
+"""A value that is not there is read as None, whatever the table was made of and wherever it has been."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedtext.system.missing import nullable
+
+GIVEN = ["a", None, "", "nan", "None"]
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "string", "string[pyarrow]", "category"])
+def test_none_comes_back_as_none_from_every_kind_of_column(dtype: str, tmp_path: Path) -> None:
+    column = pd.Series(GIVEN, dtype=object).astype(dtype)
+    assert nullable(column) == GIVEN
+    pd.DataFrame({"label": column}).to_parquet(tmp_path / "a.parquet")
+    assert nullable(pd.read_parquet(tmp_path / "a.parquet")["label"]) == GIVEN
+
+
+@pytest.mark.parametrize("values", [[None, None], [float("nan"), pd.NA], [pd.NaT, None], []])
+def test_a_column_of_nothing_has_nothing(values: list[object], tmp_path: Path) -> None:
+    assert nullable(pd.Series(values, dtype=object)) == [None] * len(values)
+    pd.DataFrame({"label": pd.Series([None] * len(values), dtype=object)}).to_parquet(tmp_path / "a.parquet")
+    assert nullable(pd.read_parquet(tmp_path / "a.parquet")["label"]) == [None] * len(values)
