@@ -83,6 +83,7 @@ def test_what_one_client_holds_moves_its_own_message_alone(
         assert max(lost, gained) <= 1, release
 
 
+@pytest.mark.slow
 def test_a_client_of_ten_thousand_rows_is_one_message() -> None:
     world = first_world("popri")
     many = [{"client_id": ODD, "text": f"row {n} of very many", "label": "work", "date": None} for n in range(10_000)]

@@ -52,9 +52,10 @@ def draw_prompts(
 
 def _topics(samples: pd.DataFrame, classes: Sequence[str | None], form: PromptForm) -> np.ndarray | None:
     """Every sample's topic, None where prompts name none."""
+    if form.description is None or any(classes):
+        return None
     topics = nullable(samples["label"])
-    named = form.description is not None and not any(classes) and None not in topics
-    return np.array(topics, dtype=object) if named else None
+    return None if None in topics else np.array(topics, dtype=object)
 
 
 def _of_one_topic(
