@@ -10,7 +10,7 @@ from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.party_report import party_lines, party_rows, who_paid
 from fedtext.privacy.published_price import published_price
-from fedtext.privacy.spending import Rules, Spent, spent_on, total_epsilon
+from fedtext.privacy.spending import Rules, Spent, Total, spent_on, totals, worst_total
 from fedtext.privacy.wording import number, shown, table
 
 EVALUATION = {
@@ -124,10 +124,22 @@ def render_markdown(report: dict[str, Any]) -> str:
         lines += [f"- {entry['name']}: {entry['reason']}" for entry in report[key]] or ["None."]
     if report["published"]:
         lines += ["", "## Published and exact", "", report["published"]["statement"]]
-    lines += ["", "## All releases of this data set", "", report["data_set"]["statement"]]
-    lines += ["", *(f"- {words}" for words in report["data_set"]["spent_on"])] if report["data_set"]["spent_on"] else []
+    lines += ["", "## All releases of this data set", "", *_together(report["data_set"])]
     lines += ["", "## Assumptions", "", *(f"- {assumption}" for assumption in report["assumptions"])]
     return "\n".join(lines) + "\n"
+
+
+def _together(total: Mapping[str, Any]) -> list[str]:
+    """What all runs cost; a table of what they promised, where they did not promise the same."""
+    lines = [total["statement"], *(["", *(f"- {words}" for words in total["spent_on"])] if total["spent_on"] else [])]
+    if len(total["promises"]) == 1:
+        return lines
+    head = ["promised to a", "under", "delta", "budget", "epsilon of all runs"]
+    rows = [
+        [one["unit"], one["adjacency"], f"{one['delta']:.4g}", shown(one["budget"]), shown(one["epsilon"])]
+        for one in total["promises"]
+    ]
+    return [*lines, "", *table(head, rows)]
 
 
 def reported_releases(report: Mapping[str, Any]) -> list[Release]:
@@ -176,22 +188,58 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def _data_set(ledger: Ledger, history: Sequence[Spent]) -> dict[str, Any]:
-    """What all releases of the same clients' data cost together, whichever runs made them, and what they may cost."""
-    rules = history[-1].rules if history else Rules("")
-    epsilon = total_epsilon(history, ledger, rules)
+    """What all releases of the same clients' data cost together, whichever runs made them, and what they may cost.
+
+    Under each promise that was made to them; first the one whose budget is used up most.
+    """
+    newest = next((entry for entry in reversed(history) if not entry.elsewhere), None)
+    rules = newest.rules if newest else Rules("")
     own = [entry for entry in history if entry.part == ledger.part]
-    allowed = own[-1].allowed if own else None
-    answers = f"{len(own)} {'answer' if len(own) == 1 else 'answers'}"
-    bound = "the corpus is public, and nothing is refused" if allowed is None else f"epsilon {allowed:.6g} are allowed"
+    last = next((entry for entry in reversed(own) if not entry.elsewhere), None)
+    is_public = last is None or last.allowed is None
+    found = totals(history, ledger, rules, allowed=last.total if last else None)
+    worst = worst_total(found)
+    allowed = None if is_public else worst.budget
+    several = len({total.promise for total in found}) > 1
+    elsewhere = sum(bool(entry.elsewhere) for entry in own)
     return {
-        "epsilon": number(epsilon),
+        "epsilon": number(worst.epsilon),
         "budget": allowed,
         "releases": len(own),
+        "elsewhere": elsewhere,
         "public": allowed is None,
-        "statement": f"All that was ever released of this data set, {answers}, costs epsilon = "
-        f"{shown(number(epsilon))} together{', for the party that spent most' if ledger.parties else ''}; {bound}.",
-        "spent_on": spent_on(history, ledger, rules),
+        "promise": _promise(worst),
+        "promises": [_promise(worst_total(same)) for same in _by_promise(found)],
+        "statement": f"All that was ever released of this data set, {_answers(len(own), elsewhere)}, costs epsilon = "
+        f"{shown(number(worst.epsilon))} together{', for the party that spent most' if ledger.parties else ''}"
+        f"{f', counted for {worst.promise}: of what runs promised, what is used up most' if several else ''}"
+        f"{f', because {worst.reason}' if worst.reason else ''}; "
+        f"{_bound(allowed)}.",
+        "spent_on": spent_on(history, ledger, rules, worst.promise),
     }
+
+
+def _by_promise(found: Sequence[Total]) -> list[list[Total]]:
+    promises = dict.fromkeys(total.promise for total in found)
+    return [[total for total in found if total.promise == promise] for promise in promises]
+
+
+def _promise(total: Total) -> dict[str, Any]:
+    """One promise, its budget, and what all releases cost under it, for the party that spent most."""
+    told = total.promise
+    what = {"unit": told.unit, "adjacency": told.adjacency, "delta": told.delta, "part": told.part}
+    return {**what, "budget": number(total.budget), "epsilon": number(total.epsilon), "reason": total.reason or None}
+
+
+def _answers(number: int, elsewhere: int) -> str:
+    told = f"{number} {'answer' if number == 1 else 'answers'}"
+    return f"{told}, {elsewhere} of them in another data root," if elsewhere else told
+
+
+def _bound(allowed: float | None) -> str:
+    if allowed is None:
+        return "the corpus is public, and nothing is refused"
+    return f"epsilon {allowed:.6g} are allowed"
 
 
 def _epsilon_under(ledger: Ledger, adjacency: Adjacency) -> float | str:

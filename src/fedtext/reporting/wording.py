@@ -129,7 +129,18 @@ def _total(total: Mapping[str, Any] | None) -> str:
     cost = f"ε = {spent(epsilon)}" if math.isfinite(epsilon) else "no finite ε"
     if number == 1:
         return f" It is the only release of this data set so far: {cost}{budget}{public}."
-    return f" All {count(number)} releases of this data set so far come to {cost}{budget}{public}."
+    where = f", {count(total['elsewhere'])} of them in another data root," if total.get("elsewhere") else ""
+    cost = f"{cost}{budget}{_strained(total)}{public}"
+    return f" All {count(number)} releases of this data set so far{where} come to {cost}."
+
+
+def _strained(total: Mapping[str, Any]) -> str:
+    """Which of several promises the price is of: the one whose budget is used up most."""
+    if len(total.get("promises") or ()) < 2:
+        return ""
+    worst = total["promise"]
+    delta = scientific(worst["delta"])
+    return f", counted as one run promised it ({worst['unit']}, {worst['adjacency']}, δ = {delta})"
 
 
 def _guarantee(protection: Mapping[str, Any]) -> str:

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.spending import (
+    REMEDY,
     Rules,
     Spent,
+    budget_of,
     not_yet_made,
-    overdrawn,
-    party_totals,
     refuse_overdraft,
     total_epsilon,
+    totals,
+    worst_total,
 )
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard.watch import suspended
@@ -41,26 +43,8 @@ class Account:
     rules: Rules
 
     def allowed(self, ledger: Ledger) -> float | None:
-        """What all releases of the ledger's clients may cost together; None: whatever."""
-        if self.public:
-            return None
-        if self.total is not None:
-            return self.total
-        first = next((entry for entry in self.history.entries() if entry.part == ledger.part), None)
-        return first.budget if first else ledger.declaration.epsilon
-
-    def allowed_each(self, ledger: Ledger) -> dict[str, float]:
-        """What they may cost single parties: the least of a party's budgets in all runs; nothing of it under a total.
-
-        As with the run's own budget, a later and larger one does not raise what was promised before.
-        """
-        if self.total is not None:
-            return {}
-        limits = {party.name: party.epsilon for party in ledger.parties}
-        for entry in self.history.entries():
-            if (entry.part, entry.partition) == (ledger.part, ledger.partition):
-                limits.update({name: min(limits[name], own) for name, own in entry.budgets if name in limits})
-        return limits
+        """What all releases of the ledger's clients may cost together under what it promises; None: whatever."""
+        return None if self.public else budget_of(ledger, self.history.entries(), self.rules, self.total)
 
     def refuse_plan(self, ledger: Ledger) -> None:
         """Raise TotalExceeded if what the ledger was opened for cannot be paid, before any long work."""
@@ -71,22 +55,26 @@ class Account:
     def refuse_together(self, ledgers: Sequence[Ledger], releases: Sequence[Release]) -> None:
         """Raise TotalExceeded if runs that open `ledgers` in this order cannot be paid for all that they have to make.
 
-        Where no total is declared, the budget of the first is everybody's, as it is once the first has released.
+        Where no total is declared, the budget of the first is that of all that promise the same, as it is once the
+        first has released.
         """
-        if (allowed := self.allowed(ledgers[0])) is not None:
-            last, entries = ledgers[-1], self.history.entries()
-            each = self.allowed_each(last)
-            refuse_overdraft(entries, last, self.rules, releases, allowed=allowed, each=each)
+        *before, last = ledgers
+        self._refuse(last, releases, before=before)
 
     def gate(self, node: str, *, releases: bool) -> NodeGate:
         """The gate for one node; it opens if the node is tagged as a release."""
         return NodeGate(self, node, releases)
 
-    def _refuse(self, ledger: Ledger, planned: list[Release], unaccounted: bool = False) -> None:
-        if (allowed := self.allowed(ledger)) is not None:
-            entries = self.history.entries()
-            each = self.allowed_each(ledger)
-            refuse_overdraft(entries, ledger, self.rules, planned, allowed=allowed, each=each, unaccounted=unaccounted)
+    def _refuse(
+        self,
+        ledger: Ledger,
+        planned: Sequence[Release],
+        unaccounted: bool = False,
+        before: Sequence[Ledger] = (),
+    ) -> None:
+        if not self.public:
+            entries, told = self.history.entries(), {"allowed": self.total, "before": before}
+            refuse_overdraft(entries, ledger, self.rules, planned, unaccounted=unaccounted, **told)
 
 
 @dataclass
@@ -149,18 +137,18 @@ class NodeGate:
     def _refuse_second(self, release: Release, entry: Spent) -> None:
         """The plan is known, the data are others: priced as one more of them, which drew the same clients."""
         assert self._ledger is not None
-        allowed = self.account.allowed(self._ledger)
-        if allowed is None:
+        if self.account.public:
             return
-        each = self.account.allowed_each(self._ledger)
-        totals = party_totals((*self._entries(), entry), self._ledger, self.account.rules)
-        totals = {name: total for name, total in totals.items() if release.costs(name)}
-        if any(True for _ in overdrawn(totals, allowed, each)):
+        history = (*self._entries(), entry)
+        found = totals(history, self._ledger, self.account.rules, allowed=self.account.total)
+        too_much = [total for total in found if release.costs(total.party) and total.is_overdrawn]
+        if too_much:
+            worst = worst_total(too_much)
             raise RunRefusedError(
-                f"'{release.name}' was released before, of other data: to release it again would pass epsilon "
-                f"{allowed:.6g}, which all releases of this data set may cost together. Nothing was released. Put the "
-                "data back as they were; or give other people's data a data root of their own, --params data_root=DIR; "
-                "or raise privacy.total_epsilon if the people behind them agree to it"
+                f"'{release.name}' was released before, of other data or under another noise key: to release it again "
+                f"would make epsilon {worst.epsilon:.6g} of {worst.budget:.6g}, which all releases of this data set may "
+                f"cost together, counted for {worst.promise} as it was promised. Nothing was released. Put the data "
+                f"back as they were. {REMEDY}"
             )
 
     def _made(self, release: Release, draw: str) -> list[Spent]:
@@ -188,4 +176,5 @@ class NodeGate:
             allowed=None if allowed is None or math.isinf(allowed) else allowed,
             partition=ledger.partition,
             budgets=tuple((one.name, one.epsilon) for one in ledger.parties if one.epsilon < declared.epsilon),
+            total=None if self.account.total is None or math.isinf(self.account.total) else self.account.total,
         )
