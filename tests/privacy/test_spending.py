@@ -316,7 +316,10 @@ def test_nothing_new_is_never_refused() -> None:
 def test_what_was_spent_on_what_names_reads_by_their_reason() -> None:
     read = spent(None, "popri.checkpoint", reason="lowest FID")
     promise = Promise("zero_out", "client", DELTA, "train")
-    assert spent_on([spent(release()), read], ledger(), RULES, promise) == [f"'sum' x 1: {exact():.4g}", "'lowest FID' x 0: inf"]
+    assert spent_on([spent(release()), read], ledger(), RULES, promise) == [
+        f"'sum' x 1: {exact():.4g}",
+        "'lowest FID' x 0: inf",
+    ]
 
 
 def test_json_keeps_every_entry() -> None:

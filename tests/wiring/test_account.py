@@ -237,7 +237,9 @@ def test_records_of_another_cut_are_refused_before_they_are_read(tmp_path: Path)
     run(account(tmp_path, total=8.0, rules=Rules("s", "64")), of_records)
     run(account(tmp_path, total=8.0, rules=Rules("s", "64")), of_records)
     other = account(tmp_path, total=8.0, rules=Rules("s", "512"))
-    said = r"1 is spent \('sum' x 1: 1\); 'sum' would make it inf, .* 'sum' protects records that are cut in another way"
+    said = (
+        r"1 is spent \('sum' x 1: 1\); 'sum' would make it inf, .* 'sum' protects records that are cut in another way"
+    )
     with pytest.raises(TotalExceeded, match=said):
         other.refuse_plan(of_records)
     with pytest.raises(TotalExceeded, match=said):

@@ -26,10 +26,8 @@ from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Unit
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Part, Release
 from fedtext.privacy.parties import Party, Payers, bills, different_bills
-from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
+from fedtext.privacy.privacy_loss import ROUNDING, SampledGaussian, composed_epsilon
 from fedtext.system.errors import InputError
-
-_ROUNDING = 1e-9
 
 
 class Rules(NamedTuple):
@@ -72,10 +70,11 @@ class Spent(Parameters):
     has an entry for each. `receipt` is the same for the same noised sum. `part` are the clients it was made of, and
     `split` says how clients were told apart: under another split they may be other people. `spans` says how texts were
     cut into records: in another way, records are others. `budget` is what the run had declared, `allowed` what all of
-    them together might spend; None on a public corpus, where nothing is refused. `total` is the total that was declared
-    for the data set, if one was. `budgets` are those of parties, by name, that had less than the run. `draw` names how units were drawn: two of different names are independent. Empty:
-    it may be any. `partition` says how the run's parties divided the units (`Ledger.partition`); empty: it did not tell
-    them apart. `elsewhere` is the data root that it was made in, where that is another one than it is read for.
+    them together might spend; None on a public corpus, where nothing is refused. `total` is what was declared for the
+    whole data set, if anything was. `budgets` are those of parties, by name, that had less than the run. `draw` names
+    how units were drawn: two of different names are independent. Empty: it may be any. `partition` says how the run's
+    parties divided the units (`Ledger.partition`); empty: it did not tell them apart. `elsewhere` is the data root that
+    it was made in, where that is another one than it is read for.
     """
 
     node: str
@@ -149,7 +148,7 @@ class Total(NamedTuple):
     @property
     def is_overdrawn(self) -> bool:
         """Whether more is spent than was promised."""
-        return self.epsilon > self.budget * (1 + _ROUNDING)
+        return self.epsilon > self.budget * (1 + ROUNDING)
 
 
 class TotalExceeded(BudgetExceeded):
@@ -204,7 +203,8 @@ def totals(
     """
     mine = [entry for entry in history if _is_of(entry, ledger, rules)]
     payers = [*_payers(mine, ledger, rules), *(release.parties for release in planned)]
-    paid = bills(payers, [party.name for party in ledger.parties]) or {None: tuple(range(len(payers)))}
+    named = bills(payers, [party.name for party in ledger.parties])
+    paid: dict[str | None, tuple[int, ...]] = dict(named.items()) if named else {None: tuple(range(len(payers)))}
     found = []
     for promise, limits in _promised(mine, [*before, ledger], rules, allowed).items():
         prices = {}

@@ -48,9 +48,9 @@ class Account:
 
     def refuse_plan(self, ledger: Ledger) -> None:
         """Raise TotalExceeded if what the ledger was opened for cannot be paid, before any long work."""
-        entries = self.history.entries()
-        made = any(entry.release is None for entry in entries)
-        self._refuse(ledger, not_yet_made(entries, ledger, self.rules), ledger.planned_unaccounted and not made)
+        mine = self.of_this_key(self.history.entries(), ledger)
+        made = any(entry.release is None for entry in mine)
+        self._refuse(ledger, not_yet_made(mine, ledger, self.rules), ledger.planned_unaccounted and not made)
 
     def refuse_together(self, ledgers: Sequence[Ledger], releases: Sequence[Release]) -> None:
         """Raise TotalExceeded if runs that open `ledgers` in this order cannot be paid for all that they have to make.
@@ -60,6 +60,10 @@ class Account:
         """
         *before, last = ledgers
         self._refuse(last, releases, before=before)
+
+    def of_this_key(self, entries: Sequence[Spent], ledger: Ledger) -> list[Spent]:
+        """Those that may be made again, byte for byte: here, or anywhere under a seed. Another root has another key."""
+        return [entry for entry in entries if not entry.elsewhere or ledger.declaration.noise_seed is not None]
 
     def gate(self, node: str, *, releases: bool) -> NodeGate:
         """The gate for one node; it opens if the node is tagged as a release."""
@@ -73,8 +77,15 @@ class Account:
         before: Sequence[Ledger] = (),
     ) -> None:
         if not self.public:
-            entries, told = self.history.entries(), {"allowed": self.total, "before": before}
-            refuse_overdraft(entries, ledger, self.rules, planned, unaccounted=unaccounted, **told)
+            refuse_overdraft(
+                self.history.entries(),
+                ledger,
+                self.rules,
+                planned,
+                allowed=self.total,
+                before=before,
+                unaccounted=unaccounted,
+            )
 
 
 @dataclass
@@ -104,17 +115,22 @@ class NodeGate:
         """Writes the release down before it leaves; one made of other data is another one, and must be paid for."""
         assert self._ledger is not None  # admitted before
         entry = self._entry(self._ledger, release, round, receipt).model_copy(update={"draw": draw})
-        made = self._made(release, draw)
-        answers = {one.receipt for one in made if one.round == round}
-        if not made:
-            self.account._refuse(self._ledger, [release])  # once more: another run may have released since
-        elif answers and receipt not in answers:
-            self._refuse_second(release, entry)
         with suspended():
-            new = self.account.history.add(entry)
+            new = self.account.history.add(entry, judge=lambda: self._judge(release, entry))
         self._own.add(entry.key)
         self.again |= new and any(one.node == self.node and one.key not in self._own for one in self._entries())
         self.passed.append(release)
+
+    def _judge(self, release: Release, entry: Spent) -> None:
+        """Once more, and while nobody else can write: another run may have released since."""
+        assert self._ledger is not None
+        if any(one.key == entry.key for one in self._entries()):
+            return  # the very same bytes
+        made = self._made(release, entry.draw)
+        if not made:
+            self.account._refuse(self._ledger, [release])
+        elif any(one.round == entry.round for one in made):
+            self._refuse_second(release, entry)
 
     def tell(self) -> None:
         """Says that the node released once more, and what all of it costs; after the node, which is silent."""
@@ -129,10 +145,13 @@ class NodeGate:
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
         """Writes a read without a mechanism down; raises TotalExceeded on a private corpus with a finite budget."""
         entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
-        if entry.key not in {one.key for one in self._entries()}:
-            self.account._refuse(ledger, [], unaccounted=True)
-            with suspended():
-                self.account.history.add(entry)
+
+        def judge() -> None:
+            if entry.key not in {one.key for one in self._entries()}:
+                self.account._refuse(ledger, [], unaccounted=True)
+
+        with suspended():
+            self.account.history.add(entry, judge)
 
     def _refuse_second(self, release: Release, entry: Spent) -> None:
         """The plan is known, the data are others: priced as one more of them, which drew the same clients."""
@@ -146,14 +165,16 @@ class NodeGate:
             worst = worst_total(too_much)
             raise RunRefusedError(
                 f"'{release.name}' was released before, of other data or under another noise key: to release it again "
-                f"would make epsilon {worst.epsilon:.6g} of {worst.budget:.6g}, which all releases of this data set may "
-                f"cost together, counted for {worst.promise} as it was promised. Nothing was released. Put the data "
+                f"would make epsilon {worst.epsilon:.6g}, counted for {worst.promise} as it was promised, and all "
+                f"releases of this data set together may cost {worst.budget:.6g}. Nothing was released. Put the data "
                 f"back as they were. {REMEDY}"
             )
 
     def _made(self, release: Release, draw: str) -> list[Spent]:
         """Answers to the same plan of the same units, which may have been drawn as they are now."""
-        same = [one for one in self._entries() if one.release == release and one.draw in ("", draw)]
+        assert self._ledger is not None
+        entries = self.account.of_this_key(self._entries(), self._ledger)
+        same = [one for one in entries if one.release == release and one.draw in ("", draw)]
         return [one for one in same if not one.is_cut_otherwise(self.account.rules)]
 
     def _entries(self) -> tuple[Spent, ...]:
