@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
+import multiprocessing
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.parties import Party
 from fedtext.privacy.plan import planned_multiplier
+from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Rules, TotalExceeded, total_epsilon
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import Account
@@ -408,3 +411,37 @@ def test_another_sum_of_one_party_is_a_second_release_of_that_party(tmp_path: Pa
         pass_through(account(tmp_path), of_silos(4.5, "a"), receipt="other")
     pass_through(account(tmp_path), of_silos(60.0, "b"))
     pass_through(account(tmp_path), of_silos(60.0, "b"), receipt="other")
+
+
+@pytest.mark.parametrize("kind", ["process", "thread"])
+@pytest.mark.parametrize("roots", [("one", "one"), ("one", "two")])
+def test_of_two_gates_that_ask_at_the_same_time_for_what_is_left_once_one_gets_it(
+    tmp_path: Path, kind: str, roots: tuple[str, str]
+) -> None:
+    """Each has been admitted, by itself or another data root; judged and written down is under one lock."""
+    context = multiprocessing.get_context("fork")
+    ready, out = (context if kind == "process" else threading).Barrier(2), context.Queue()
+
+    def ask(root: str, receipt: str) -> None:
+        ledger = opened(delta=DELTAS[int(receipt)])
+        of = account(tmp_path / root, history=History(tmp_path / root, registry=Registry()))
+        of.history.know([], ["what all of them have written to somebody"])
+        gate, (made, *_) = of.gate("node", releases=True), ledger.planned or ()
+        gate.admit(made, ledger, "draw")
+        ready.wait(30)
+        try:
+            gate.confirm(made, made.round, receipt, "draw")
+        except TotalExceeded:
+            out.put("refused")
+        else:
+            out.put("released")
+
+    worker = context.Process if kind == "process" else threading.Thread
+    workers = [worker(target=ask, args=(root, str(i))) for i, root in enumerate(roots)]
+    for one in workers:
+        one.start()
+    said = sorted(out.get(timeout=60) for _ in workers)
+    for one in workers:
+        one.join(60)
+    assert said == ["refused", "released"]
+    assert sum(len(release_history(tmp_path / root)) for root in set(roots)) == 1

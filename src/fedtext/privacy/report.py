@@ -233,7 +233,7 @@ def _promise(total: Total) -> dict[str, Any]:
 
 def _answers(number: int, elsewhere: int) -> str:
     told = f"{number} {'answer' if number == 1 else 'answers'}"
-    return f"{told}, {elsewhere} of them in another data root," if elsewhere else told
+    return f"{told}, {elsewhere} of them in another data root" if elsewhere else told
 
 
 def _bound(allowed: float | None) -> str:

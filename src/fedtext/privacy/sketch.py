@@ -78,7 +78,7 @@ def _digests(units: Iterable[str], kind: str, key: bytes, *, telling: Callable[[
 
 
 def _kept(digests: set[bytes]) -> UInt64[np.ndarray, " kept"]:
-    """The second halves of those whose first are smallest, filled up and sorted, so that neither order nor end tells."""
+    """The second halves of those whose first are smallest, filled up; sorted, so that their order tells nothing."""
     lowest = [one[_WORD:] for one in heapq.nsmallest(SIZE, digests)]
     filled = b"".join(lowest) + secrets.token_bytes(_WORD * (SIZE - len(lowest)))
     return np.sort(np.frombuffer(filled, dtype="<u8").astype(np.uint64))
