@@ -137,7 +137,7 @@ def test_text_that_was_changed_in_a_data_root_is_known_too(toy: ToyProject, tmp_
     run(toy, table(tmp_path / "first.txt", TEXTS), "first")
     run(toy, file, epsilon=0.5)
     table(file, TEXTS)
-    assert f"'toy.mean' x 1 in {toy.path / 'first'}: 1)" in refused(toy, file, epsilon=0.4, total_epsilon=1.2)
+    assert f"'toy.mean' x 1 in {toy.path / 'first'}: 1, " in refused(toy, file, epsilon=0.4, total_epsilon=1.2)
 
 
 def test_ids_count_where_a_column_or_a_list_names_them(tmp_path: Path) -> None:
