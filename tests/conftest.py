@@ -14,6 +14,7 @@ from hypothesis import settings
 from jaxtyping import install_import_hook
 from omegaconf import OmegaConf
 
+STATE = "FEDTEXT_STATE"  # fedtext.system.state; nothing of the package may be imported before the checks are in place
 SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
 LONG = {"end_to_end", "neighbours", "golden", "audits", "wiring", "tutorial", "contracts"}
 SHARED = "test_main_job.py"
@@ -43,6 +44,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Before all others come the tests of the run that other files share: nobody waits for it in the midst of it.
     """
     items.sort(key=lambda item: (item.path.name != SHARED, not LONG & set(item.path.parts)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_registry_of_a_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What jobs of shared fixtures release is registered in a folder of the session's, and in no user's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(STATE, str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def registry_of_the_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Each test has a user's folder of its own: what one test releases, another has not spent."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv(STATE, str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session", autouse=True)

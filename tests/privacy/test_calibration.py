@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedtext.algorithms.flexible.budget import planned_ledger
+from fedtext.params.flexible import Flexible
+from fedtext.params.privacy import Privacy
 from fedtext.privacy.accountant import epsilon as epsilon_of
-from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
+from fedtext.privacy.calibration import keeps, noise_multiplier
+from fedtext.privacy.parties import Party
+from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon, priced_shift
+from tests.parameters import conf_base
 
 
 @settings(max_examples=60)
@@ -95,3 +100,31 @@ def test_beside_a_sampled_release_a_plain_one_is_found_too() -> None:
     found = noise_multiplier(epsilon=3.0, delta=1e-5, rounds=1, beside=beside)
     release = SampledGaussian("full", 1.0, 1 / found)
     assert composed_epsilon([*beside, release], delta=1e-5, adjacency="zero_out") == pytest.approx(3.0, rel=1e-4)
+
+
+@pytest.mark.parametrize(("epsilon", "population"), [(1.0, 900), (4.0, 3000), (4.0, 200), (8.0, 1500)])
+def test_what_is_planned_is_what_its_own_ledger_lets_pass(epsilon: float, population: int) -> None:
+    """A sampled release's price moves by 1e-7 with the last digit of its shift; at the first two settings, upwards."""
+    silos = [
+        Party(name=name, kind=f"{name} silo", population=held, epsilon=epsilon)
+        for name, held in (("strong", population), ("weak", population // 2))
+    ]
+    declared = conf_base(Privacy, {"epsilon": epsilon, "delta": 1e-7, "population": population + population // 2})
+    flexible = conf_base(Flexible, {"labels": ["json", "email"]})
+    ledger = planned_ledger(silos, flexible, declared, dim=1000, embedding_dim=384)
+    for release in ledger.planned or ():
+        ledger = ledger.charge(release)
+    assert 0.999 * epsilon < ledger.spent() <= epsilon * (1 + 1e-9)
+
+
+def test_a_shift_has_one_price_whatever_its_last_bits() -> None:
+    assert priced_shift(0.1 + 0.2) == priced_shift(0.3) >= 0.3
+    assert priced_shift(0.123456789012345) == 0.123456789012
+
+
+def test_a_price_beyond_the_budget_is_not_kept() -> None:
+    kinds = [SampledGaussian("poisson", 0.05, 0.7, 40)]
+    told = {"delta": 1e-6, "adjacency": "zero_out"}
+    exact = composed_epsilon(kinds, **told)
+    assert keeps(kinds, epsilon=exact * (1 + 1e-5), **told)
+    assert not keeps(kinds, epsilon=exact * (1 - 1e-5), **told)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fedtext.privacy.history import FILE, FOLDER, HISTORY_ROOT, History, release_history
+from fedtext.privacy.registry import Registry
 from fedtext.system.refusal import RunRefusedError
 from tests.privacy.histories import release, spent
 
@@ -72,11 +74,131 @@ def test_a_run_that_a_run_started_writes_into_both_and_sees_its_siblings(
     assert release_history(tmp_path / "comparison") == (ONE, TWO), "and counted once all the same"
 
 
-def test_a_history_of_another_version_is_refused_and_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["empty", "half a line", "another version", "no text"])
+def test_a_history_that_cannot_be_read_is_refused_and_kept_and_no_way_around_is_advised(
+    tmp_path: Path, damage: str
+) -> None:
     History(tmp_path).add(ONE)
     file = tmp_path / FOLDER / FILE
-    for line in ('{"node": "vote", "identity": "one", "result": null}\n', "{half a li"):
-        file.write_text(before := file.read_text() + line)
-        with pytest.raises(RunRefusedError, match=r"releases\.jsonl was written by another version of fedtext"):
-            History(tmp_path).add(TWO)
-        assert file.read_text() == before
+    whole = file.read_bytes()
+    file.write_bytes(before := {
+        "empty": b"", "half a line": whole[:-40],
+        "another version": whole + b'{"node": "vote", "identity": "one", "result": null}\n', "no text": b"\xff" + whole,
+    }[damage])  # fmt: skip
+    for history in (History(tmp_path), History(tmp_path, registry=Registry())):
+        with pytest.raises(
+            RunRefusedError, match=r"releases\.jsonl is empty, damaged or of another version"
+        ) as refused:
+            history.add(TWO)
+        assert "data_root=" not in str(refused.value)
+        assert "fresh" not in str(refused.value)
+    assert file.read_bytes() == before
+
+
+TEXTS = [f"what person number {i} wrote to somebody" for i in range(40)]
+
+
+def private(root: Path, texts: list[str] | None = TEXTS) -> History:
+    history = History(root, registry=Registry())
+    if texts is not None:
+        history.know([], texts)
+    return history
+
+
+def where(history: History) -> dict[int, str]:
+    return {entry.round: Path(entry.elsewhere).name for entry in history.entries()}
+
+
+def test_the_same_people_in_a_second_data_root_have_the_history_of_both(tmp_path: Path) -> None:
+    private(tmp_path / "first").add(ONE)
+    assert private(tmp_path / "unread", None).entries() == (), "whose text it will be is not known yet"
+    second = private(tmp_path / "second", TEXTS[::-1])
+    assert where(second) == {1: "first"}
+    second.add(TWO)
+    assert where(second) == {1: "first", 2: ""}
+    assert where(private(tmp_path / "first")) == {1: "", 2: "second"}
+    assert second.own() == (TWO,)
+    others = private(tmp_path / "others", [text.replace("person", "client") for text in TEXTS])
+    assert others.entries() == ()
+    assert History(tmp_path / "second").entries() == (TWO,), "of a public corpus the data root counts alone"
+
+
+def test_order_is_that_of_time_over_all_data_roots(tmp_path: Path) -> None:
+    """The first of them sets the budget, whichever data root asks."""
+    private(tmp_path / "b").add(ONE)
+    private(tmp_path / "a").add(TWO)
+    private(tmp_path / "b").add(THREE)
+    for root in ("a", "b", "c"):
+        assert [entry.round for entry in private(tmp_path / root).entries()] == [1, 2, 3]
+
+
+def test_a_data_root_that_is_gone_still_counts(tmp_path: Path) -> None:
+    private(tmp_path / "first").add(ONE)
+    shutil.rmtree(tmp_path / "first")
+    assert where(private(tmp_path / "second")) == {1: "first"}
+    assert where(private(tmp_path / "first", None)) == {1: "first"}, "and for whoever comes to its place"
+
+
+def test_a_data_root_that_was_moved_or_copied_counts_once(tmp_path: Path) -> None:
+    private(tmp_path / "first").add(ONE)
+    shutil.copytree(tmp_path / "first", tmp_path / "copy")
+    shutil.move(tmp_path / "first", tmp_path / "moved")
+    for root in ("copy", "moved"):
+        assert where(private(tmp_path / root)) == {1: ""}
+
+
+@pytest.mark.parametrize("damage", [lambda lines: lines[:1], lambda lines: lines[1:], lambda lines: [
+    lines[0], lines[1].replace('"budget":1.0', '"budget":9.0')]])  # fmt: skip
+def test_a_history_that_was_shortened_or_changed_is_refused(tmp_path: Path, damage: Any) -> None:
+    history = private(tmp_path)
+    for entry in (ONE, TWO):
+        history.add(entry)
+    file = tmp_path / FOLDER / FILE
+    before = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(damage(before)))
+    assert file.read_text() != "".join(before)
+    for ask in (history.entries, lambda: history.add(THREE), lambda: private(tmp_path)):
+        with pytest.raises(RunRefusedError, match=r"shortened or changed: 1 of the releases .* Put back a copy"):
+            ask()
+    file.unlink()
+    assert [entry.round for entry in history.entries()] == [1, 2]
+
+
+def test_a_history_that_was_removed_is_written_again(tmp_path: Path) -> None:
+    private(tmp_path).add(ONE)
+    (tmp_path / FOLDER / FILE).unlink()
+    History(tmp_path).restore()
+    assert release_history(tmp_path) == ()
+    private(tmp_path).restore()
+    assert release_history(tmp_path) == (ONE,)
+    (tmp_path / FOLDER / FILE).unlink()
+    assert private(tmp_path).add(TWO)
+    assert release_history(tmp_path) == (ONE, TWO)
+
+
+def test_a_history_of_before_the_registry_is_taken_into_it(tmp_path: Path) -> None:
+    History(tmp_path / "first").add(ONE)
+    private(tmp_path / "first")
+    assert where(private(tmp_path / "second")) == {1: "first"}
+
+
+def test_who_judges_is_alone(tmp_path: Path) -> None:
+    """Nobody writes between the judgement and the entry."""
+    seen: list[int] = []
+
+    def add(round: int) -> bool:
+        history = private(tmp_path / f"{round % 3}", None)
+
+        def judge() -> None:
+            seen.append(len(Registry().related([tmp_path / f"{n}" for n in range(3)])))
+            counted = sum(len(root.releases) for root in Registry().related([tmp_path / f"{n}" for n in range(3)]))
+            if counted >= 5:
+                raise RunRefusedError("no more than five")
+
+        try:
+            return history.add(spent(release(round=round), f"{round}"), judge)
+        except RunRefusedError:
+            return False
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(add, range(24))) == 5

@@ -9,8 +9,10 @@ import pytest
 from pydantic import ValidationError
 
 from fedtext.privacy.accountant import epsilon
-from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.calibration import noise_multiplier
+from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.spending import (
+    Promise,
     Rules,
     Spent,
     TotalExceeded,
@@ -19,6 +21,8 @@ from fedtext.privacy.spending import (
     refuse_overdraft,
     spent_on,
     total_epsilon,
+    totals,
+    worst_total,
 )
 from tests.privacy.histories import DELTA, ledger, party, release, spent
 
@@ -88,19 +92,140 @@ def test_another_part_pays_for_itself_unless_the_split_was_another() -> None:
     assert total(trained, resplit) == pytest.approx(exact(multiplier=both))
 
 
-def test_the_smallest_delta_that_any_run_declared_is_that_of_the_total() -> None:
-    loose = spent(release(), delta=1e-3)
-    assert total(loose) == pytest.approx(exact())
-    strict = spent(release(round=1), "b", delta=1e-8)
-    assert total(loose, strict) == pytest.approx(exact(rounds=2, delta=1e-8))
+def test_a_total_is_priced_at_every_delta_that_a_run_declared() -> None:
+    """The smaller delta costs more, whichever was first, and whichever asks now."""
+    loose, strict = spent(release(), delta=1e-3), spent(release(round=1), "b", delta=1e-8)
+    for entries in ([loose, strict], [strict, loose]):
+        found = {one.promise.delta: one.epsilon for one in totals(entries, ledger(), RULES)}
+        assert found == {delta: pytest.approx(exact(rounds=2, delta=delta)) for delta in (1e-3, 1e-8, DELTA)}
+        assert total(*entries) == found[1e-8]
     assert total(loose, of=ledger(delta=1e-9)) == pytest.approx(exact(delta=1e-9))
 
 
-def test_the_total_is_under_the_ledger_s_adjacency() -> None:
-    under_zero_out = spent(release(), adjacency="zero_out")
-    replaced = total(under_zero_out, of=ledger(adjacency="replace_one"))
-    assert replaced == pytest.approx(exact(adjacency="replace_one"))
-    assert replaced > 1.5 * total(under_zero_out)
+def asked(multiplier: float = 4.0, **changes: Any) -> Release:
+    return release(multiplier, **{"round": 9, "name": "new", **changes})
+
+
+def overdrawn(*entries: Spent, by: Release, of: Ledger, rules: Rules = RULES, **more: Any) -> TotalExceeded:
+    with pytest.raises(TotalExceeded) as caught:
+        refuse_overdraft(entries, of, rules, [by], **more)
+    return caught.value
+
+
+ADJACENCIES = ("zero_out", "add_remove", "replace_one")
+
+
+@pytest.mark.parametrize("first", ADJACENCIES)
+@pytest.mark.parametrize("second", ADJACENCIES)
+def test_a_total_holds_under_the_neighbours_of_every_run_each_to_its_own_budget(first: str, second: str) -> None:
+    made, new = spent(release(), adjacency=first, budget=2.0), asked(5.0)
+    of = ledger(adjacency=second, epsilon=2.5)
+    found = {one.promise.adjacency: (one.epsilon, one.budget) for one in totals([made], of, RULES, [new])}
+    both = (1 / 16 + 1 / 25) ** -0.5
+    price = {one: exact(multiplier=both, adjacency=one) for one in (first, second)}
+    assert found == {second: (pytest.approx(price[second]), 2.5)} | {first: (pytest.approx(price[first]), 2.0)}
+    over = [one for one, budget in ((first, 2.0), (second, 2.5)) if price[one] > found[one][1]]
+    assert bool(over) == ("replace_one" in (first, second))
+    if over:
+        assert overdrawn(made, by=new, of=of).total == pytest.approx(exact(multiplier=both, adjacency="replace_one"))
+    else:
+        refuse_overdraft([made], of, RULES, [new])
+
+
+def test_what_was_promised_under_replacement_is_not_overspent_under_another_promise() -> None:
+    """Eight under replace_one and six under zero_out come to 7.43 under zero_out, and to 19.19 as was promised first."""
+    delta = 1e-3
+    loud = noise_multiplier(epsilon=8, delta=delta, rounds=1, adjacency="replace_one")
+    louder = noise_multiplier(epsilon=6, delta=delta, rounds=1, adjacency="zero_out")
+    made = spent(release(loud), adjacency="replace_one", delta=delta, budget=8.0, allowed=8.0)
+    said = str(overdrawn(made, by=asked(louder), of=ledger(epsilon=6.0, delta=delta)))
+    assert "may cost epsilon 8; 8 is spent ('sum' x 1: 8); 'new' would make it 19.19" in said
+    assert "counted for a client under replace_one at delta 0.001 as it was promised. Nothing was read" in said
+    back = spent(release(louder), delta=delta, budget=6.0, allowed=6.0)
+    of = ledger(epsilon=8.0, delta=delta, adjacency="replace_one")
+    assert overdrawn(back, by=asked(loud), of=of).total == pytest.approx(19.19, abs=0.005)
+
+
+def test_a_declared_total_holds_under_every_promise() -> None:
+    made = spent(release(), adjacency="replace_one", budget=1.0)
+    whole = exact(rounds=2, adjacency="replace_one")
+    refuse_overdraft([made], ledger(), RULES, [asked()], allowed=1.001 * whole)
+    error = overdrawn(made, by=asked(), of=ledger(), allowed=0.999 * whole)
+    assert (error.budget, error.total) == (0.999 * whole, pytest.approx(whole))
+
+
+def test_a_later_run_of_the_same_promise_keeps_the_first_one_s_budget() -> None:
+    made = spent(release(), budget=1.0)
+    error = overdrawn(made, by=asked(), of=ledger(epsilon=8.0))
+    assert error.budget == 1.0
+
+
+def test_a_sampled_release_without_a_price_under_an_old_promise_costs_infinitely_much_there() -> None:
+    made = spent(release(), adjacency="add_remove", budget=8.0)
+    error = overdrawn(made, by=asked(sampling="fixed_size", rate=0.1), of=ledger(epsilon=8.0))
+    assert math.isinf(error.total)
+    assert "counted for a client under add_remove" in str(error)
+    assert "a draw of fixed size needs a public number of units" in str(error)
+    drawn = spent(release(sampling="fixed_size", rate=0.1), budget=8.0)
+    assert math.isinf(overdrawn(drawn, by=asked(), of=ledger(epsilon=8.0, adjacency="add_remove")).total)
+    of_many = overdrawn(spent(release(), delta=1e-12), by=asked(sampling="poisson", rate=0.1), of=ledger(epsilon=8.0))
+    assert "with sampling epsilon is computed for delta" in str(of_many)
+
+
+def test_a_promise_to_clients_is_broken_by_a_release_under_records_whichever_comes_first() -> None:
+    of_records = ledger(unit="record", epsilon=8.0)
+    clients, records = spent(release(), budget=8.0), spent(release(unit="record"), budget=8.0)
+    for made, by, of in (
+        (clients, asked(unit="record"), of_records),
+        (records, asked(), ledger(epsilon=8.0)),
+    ):
+        error = overdrawn(made, by=by, of=of)
+        assert math.isinf(error.total)
+        assert "protects single records, of which a client holds any number" in str(error)
+        assert "counted for a client" in str(error)
+
+
+def test_records_of_every_cut_are_promised_to_on_their_own() -> None:
+    short = spent(release(unit="record"), spans="64", budget=8.0)
+    error = overdrawn(short, by=asked(unit="record"), of=ledger(unit="record", epsilon=8.0), rules=Rules("s", "512"))
+    assert "cut in another way" in str(error)
+    refuse_overdraft([short], ledger(unit="record", epsilon=8.0), Rules("s", "64"), [asked(unit="record")])
+
+
+def test_promises_to_the_other_part_hold_where_the_split_was_another() -> None:
+    """Who was a test client and promised 1 may be a training client now."""
+    tested = spent(release(40.0, name="test"), part="test", budget=1.0)
+    refuse_overdraft([tested], ledger(epsilon=8.0), RULES, [asked(1.0)])
+    error = overdrawn(tested, by=asked(1.0), of=ledger(epsilon=8.0), rules=Rules("other"))
+    assert error.budget == 1.0
+
+
+def test_runs_of_several_promises_are_refused_together() -> None:
+    """As a comparison of two entries that declare different neighbours asks."""
+    careful, other = ledger(adjacency="replace_one", epsilon=2.5), ledger(epsilon=9.0)
+    plans = [asked(4.0), asked(4.0, round=10)]
+    error = overdrawn(by=plans[0], of=other, before=[careful], allowed=1.0)
+    assert error.total == pytest.approx(exact(adjacency="replace_one"))
+    refuse_overdraft([], other, RULES, plans[:1], before=[careful])
+    with pytest.raises(TotalExceeded, match="replace_one"):
+        refuse_overdraft([], other, RULES, plans, before=[careful])
+
+
+def test_the_worst_promise_is_the_one_whose_budget_is_used_up_most() -> None:
+    rich = spent(release(), adjacency="replace_one", budget=100.0)
+    poor = spent(release(round=1), "b", budget=1.0)
+    worst = worst_total(totals([rich, poor], ledger(), RULES))
+    assert (worst.promise.adjacency, worst.budget) == ("zero_out", 1.0)
+    assert worst.share == pytest.approx(exact(rounds=2))
+
+
+def test_a_party_s_budget_is_of_the_promise_that_it_was_given_under() -> None:
+    silos = (party("a"), party("b", budget=0.5))
+    made = by("b", multiplier=14.0, adjacency="replace_one", budgets=(("b", 0.6),))
+    found = totals([made], ledger(parties=silos), RULES, [release(60.0, parties=("b",), round=1)])
+    assert {(one.promise.adjacency, one.party): one.budget for one in found} == {
+        ("replace_one", "a"): 1.0, ("replace_one", "b"): 0.6, ("zero_out", "a"): 1.0, ("zero_out", "b"): 0.5,
+    }  # fmt: skip
 
 
 def test_an_unaccounted_read_makes_the_total_infinite() -> None:
@@ -122,7 +247,8 @@ def test_what_was_released_under_records_of_another_cut_bounds_no_record_s_loss(
     assert total(short, of=of_records, spans="64") == pytest.approx(exact())
     assert math.isinf(total(short, of=of_records, spans="512"))
     assert math.isinf(total(spent(release(unit="record")), of=of_records, spans="64")), "an old entry may be of any"
-    assert spent_on([short], of_records, Rules("s", "512")) == ["'sum' x 1 of records cut in another way: inf"]
+    now = Promise("zero_out", "record", DELTA, "train", "512")
+    assert spent_on([short], of_records, Rules("s", "512"), now) == ["'sum' x 1 of records cut in another way: inf"]
     of_clients = spent(release(), spans="64")
     assert total(of_clients, spans="512") == pytest.approx(exact()), "whoever is a client is one however texts are cut"
     assert math.isfinite(total(of_clients, of=of_records, spans="512"))
@@ -189,7 +315,11 @@ def test_nothing_new_is_never_refused() -> None:
 
 def test_what_was_spent_on_what_names_reads_by_their_reason() -> None:
     read = spent(None, "popri.checkpoint", reason="lowest FID")
-    assert spent_on([spent(release()), read], ledger(), RULES) == [f"'sum' x 1: {exact():.4g}", "'lowest FID' x 0: inf"]
+    promise = Promise("zero_out", "client", DELTA, "train")
+    assert spent_on([spent(release()), read], ledger(), RULES, promise) == [
+        f"'sum' x 1: {exact():.4g}",
+        "'lowest FID' x 0: inf",
+    ]
 
 
 def test_json_keeps_every_entry() -> None:
@@ -240,8 +370,9 @@ def test_an_overdraft_names_the_party_and_what_it_paid_for() -> None:
     assert (refused.value.party, refused.value.total) == ("a", pytest.approx(exact(rounds=2)))
     assert "('sum' x 1: 0.9" in str(refused.value)
     refuse_overdraft(entries, TWO, RULES, [release(4.0, parties=("b",), round=1)], allowed=1.0)
+    poor = ledger(parties=(party("a"), party("b", budget=0.5)))
     with pytest.raises(TotalExceeded, match=r"party 'b' \(silo\) epsilon 0\.5;"):
-        refuse_overdraft(entries, TWO, RULES, [release(4.0, parties=("b",), round=1)], allowed=1.0, each={"b": 0.5})
+        refuse_overdraft(entries, poor, RULES, [release(4.0, parties=("b",), round=1)])
 
 
 def test_who_spent_too_much_does_not_stop_others() -> None:

@@ -31,10 +31,10 @@ def record_table(
     return records.reset_index(drop=True)
 
 
-def refuse_broken(columns: Mapping[str, Sequence[object]], path: Path, rows: pd.Index) -> None:
+def refuse_broken(columns: Mapping[str, Sequence[str | None]], path: Path, rows: pd.Index) -> None:
     """Raise ValueError if a value of the `columns` of the file `path` is no Unicode text."""
     for column, values in columns.items():
-        held = pd.Series(values, rows, dtype=object)
+        held: pd.Series = pd.Series(list(values), rows, dtype=object)
         refuse(held, _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
 
 

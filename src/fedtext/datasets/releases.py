@@ -8,12 +8,15 @@ from typing import Any, NoReturn
 from kedro.io import AbstractDataset
 
 from fedtext.datasets.errors import StorageError
-from fedtext.privacy.history import release_history
+from fedtext.privacy.history import History
+from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Spent
 
 
 class ReleaseHistoryDataset(AbstractDataset[Any, tuple[Spent, ...]]):
     """Every query answered from the private data below `filepath`, whichever run and parameters made it; read only.
+
+    With it come the answers from the same people's text in other data roots; a report need not say in which.
 
     Args:
         filepath: The data root: `${data_root:}`.
@@ -26,7 +29,9 @@ class ReleaseHistoryDataset(AbstractDataset[Any, tuple[Spent, ...]]):
 
     def load(self) -> tuple[Spent, ...]:
         """In the order in which they were made."""
-        return release_history(self._filepath)
+        entries = History(self._filepath, around=self._filepath, registry=Registry()).entries()
+        other = {"elsewhere": "another data root"}
+        return tuple(entry.model_copy(update=other) if entry.elsewhere else entry for entry in entries)
 
     def save(self, data: Any) -> NoReturn:
         """Refused: the runner writes the history."""

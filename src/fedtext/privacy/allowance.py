@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.spending import Spent
 
 
 class Allowance(NamedTuple):
@@ -17,7 +13,7 @@ class Allowance(NamedTuple):
 
     Attributes:
         public: Whether its text is: releases are counted, and none is refused.
-        total: `privacy.total_epsilon`, infinite where nothing limits them; None: what the first run declared.
+        total: `privacy.total_epsilon`, infinite where nothing limits them; None: each promise has the budget of its first run.
     """
 
     public: bool = False
@@ -27,12 +23,3 @@ class Allowance(NamedTuple):
     def of(cls, corpus: Corpus, privacy: Privacy) -> Allowance:
         """By a run's declarations."""
         return cls(corpus.is_public, privacy.total_epsilon)
-
-    def limit(self, history: Sequence[Spent], ledger: Ledger) -> float:
-        """The most that all releases of the ledger's clients may cost together; infinite where none is refused."""
-        if self.public:
-            return math.inf
-        if self.total is not None:
-            return self.total
-        first = next((entry for entry in history if entry.part == ledger.part), None)
-        return first.budget if first else ledger.declaration.epsilon

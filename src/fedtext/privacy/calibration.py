@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.accountant import check_declaration
 from fedtext.privacy.gaussian import gaussian_shift
-from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
+from fedtext.privacy.privacy_loss import ROUNDING, SampledGaussian, composed_epsilon, priced_shift
 from fedtext.system.errors import InputError
 
 
@@ -45,6 +46,21 @@ def noise_multiplier(
     return _noise_multiplier(epsilon, delta, rounds, adjacency, sampling, rate, non_negative, beside)
 
 
+def keeps(kinds: Sequence[SampledGaussian], *, epsilon: float, delta: float, adjacency: Adjacency) -> bool:
+    """Whether a ledger with this budget lets these releases pass: it prices their shifts as `priced_shift` has them.
+
+    A release gets its shift as sensitivity over deviation, which may miss one over the multiplier by a few last bits:
+    so both prices are asked where that decides the twelfth digit.
+    """
+    return all(
+        composed_epsilon(
+            [replace(kind, shift=priced_shift(kind.shift * bits)) for kind in kinds], delta=delta, adjacency=adjacency
+        )
+        <= epsilon * (1 + ROUNDING)
+        for bits in (1 - 1e-15, 1.0, 1 + 1e-15)
+    )
+
+
 @lru_cache(maxsize=1024)
 def _noise_multiplier(
     budget: float,
@@ -58,9 +74,15 @@ def _noise_multiplier(
 ) -> float:
     from scipy.optimize import brentq
 
+    def all_at(log_multiplier: float) -> list[SampledGaussian]:
+        return [*beside, SampledGaussian(sampling, rate, 1 / math.exp(log_multiplier), rounds, non_negative)]
+
     def excess(log_multiplier: float) -> float:
-        release = SampledGaussian(sampling, rate, 1 / math.exp(log_multiplier), rounds, non_negative)
-        return composed_epsilon([*beside, release], delta=delta, adjacency=adjacency) - budget
+        return composed_epsilon(all_at(log_multiplier), delta=delta, adjacency=adjacency) - budget
+
+    def is_too_little(log_multiplier: float) -> bool:
+        kinds = all_at(log_multiplier)
+        return excess(log_multiplier) > 0 or not keeps(kinds, epsilon=budget, delta=delta, adjacency=adjacency)
 
     # Sampling only ever helps: without it all releases are one Gaussian, whose squared shifts add up.
     moved = SampledGaussian("full", 1.0, 1.0, non_negative=non_negative).largest_move(adjacency)
@@ -68,18 +90,18 @@ def _noise_multiplier(
     enough = math.log(moved * math.sqrt(rounds) / math.sqrt(left)) if left > 0 else 0.0
     amplified = [one for one in (*beside, SampledGaussian(sampling, rate, 1.0)) if one.amplified]
     if not amplified:
-        return _raised_until(excess, enough, 1e-15)
+        return _raised_while(is_too_little, enough, 1e-15)
     enough += 0.01  # the grid of a rate near 1 may overstate epsilon in its last digits
     while excess(enough) > 0:
         enough += 1.0
     while excess(enough - 1.0) <= 0:
         enough -= 1.0
-    return _raised_until(excess, float(brentq(excess, enough - 1.0, enough, xtol=2e-7)), 2e-7)
+    return _raised_while(is_too_little, float(brentq(excess, enough - 1.0, enough, xtol=2e-7)), 2e-7)
 
 
-def _raised_until(excess: Callable[[float], float], log_multiplier: float, step: float) -> float:
+def _raised_while(is_too_little: Callable[[float], bool], log_multiplier: float, step: float) -> float:
     """The multiplier, raised from a root's last digits until the budget is kept."""
-    while excess(log_multiplier) > 0:
+    while is_too_little(log_multiplier):
         log_multiplier += step
         step *= 2
     return math.exp(log_multiplier)

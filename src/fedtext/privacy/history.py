@@ -2,18 +2,22 @@
 
 `<data_root>/.fedtext/releases.jsonl` has a line for each (`fedtext.privacy.spending.Spent`), written before the noised
 answer leaves the door. Runs that another run starts (a comparison's) write into that one's history as well, and are
-held to its budget.
+held to its budget. What private data answered is in the user's registry too (fedtext.privacy.registry): there the same
+people's releases in other data roots are found, and what a history has lost.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from operator import itemgetter
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Spent
 from fedtext.system.atomic import write_text
 from fedtext.system.folders import make_own_folder
@@ -24,59 +28,129 @@ HISTORY_ROOT = "FEDTEXT_HISTORY_ROOT"  # environment: the data root of the run t
 
 
 class History:
-    """Entries of a data root, and of the one whose run started this one.
+    """Entries of a data root, of the one whose run started this one, and of all others over the same people.
 
     Args:
         data_root: Where this run reads and writes.
         around: The data root of the run that started this one; by default what the environment says.
+        registry: Where the same people are found; None: of a public corpus, which is nobody's.
     """
 
-    def __init__(self, data_root: Path, around: Path | None = None) -> None:
+    def __init__(self, data_root: Path, around: Path | None = None, registry: Registry | None = None) -> None:
         told = os.environ.get(HISTORY_ROOT)
         around = around or (Path(told) if told else None)
-        self._files = [root / FOLDER / FILE for root in dict.fromkeys([data_root, *([around] if around else [])])]
+        self._roots = list(dict.fromkeys([data_root, *([around] if around else [])]))
+        self._registry = registry
 
     def own(self) -> tuple[Spent, ...]:
         """Entries of this data root, in the order in which they were made."""
-        return _read(self._files[0])
+        return self._read(self._roots[0])
 
     def entries(self) -> tuple[Spent, ...]:
-        """Entries of both, each once."""
-        return tuple({entry.key: entry for file in self._files for entry in _read(file)}.values())
+        """All entries, each once, in the order in which they were made; `Spent.elsewhere` says which are of others.
 
-    def add(self, entry: Spent) -> bool:
-        """Writes `entry` down wherever it is not yet; true if it was new here."""
-        new = [_append(file, entry) for file in self._files]
+        Raises:
+            RunRefusedError: a history cannot be read, or has lost entries.
+        """
+        here = {entry.key: entry for root in self._roots for entry in self._read(root)}
+        if self._registry is None:
+            return tuple(here.values())
+        roots = self._registry.related(self._roots)
+        told = sorted(((one.made, root.path, one.entry) for root in roots for one in root.releases), key=itemgetter(0))
+        found: dict[tuple[object, ...], Spent] = {}
+        for _, path, entry in told:
+            found.setdefault(entry.key, entry.model_copy(update={"elsewhere": path}))
+        return tuple((found | here).values())  # in the registry's order, as they stand here
+
+    def add(self, entry: Spent, judge: Callable[[], None] = lambda: None) -> bool:
+        """Writes `entry` down wherever it is not yet; true if it was new here.
+
+        `judge` is called while nobody else can write, and may raise: two runs that ask at the same time for what is
+        left once do not both get it.
+        """
+        with self._locked():
+            judge()
+            new = [self._append(root, entry) for root in self._roots]
         return new[0]
+
+    def know(self, clients: Iterable[str], texts: Iterable[str]) -> None:
+        """Tells the registry, if there is one, whose text lies here."""
+        if self._registry is not None:
+            clients, texts = set(clients), set(texts)
+            with self._locked():
+                for root in self._roots:
+                    self._registry.add(root, self._read(root))
+                    self._registry.know(root, clients, texts)
+
+    def restore(self) -> None:
+        """Writes a history that was removed again, from the registry, where a run's other records still lie."""
+        for root in self._roots if self._registry is not None else ():
+            if (root / FOLDER).is_dir() and not (root / FOLDER / FILE).exists() and (lost := self._registered(root)):
+                write_text(root / FOLDER / FILE, "".join(_lines(lost)))
+
+    @property
+    def knows(self) -> bool:
+        """Whether the registry has been told, or need not be."""
+        return self._registry is None or bool(self._registry.data_root(self._roots[0]).data_sets)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with ExitStack() as locks:
+            if self._registry is not None:
+                locks.enter_context(self._registry.locked())
+            for root in sorted(self._roots):  # always in one order, so that no two runs wait for each other
+                make_own_folder(root / FOLDER)
+                lock = locks.enter_context((root / FOLDER / "releases.lock").open("a"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _append(self, root: Path, entry: Spent) -> bool:
+        known = self._read(root)
+        lost = self._registered(root) if self._registry is not None and not known else ()
+        is_new = all(entry.key != one.key for one in (*known, *lost))
+        entries = (*known, *lost, *([entry] if is_new else []))
+        if self._registry is not None:
+            self._registry.add(root, entries)  # first: what is in no file may not have left
+        if entries != known:
+            write_text(root / FOLDER / FILE, "".join(_lines(entries)))
+        return is_new
+
+    def _registered(self, root: Path) -> tuple[Spent, ...]:
+        assert self._registry is not None
+        return tuple(one.entry for one in self._registry.data_root(root).releases)
+
+    def _read(self, root: Path) -> tuple[Spent, ...]:
+        entries = release_history(root)
+        if self._registry is not None and entries and (lost := set(self._registered(root)) - set(entries)):
+            raise RunRefusedError(
+                f"{root / FOLDER / FILE} was shortened or changed: {len(lost)} of the releases that were written there "
+                f"are missing or others ({self._registry.folder} has them). Put back a copy of the file, or remove it: "
+                "what was released counts all the same"
+            )
+        return entries
 
 
 def release_history(data_root: Path | str) -> tuple[Spent, ...]:
-    """Every query that was ever answered from the private data below `data_root`."""
-    return _read(Path(data_root) / FOLDER / FILE)
+    """Every query that was ever answered from the private data below `data_root`.
 
-
-def _append(file: Path, entry: Spent) -> bool:
-    make_own_folder(file.parent)
-    with (file.parent / "releases.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        known = _read(file)
-        if any(entry.key == one.key for one in known):
-            return False
-        write_text(file, "".join(_lines((*known, entry))))
-    return True
+    Raises:
+        RunRefusedError: the history cannot be read, or is empty, as it never is where something was written.
+    """
+    file = Path(data_root) / FOLDER / FILE
+    if not file.exists():
+        return ()
+    try:
+        entries = tuple(map(Spent.model_validate_json, file.read_text(encoding="utf-8").splitlines()))
+    except (ValidationError, UnicodeDecodeError):
+        entries = ()
+    if not entries:
+        raise RunRefusedError(
+            f"{file} is empty, damaged or of another version of fedtext, so what was released before cannot be priced: "
+            "put back a copy of it, or run the version that wrote it. The people behind the data have the budget that "
+            "they were promised, in whichever data root their text lies"
+        )
+    return entries
 
 
 def _lines(entries: Iterable[Spent]) -> Iterable[str]:
     return (entry.model_dump_json() + "\n" for entry in entries)
-
-
-def _read(file: Path) -> tuple[Spent, ...]:
-    if not file.exists():
-        return ()
-    try:
-        return tuple(map(Spent.model_validate_json, file.read_text(encoding="utf-8").splitlines()))
-    except ValidationError:
-        raise RunRefusedError(
-            f"{file} was written by another version of fedtext, so what was released before cannot be priced: keep it, "
-            "and start in a fresh directory, --params data_root=DIR"
-        ) from None

@@ -25,13 +25,12 @@ from pydantic import Field, field_validator, model_validator
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy, Sampling, Unit
 from fedtext.privacy.parties import Party, bills, different_bills, most_units, partition, refuse_misdealt
-from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
+from fedtext.privacy.privacy_loss import ROUNDING, SampledGaussian, composed_epsilon, priced_shift
 from fedtext.privacy.reads import EvaluationOnly, Unaccounted
 from fedtext.system.errors import InputError
 
 Part = Literal["train", "test"]
 _PRICED = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")
-_ROUNDING = 1e-9  # relative: what a calibrated multiplier may lose to floating point on its way into a release
 
 
 class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, and reads as one where it is raised
@@ -104,18 +103,15 @@ class Release(Parameters):
         return self.model_dump_json(exclude={"non_negative"})
 
     def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
-        """What the accountant prices; a draw that the server watched (local noise) amplifies nothing.
-
-        Twelve digits, rounded up: rounds that differ in the last bits are one kind.
-        """
-        shift = float(f"{self.sensitivity / self.noise_stddev * (1 + 1e-12):.12g}")
+        """What the accountant prices; a draw that the server watched (local noise) amplifies nothing."""
+        shift = priced_shift(self.sensitivity / self.noise_stddev)
         watched = watched and not self.secret_draw
         sampling: Sampling = "full" if watched else self.sampling
         return SampledGaussian(sampling, 1.0 if watched else self.rate, shift, self.steps, self.non_negative)
 
     def as_noisy_as(self, other: Release) -> bool:
         """Whether both cost the same parties the same: noise (up to rounding), draw, unit, sign, steps and rounds."""
-        return math.isclose(self.noise_multiplier, other.noise_multiplier, rel_tol=_ROUNDING) and all(
+        return math.isclose(self.noise_multiplier, other.noise_multiplier, rel_tol=ROUNDING) and all(
             getattr(self, field) == getattr(other, field) for field in _PRICED
         )
 
@@ -218,7 +214,7 @@ class Ledger(Parameters):
             alike.setdefault((known[party.name], party.epsilon), party)
         for payer in alike.values() or (None,):
             budget, total = (payer or self.declaration).epsilon, self.spent(party=payer.name if payer else None)
-            if total > budget * (1 + _ROUNDING):
+            if total > budget * (1 + ROUNDING):
                 yield payer, budget, total
 
     @property

@@ -23,7 +23,8 @@ def party_rows(ledger: Ledger, history: Sequence[Spent]) -> list[dict[str, Any]]
     name, with its own population and epsilons.
     """
     paid = bills([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
-    totals = party_totals(history, ledger, history[-1].rules if history else Rules(""))
+    newest = next((entry for entry in reversed(history) if not entry.elsewhere), None)
+    totals = party_totals(history, ledger, newest.rules if newest else Rules(""))
     alike: dict[_Alike, list[Party]] = defaultdict(list)
     for party in ledger.parties:
         names = tuple((ledger.releases[at].name, ledger.releases[at].round) for at in paid[party.name])

@@ -22,10 +22,20 @@ from fedtext.privacy.worst_pairs import HalfProfile, gaussian_pair, refuse_unpri
 from fedtext.system.errors import InputError
 
 SMALLEST_DELTA = 1e-11  # below it the rounding of the Fourier transform is no longer negligible
+ROUNDING = 1e-9  # relative: what a budget may be passed by, for what floating point loses on its way into a price
 _TRUNCATED = 1e-15  # mass that a composition may count as an infinite loss
 _CELLS = 2**18  # the most cells in the grid of one release
 
 Pair = tuple[HalfProfile, HalfProfile]
+
+
+def priced_shift(shift: float) -> float:
+    """Twelve digits, rounded up: shifts that differ in the last bits are one kind, and have one price.
+
+    A sampled release's price moves in steps: its grid depends on the shift, and moves epsilon by up to 1e-5. So noise
+    that is settled at one shift and priced at the next may seem to cost too much (fedtext.privacy.calibration.keeps).
+    """
+    return float(f"{shift * (1 + 1e-12):.12g}")
 
 
 @dataclass(frozen=True)

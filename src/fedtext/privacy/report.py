@@ -12,7 +12,7 @@ from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.party_report import party_lines, party_rows, who_paid
 from fedtext.privacy.published_price import published_price
-from fedtext.privacy.spending import Rules, Spent, answers, spent_on, total_epsilon
+from fedtext.privacy.spending import Rules, Spent, Total, priced, spent_on, totals, worst_total
 from fedtext.privacy.wording import number, shown, table
 
 EVALUATION = {
@@ -134,10 +134,22 @@ def render_markdown(report: dict[str, Any]) -> str:
         lines += [f"- {entry['name']}: {entry['reason']}" for entry in report[key]] or ["None."]
     if report["published"]:
         lines += ["", "## Published and exact", "", report["published"]["statement"]]
-    lines += ["", "## All releases on record", "", report["data_set"]["statement"]]
-    lines += ["", *(f"- {words}" for words in report["data_set"]["spent_on"])] if report["data_set"]["spent_on"] else []
+    lines += ["", "## All releases on record", "", *_together(report["data_set"])]
     lines += ["", "## Assumptions", "", *(f"- {assumption}" for assumption in report["assumptions"])]
     return "\n".join(lines) + "\n"
+
+
+def _together(total: Mapping[str, Any]) -> list[str]:
+    """What all runs cost; a table of what they promised, where they did not promise the same."""
+    lines = [total["statement"], *(["", *(f"- {words}" for words in total["spent_on"])] if total["spent_on"] else [])]
+    if len(total["promises"]) == 1:
+        return lines
+    head = ["promised to a", "under", "delta", "budget", "epsilon of all runs"]
+    rows = [
+        [one["unit"], one["adjacency"], f"{one['delta']:.4g}", shown(one["budget"]), shown(one["epsilon"])]
+        for one in total["promises"]
+    ]
+    return [*lines, "", *table(head, rows)]
 
 
 def reported_releases(report: Mapping[str, Any]) -> list[Release]:
@@ -191,24 +203,36 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def _data_set(ledger: Ledger, history: Sequence[Spent], allowance: Allowance) -> dict[str, Any]:
-    """What all releases of the same clients' data cost together, whichever runs made them, and what they may cost."""
-    rules = history[-1].rules if history else Rules("")
-    epsilon, limit = total_epsilon(history, ledger, rules), allowance.limit(history, ledger)
-    made, whose = answers(history, ledger, rules), f"these {ledger.declaration.unit}s"
-    said = f"No release of what {whose} hold is on record"
+    """What all releases of the same clients' data cost together, whichever runs made them, and what they may cost.
+
+    Under each promise that was made to them; first the one whose budget is used up most.
+    """
+    newest = next((entry for entry in reversed(history) if not entry.elsewhere), None)
+    rules = newest.rules if newest else Rules("")
+    found = totals(history, ledger, rules, allowed=allowance.total)
+    worst, made = worst_total(found), priced(history, ledger, rules)
+    elsewhere = sum(bool(entry.elsewhere) for entry in made)
+    whose = f"what these {ledger.declaration.unit}s hold"
+    said = f"No release of {whose} is on record"
     if made:
-        worst = ", for the party that spent most" if ledger.parties else ""
+        several = len({total.promise for total in found}) > 1
         said = (
-            f"All releases on record of what {whose} hold, {made} {'answer' if made == 1 else 'answers'}, cost "
-            f"epsilon = {shown(number(epsilon))} together{worst}"
+            f"All releases on record of {whose}, {_answers(len(made), elsewhere)}, cost "
+            f"epsilon = {shown(number(worst.epsilon))} together"
+            f"{', for the party that spent most' if ledger.parties else ''}"
+            f"{f', counted for {worst.promise}: of what runs promised, what is used up most' if several else ''}"
+            f"{f', because {worst.reason}' if worst.reason else ''}"
         )
     return {
-        "epsilon": number(epsilon),
-        "budget": None if allowance.public else number(limit),
-        "releases": made,
+        "epsilon": number(worst.epsilon),
+        "budget": None if allowance.public else number(worst.budget),
+        "releases": len(made),
+        "elsewhere": elsewhere,
         "public": allowance.public,
-        "statement": f"{said}; {_bound(limit, allowance)}.",
-        "spent_on": spent_on(history, ledger, rules),
+        "promise": _promise(worst),
+        "promises": [_promise(worst_total(same)) for same in _by_promise(found)],
+        "statement": f"{said}; {_bound(worst.budget, allowance)}.",
+        "spent_on": spent_on(history, ledger, rules, worst.promise),
     }
 
 
@@ -218,6 +242,23 @@ def _bound(limit: float, allowance: Allowance) -> str:
     if math.isinf(limit):
         return "the corpus is private, and nothing limits what its releases cost (privacy.total_epsilon is infinite)"
     return f"epsilon {limit:.6g} are allowed"
+
+
+def _by_promise(found: Sequence[Total]) -> list[list[Total]]:
+    promises = dict.fromkeys(total.promise for total in found)
+    return [[total for total in found if total.promise == promise] for promise in promises]
+
+
+def _promise(total: Total) -> dict[str, Any]:
+    """One promise, its budget, and what all releases cost under it, for the party that spent most."""
+    told = total.promise
+    what = {"unit": told.unit, "adjacency": told.adjacency, "delta": told.delta, "part": told.part}
+    return {**what, "budget": number(total.budget), "epsilon": number(total.epsilon), "reason": total.reason or None}
+
+
+def _answers(number: int, elsewhere: int) -> str:
+    told = f"{number} {'answer' if number == 1 else 'answers'}"
+    return f"{told}, {elsewhere} of them in another data root" if elsewhere else told
 
 
 def _epsilon_under(ledger: Ledger, adjacency: Adjacency) -> float | str:

@@ -3,6 +3,10 @@
 A run's ledger prices the run. People, though, are protected by the sum of what was ever made of their text: four runs
 of epsilon 1 are not epsilon 1. So every answered query is kept with the data (fedtext.privacy.history) and priced here.
 
+Every run promises something of its own: by its neighbours, unit and delta, a budget. All releases together are priced
+under each promise that was ever made, and must keep the budget of each. What has no price under one costs infinitely
+much there. The data set's total is that of the promise whose budget is used up most.
+
 Where several parties hold the data (fedtext.privacy.parties), each has a total of its own: of all releases, over all
 runs, that it took part in. The data set's total is that of the party that spent most.
 """
@@ -12,21 +16,18 @@ from __future__ import annotations
 import math
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pydantic import Field
 
 from fedtext.params import Parameters
-from fedtext.params.privacy import Adjacency, Privacy
+from fedtext.params.privacy import Adjacency, Unit
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Part, Release
-from fedtext.privacy.parties import Party, Payers, bills
-from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
-
-_ROUNDING = 1e-9
-NO_LIMITS: Mapping[str, float] = MappingProxyType({})
+from fedtext.privacy.parties import Party, Payers, bills, different_bills
+from fedtext.privacy.privacy_loss import ROUNDING, SampledGaussian, composed_epsilon
+from fedtext.system.errors import InputError
 
 
 class Rules(NamedTuple):
@@ -41,6 +42,27 @@ class Rules(NamedTuple):
     spans: str = ""
 
 
+class Promise(NamedTuple):
+    """What a run told people that it protects, but for epsilon: all that a price depends on beside the releases.
+
+    Attributes:
+        adjacency: Which data sets are neighbours.
+        unit: What they differ in.
+        delta: At which delta.
+        part: Whose text.
+        spans: Of records: how texts are cut into them.
+    """
+
+    adjacency: Adjacency
+    unit: Unit
+    delta: float
+    part: Part
+    spans: str = ""
+
+    def __str__(self) -> str:
+        return f"a {self.unit} under {self.adjacency} at delta {self.delta:.4g}"
+
+
 class Spent(Parameters):
     """One query that private data answered.
 
@@ -50,9 +72,9 @@ class Spent(Parameters):
     cut into records: in another way, records are others. `budget` is what the run had declared, `allowed` what all of
     them together might spend; None where nothing was refused, on a public corpus or under an infinite total: which of
     the two, parameters say (`fedtext.privacy.allowance`). `budgets` are those of parties, by name, that had less than
-    the run. `draw` names how units were drawn: two of different names are independent. Empty:
-    it may be any. `partition` says how the run's parties divided the units (`Ledger.partition`); empty: it did not tell
-    them apart.
+    the run. `draw` names how units were drawn: two of different names are independent. Empty: it may be any.
+    `partition` says how the run's parties divided the units (`Ledger.partition`); empty: it did not tell them apart.
+    `elsewhere` is the data root that it was made in, where that is another one than it is read for.
     """
 
     node: str
@@ -70,6 +92,20 @@ class Spent(Parameters):
     draw: str = Field("", exclude_if=operator.not_)
     spans: str = Field("", exclude_if=operator.not_)
     budgets: tuple[tuple[str, float], ...] = Field((), exclude_if=operator.not_)
+    elsewhere: str = Field("", exclude=True)
+
+    @property
+    def name(self) -> str:
+        """Of the release, or why private data were read without a mechanism."""
+        return self.release.name if self.release else self.reason
+
+    @property
+    def promise(self) -> Promise | None:
+        """What the run had promised; None of a read without a mechanism, after which no promise holds."""
+        if self.release is None:
+            return None
+        spans = self.spans if self.release.unit == "record" else ""
+        return Promise(self.adjacency, self.release.unit, self.delta, self.part, spans)
 
     @property
     def rules(self) -> Rules:
@@ -86,57 +122,116 @@ class Spent(Parameters):
         return (self.release, self.reason, self.round, self.receipt, self.part)
 
 
+class Total(NamedTuple):
+    """What all releases together cost under one promise, and one party of it where parties are told apart.
+
+    Attributes:
+        promise: The promise.
+        party: The party's name.
+        budget: What they may cost there.
+        epsilon: What they cost there.
+        reason: Why that is infinite, if it is.
+    """
+
+    promise: Promise
+    party: str | None
+    budget: float
+    epsilon: float
+    reason: str = ""
+
+    @property
+    def share(self) -> float:
+        """The part of the budget that is used up; of an infinite budget none is, and the price itself tells."""
+        return self.epsilon / self.budget if math.isfinite(self.budget) else self.epsilon
+
+    @property
+    def is_overdrawn(self) -> bool:
+        """Whether more is spent than was promised."""
+        return self.epsilon > self.budget * (1 + ROUNDING)
+
+
 class TotalExceeded(BudgetExceeded):
     """A run would overdraw what all releases of the data set together may cost, or what they may cost one party."""
 
-    def __init__(
-        self, *, allowed: float, spent: float, total: float, asked: str, on: str, party: Party | None = None
-    ) -> None:
-        self.budget, self.spent, self.asked, self.total = allowed, spent, total - spent, total
+    def __init__(self, total: Total, *, spent: float, asked: str, on: str, party: Party | None = None) -> None:
+        self.budget, self.spent, self.total = total.budget, spent, total.epsilon
+        self.asked = total.epsilon - spent
         self.party = party.name if party else None
         whom = f" {party}" if party else ""
+        why = f", because {total.reason}" if total.reason else ""
         ValueError.__init__(
             self,
-            f"all releases of this data set together may cost{whom} epsilon {allowed:.6g}; {spent:.6g} is spent "
-            f"({on}); {asked} would make it {total:.6g}. Nothing was read. Use what is there; or give other people's "
-            "data a data root of their own, --params data_root=DIR; or raise privacy.total_epsilon if the people "
-            "behind the data agree to it",
+            f"all releases of this data set together may cost{whom} epsilon {total.budget:.6g}; {spent:.6g} is spent "
+            f"({on}); {asked} would make it {total.epsilon:.6g}, counted for {total.promise} as it was promised{why}. "
+            f"Nothing was read. {REMEDY}",
         )
 
 
-def total_epsilon(history: Sequence[Spent], ledger: Ledger, rules: Rules, planned: Sequence[Release] = ()) -> float:
-    """Epsilon of all that was released of the ledger's clients, and of `planned` with it: that of the worst party.
+REMEDY = (
+    "Use what was released; or raise privacy.total_epsilon if the people behind the data agree to it. Other people's "
+    "data have a budget of their own in a data root of their own; the same people's have this one in every data root"
+)
 
-    At the smallest delta that any of the runs declared, under the ledger's adjacency. `rules` are those of now: entries
-    of the other part count where the split was another, for then they may be of the same people. What was released
-    under single records bounds the loss of no client, who holds any number of them; nor that of a record that is cut
-    in another way, which may hold several.
+
+def totals(
+    history: Sequence[Spent],
+    ledger: Ledger,
+    rules: Rules,
+    planned: Sequence[Release] = (),
+    *,
+    allowed: float | None = None,
+    before: Sequence[Ledger] = (),
+) -> list[Total]:
+    """The price of all that was released of the ledger's clients and of `planned`, under every promise to them.
+
+    Promised was what the history's entries say, and what `before` and the ledger declare. A party's name stands for
+    the same units wherever split and partition are the same. Entries of another split or partition may be of anybody's
+    units, so they count for every party.
+
+    Args:
+        history: What was released before.
+        ledger: Of the clients that pay.
+        rules: How units are told apart now: entries of the other part count where the split was another, for then they
+            may be of the same people.
+        planned: What would be released.
+        allowed: The total that is declared for the data set; None: each promise has the budget of its own first run.
+        before: Ledgers that are opened before this one.
+
+    Returns:
+        One for every promise and party; of the party None where no parties are told apart.
     """
-    return max(party_totals(history, ledger, rules, planned).values())
+    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
+    payers = [*_payers(mine, ledger, rules), *(release.parties for release in planned)]
+    named = bills(payers, [party.name for party in ledger.parties])
+    paid: dict[str | None, tuple[int, ...]] = dict(named.items()) if named else {None: tuple(range(len(payers)))}
+    found = []
+    for promise, limits in _promised(mine, [*before, ledger], rules, allowed).items():
+        prices = {}
+        for bill in set(paid.values()):
+            made = [mine[at] for at in bill if at < len(mine)]
+            asked = [planned[at - len(mine)] for at in bill if at >= len(mine)]
+            prices[bill] = _price(made, asked, promise, rules)
+        found += [Total(promise, name, limits.of(name), *prices[bill]) for name, bill in paid.items()]
+    return found
+
+
+def worst_total(found: Iterable[Total]) -> Total:
+    """The one whose budget is used up most, the first of equals."""
+    return max(found, key=lambda total: total.share)
+
+
+def total_epsilon(history: Sequence[Spent], ledger: Ledger, rules: Rules, planned: Sequence[Release] = ()) -> float:
+    """Epsilon of all that was released of the ledger's clients: that of the worst promise and party (`totals`)."""
+    return worst_total(totals(history, ledger, rules, planned)).epsilon
 
 
 def party_totals(
     history: Sequence[Spent], ledger: Ledger, rules: Rules, planned: Sequence[Release] = ()
 ) -> dict[str | None, float]:
-    """`total_epsilon` of each party that the ledger or its like in the history knows; of None where there is none.
-
-    A party's name stands for the same units wherever split and partition are the same. Entries of another split or
-    partition may be of anybody's units, so they count for every party.
-    """
-    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
-    payers = [*_payers(mine, ledger, rules), *(release.parties for release in planned)]
-    paid = bills(payers, [party.name for party in ledger.parties])
-    delta = min([ledger.declaration.delta, *(entry.delta for entry in mine)])
-
-    def price(bill: tuple[int, ...]) -> float:
-        made = [mine[at] for at in bill if at < len(mine)]
-        asked = [planned[at - len(mine)] for at in bill if at >= len(mine)]
-        return _price(made, asked, ledger, delta, rules)
-
-    if not paid:
-        return {None: price(tuple(range(len(mine) + len(planned))))}
-    prices = {bill: price(bill) for bill in set(paid.values())}
-    return {name: prices[bill] for name, bill in paid.items()}
+    """`total_epsilon` of each party that the ledger or its like in the history knows; of None where there is none."""
+    found = totals(history, ledger, rules, planned)
+    names = dict.fromkeys(total.party for total in found)
+    return {name: worst_total(total for total in found if total.party == name).epsilon for name in names}
 
 
 def refuse_overdraft(
@@ -145,51 +240,51 @@ def refuse_overdraft(
     rules: Rules,
     planned: Sequence[Release],
     *,
-    allowed: float,
-    each: Mapping[str, float] = NO_LIMITS,
+    allowed: float | None = None,
+    before: Sequence[Ledger] = (),
     unaccounted: bool = False,
 ) -> None:
-    """Raise if `planned` new releases (or a read without a mechanism) cost more than is left.
+    """Raise if `planned` new releases (or a read without a mechanism) cost more than is left of any promise.
 
     Args:
         history: What was released before.
         ledger: Of the clients that would pay.
         rules: How units are told apart now.
         planned: What would be released.
-        allowed: What everything together may cost.
-        each: What it may cost single parties, by name, where that is less.
+        allowed: The total that is declared for the data set; None: each promise has the budget of its own first run.
+        before: Ledgers that are opened before this one.
         unaccounted: Whether private data would be read without a mechanism.
 
     Raises:
-        TotalExceeded: naming what is spent, on what, by which party, and the remedy.
+        TotalExceeded: naming what is spent, on what, by which party, under which promise, and the remedy.
     """
     if not planned and not unaccounted:
         return
-    totals = {
-        name: math.inf if unaccounted else total
-        for name, total in party_totals(history, ledger, rules, planned).items()
-        if unaccounted or any(release.costs(name) for release in planned)
-    }
-    for name, limit in overdrawn(totals, allowed, each):
-        asked = ", ".join(dict.fromkeys(f"'{release.name}'" for release in planned)) or "a read without a mechanism"
-        raise TotalExceeded(
-            allowed=limit,
-            spent=party_totals(history, ledger, rules).get(name, 0.0),
-            total=totals[name],
-            asked=asked,
-            on=", ".join(spent_on(history, ledger, rules, party=name)) or "nothing",
-            party=next((party for party in ledger.parties if party.name == name), None),
-        )
+    found = totals(history, ledger, rules, planned, allowed=allowed, before=before)
+    if unaccounted:
+        reason = "private data would be read without a mechanism"
+        found = [total._replace(epsilon=math.inf, reason=reason) for total in found]
+    else:
+        found = [total for total in found if any(release.costs(total.party) for release in planned)]
+    if not (too_much := [total for total in found if total.is_overdrawn]):
+        return
+    worst = worst_total(too_much)
+    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
+    paid = _paid_by(mine, ledger, rules, worst.party)
+    names = ", ".join(dict.fromkeys(f"'{release.name}'" for release in planned))
+    raise TotalExceeded(
+        worst,
+        spent=_price(paid, [], worst.promise, rules)[0],
+        asked=names or "a read without a mechanism",
+        on=", ".join(_on(paid, ledger, rules, worst.promise)) or "nothing",
+        party=next((party for party in ledger.parties if party.name == worst.party), None),
+    )
 
 
-def overdrawn(
-    totals: Mapping[str | None, float], allowed: float, each: Mapping[str, float] = NO_LIMITS
-) -> Iterator[tuple[str | None, float]]:
-    """Parties whose total is more than is allowed, or more than is allowed them, with that limit."""
-    for name, total in totals.items():
-        limit = min(allowed, each.get(name, math.inf)) if name is not None else allowed
-        if total > limit * (1 + _ROUNDING):
-            yield name, limit
+def budget_of(ledger: Ledger, history: Sequence[Spent], rules: Rules, allowed: float | None = None) -> float:
+    """What all releases of the ledger's clients together may cost under what the ledger promises."""
+    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
+    return _promised(mine, [ledger], rules, allowed)[_of_ledger(ledger, rules)].whole
 
 
 def not_yet_made(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Release]:
@@ -203,24 +298,68 @@ def not_yet_made(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list
     ]
 
 
-def spent_on(history: Sequence[Spent], ledger: Ledger, rules: Rules, party: str | None = None) -> list[str]:
-    """In words, what the ledger's clients, or a party's, paid for: each name, how many, and what they cost alone."""
-    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
-    if party is not None:
-        payers = _payers(mine, ledger, rules)
-        mine = [entry for entry, named in zip(mine, payers, strict=True) if named is None or party in named]
+def spent_on(history: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Promise) -> list[str]:
+    """In words, what the ledger's clients paid for: each name, how many, and what they cost alone under a promise."""
+    return _on([entry for entry in history if _is_of(entry, ledger, rules)], ledger, rules, promise)
+
+
+def _on(mine: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Promise) -> list[str]:
     words = []
-    for name in dict.fromkeys(entry.release.name if entry.release else entry.reason for entry in mine):
-        own = [entry for entry in mine if (entry.release.name if entry.release else entry.reason) == name]
-        kinds = list(_distinct(own))
-        cut = " of records cut in another way" if any(entry.is_cut_otherwise(rules) for entry in own) else ""
-        words.append(f"'{name}' x {len(kinds)}{cut}: {total_epsilon(own, ledger, rules):.4g}")
+    for name, place in dict.fromkeys((entry.name, entry.elsewhere) for entry in mine):
+        own = [entry for entry in mine if (entry.name, entry.elsewhere) == (name, place)]
+        paid = different_bills(_payers(own, ledger, rules))
+        epsilon = max(_price([own[at] for at in bill], [], promise, rules)[0] for bill in paid)
+        cut = any(entry.is_cut_otherwise(Rules("", promise.spans)) for entry in own) and promise.unit == "record"
+        words.append(
+            f"'{name}' x {len(list(_distinct(own)))}{' of records cut in another way' if cut else ''}"
+            f"{f' in {place}' if place else ''}: {epsilon:.4g}"
+        )
     return words
 
 
-def answers(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> int:
-    """How many entries `total_epsilon` prices."""
-    return sum(_is_of(entry, ledger, rules) for entry in history)
+def priced(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Spent]:
+    """The entries that `totals` prices."""
+    return [entry for entry in history if _is_of(entry, ledger, rules)]
+
+
+@dataclass
+class _Limits:
+    """What all releases may cost under a promise: in all, and parties by name where that is less."""
+
+    whole: float
+    each: dict[str, float]
+
+    def of(self, party: str | None) -> float:
+        return self.whole if party is None else min(self.whole, self.each.get(party, math.inf))
+
+    def lower(self, budgets: Iterable[tuple[str, float]]) -> None:
+        for name, budget in budgets:
+            self.each[name] = min(budget, self.each.get(name, math.inf))
+
+
+def _promised(
+    mine: Sequence[Spent], ledgers: Sequence[Ledger], rules: Rules, allowed: float | None
+) -> dict[Promise, _Limits]:
+    """Every promise with its budget: that of its first run, and of each party the least; or what is declared of all.
+
+    A later and larger budget does not raise what was promised before.
+    """
+    found: dict[Promise, _Limits] = {}
+    partition = ledgers[-1].partition
+    for entry in mine:
+        if (promise := entry.promise) is not None:
+            limits = found.setdefault(promise, _Limits(entry.budget, {}))
+            limits.lower(entry.budgets if (entry.part, entry.partition) == (ledgers[-1].part, partition) else ())
+    for ledger in ledgers:
+        limits = found.setdefault(_of_ledger(ledger, rules), _Limits(ledger.declaration.epsilon, {}))
+        limits.lower((party.name, party.epsilon) for party in ledger.parties if ledger.partition == partition)
+    return found if allowed is None else {promise: _Limits(allowed, {}) for promise in found}
+
+
+def _of_ledger(ledger: Ledger, rules: Rules) -> Promise:
+    declared = ledger.declaration
+    spans = rules.spans if declared.unit == "record" else ""
+    return Promise(declared.adjacency, declared.unit, declared.delta, ledger.part, spans)
 
 
 def _is_of(entry: Spent, ledger: Ledger, rules: Rules) -> bool:
@@ -237,30 +376,44 @@ def _payers(mine: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Payers]
     ]
 
 
-def _price(made: Sequence[Spent], planned: Sequence[Release], ledger: Ledger, delta: float, rules: Rules) -> float:
-    """Epsilon of what was made and of what is planned, for units that all of it is of."""
-    if not all(_bounds_units(entry, ledger, rules) for entry in made):
-        return math.inf
-    kinds = [
-        *(_for_unit(release, ledger.declaration) for release in _distinct(made)),
-        *(release.as_sampled() for release in planned),
-    ]
-    return composed_epsilon(kinds, delta=delta, adjacency=ledger.declaration.adjacency)
+def _paid_by(mine: Sequence[Spent], ledger: Ledger, rules: Rules, party: str | None) -> list[Spent]:
+    """The entries that a party paid for; all of them of None."""
+    payers = _payers(mine, ledger, rules)
+    return [one for one, named in zip(mine, payers, strict=True) if None in (party, named) or party in (named or ())]
 
 
-def _bounds_units(entry: Spent, ledger: Ledger, rules: Rules) -> bool:
-    """Whether the entry's epsilon bounds what a unit of now lost by it: a record's does not bound its client's."""
-    if entry.release is None:
-        return False
-    return entry.release.unit == "client" or (ledger.declaration.unit == "record" and not entry.is_cut_otherwise(rules))
+def _price(made: Sequence[Spent], planned: Sequence[Release], promise: Promise, rules: Rules) -> tuple[float, str]:
+    """Epsilon of what was made and of what is planned, for units that all of it is of; why, where it is infinite."""
+    for entry in made:
+        if (reason := _unbounded(entry.name, entry.release, entry.spans, promise)) is not None:
+            return math.inf, reason
+    for release in planned:
+        if (reason := _unbounded(release.name, release, rules.spans, promise)) is not None:
+            return math.inf, reason
+    kinds = [_for_unit(release, promise) for release in (*_distinct(made), *planned)]
+    try:
+        return composed_epsilon(kinds, delta=promise.delta, adjacency=promise.adjacency), ""
+    except InputError as error:
+        return math.inf, f"the sampled releases have no price there ({error})"
 
 
-def _for_unit(release: Release, declaration: Privacy) -> SampledGaussian:
-    """The release's price for the declared unit: a record more or less replaces what its client sends, drawn or not."""
+def _unbounded(name: str, release: Release | None, spans: str, promise: Promise) -> str | None:
+    """Why a release's epsilon bounds nothing that the promised unit loses by it; None where it bounds it."""
+    if release is None:
+        return f"private data were read without a mechanism ('{name}')"
+    if release.unit == "client":
+        return None
+    if promise.unit == "client":
+        return f"'{name}' protects single records, of which a client holds any number"
+    return None if spans == promise.spans else f"'{name}' protects records that are cut in another way"
+
+
+def _for_unit(release: Release, promise: Promise) -> SampledGaussian:
+    """The release's price for the promised unit: a record more or less replaces what its client sends, drawn or not."""
     kind = release.as_sampled()
-    if release.unit == declaration.unit:
+    if release.unit == promise.unit:
         return kind
-    further = 1 if declaration.adjacency == "replace_one" else 2  # replacing is what replace_one prices anyway
+    further = 1 if promise.adjacency == "replace_one" else 2  # replacing is what replace_one prices anyway
     return replace(kind, sampling="full", rate=1.0, shift=further * kind.shift)
 
 

@@ -144,17 +144,27 @@ def _total(total: Mapping[str, Any] | None, unit: str) -> str:
     epsilon = math.inf if total["epsilon"] is None else float(total["epsilon"])  # "infinity" too
     cost = f"ε = {spent(epsilon)}" if math.isfinite(epsilon) else "no finite ε"
     said = "It is the only release on record" if number == 1 else f"All {count(number)} releases on record"
-    return f" {said} of {whose}{':' if number == 1 else ' come to'} {cost}{_limit(total)}."
+    where = f", {count(total['elsewhere'])} of them in another data root," if total.get("elsewhere") else ""
+    return f" {said} of {whose}{where}{':' if number == 1 else ' come to'} {cost}{_limit(total)}."
 
 
 def _limit(total: Mapping[str, Any]) -> str:
     """What the releases may cost: nothing is refused of public text, nor of private text without a limit."""
     if total["public"]:
-        return "; the text is public, so releases are counted and not refused"
+        return f"{_strained(total)}; the text is public, so releases are counted and not refused"
     budget = float(total["budget"])
     if math.isinf(budget):
-        return "; the text is private, and nothing limits what its releases cost"
-    return f" of a budget of {spent(budget)}"
+        return f"{_strained(total)}; the text is private, and nothing limits what its releases cost"
+    return f" of a budget of {spent(budget)}{_strained(total)}"
+
+
+def _strained(total: Mapping[str, Any]) -> str:
+    """Which of several promises the price is of: the one whose budget is used up most."""
+    if len(total.get("promises") or ()) < 2:
+        return ""
+    worst = total["promise"]
+    delta = scientific(worst["delta"])
+    return f", counted as one run promised it ({worst['unit']}, {worst['adjacency']}, δ = {delta})"
 
 
 def _guarantee(protection: Mapping[str, Any]) -> str:

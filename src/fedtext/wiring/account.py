@@ -7,17 +7,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.spending import (
+    REMEDY,
     Rules,
     Spent,
+    budget_of,
     not_yet_made,
-    overdrawn,
-    party_totals,
     refuse_overdraft,
     total_epsilon,
+    totals,
+    worst_total,
 )
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard.watch import suspended
@@ -42,49 +43,49 @@ class Account:
     rules: Rules
 
     def allowed(self, ledger: Ledger) -> float | None:
-        """What all releases of the ledger's clients may cost together; None: whatever."""
-        if self.public:
-            return None
-        return Allowance(self.public, self.total).limit(self.history.entries(), ledger)
-
-    def allowed_each(self, ledger: Ledger) -> dict[str, float]:
-        """What they may cost single parties: the least of a party's budgets in all runs; nothing of it under a total.
-
-        As with the run's own budget, a later and larger one does not raise what was promised before.
-        """
-        if self.total is not None:
-            return {}
-        limits = {party.name: party.epsilon for party in ledger.parties}
-        for entry in self.history.entries():
-            if (entry.part, entry.partition) == (ledger.part, ledger.partition):
-                limits.update({name: min(limits[name], own) for name, own in entry.budgets if name in limits})
-        return limits
+        """What all releases of the ledger's clients may cost together under what it promises; None: whatever."""
+        return None if self.public else budget_of(ledger, self.history.entries(), self.rules, self.total)
 
     def refuse_plan(self, ledger: Ledger) -> None:
         """Raise TotalExceeded if what the ledger was opened for cannot be paid, before any long work."""
-        entries = self.history.entries()
-        made = any(entry.release is None for entry in entries)
-        self._refuse(ledger, not_yet_made(entries, ledger, self.rules), ledger.planned_unaccounted and not made)
+        mine = self.of_this_key(self.history.entries(), ledger)
+        made = any(entry.release is None for entry in mine)
+        self._refuse(ledger, not_yet_made(mine, ledger, self.rules), ledger.planned_unaccounted and not made)
 
     def refuse_together(self, ledgers: Sequence[Ledger], releases: Sequence[Release]) -> None:
         """Raise TotalExceeded if runs that open `ledgers` in this order cannot be paid for all that they have to make.
 
-        Where no total is declared, the budget of the first is everybody's, as it is once the first has released.
+        Where no total is declared, the budget of the first is that of all that promise the same, as it is once the
+        first has released.
         """
-        if (allowed := self.allowed(ledgers[0])) is not None:
-            last, entries = ledgers[-1], self.history.entries()
-            each = self.allowed_each(last)
-            refuse_overdraft(entries, last, self.rules, releases, allowed=allowed, each=each)
+        *before, last = ledgers
+        self._refuse(last, releases, before=before)
+
+    def of_this_key(self, entries: Sequence[Spent], ledger: Ledger) -> list[Spent]:
+        """Those that may be made again, byte for byte: here, or anywhere under a seed. Another root has another key."""
+        return [entry for entry in entries if not entry.elsewhere or ledger.declaration.noise_seed is not None]
 
     def gate(self, node: str, *, releases: bool) -> NodeGate:
         """The gate for one node; it opens if the node is tagged as a release."""
         return NodeGate(self, node, releases)
 
-    def _refuse(self, ledger: Ledger, planned: list[Release], unaccounted: bool = False) -> None:
-        if (allowed := self.allowed(ledger)) is not None:
-            entries = self.history.entries()
-            each = self.allowed_each(ledger)
-            refuse_overdraft(entries, ledger, self.rules, planned, allowed=allowed, each=each, unaccounted=unaccounted)
+    def _refuse(
+        self,
+        ledger: Ledger,
+        planned: Sequence[Release],
+        unaccounted: bool = False,
+        before: Sequence[Ledger] = (),
+    ) -> None:
+        if not self.public:
+            refuse_overdraft(
+                self.history.entries(),
+                ledger,
+                self.rules,
+                planned,
+                allowed=self.total,
+                before=before,
+                unaccounted=unaccounted,
+            )
 
 
 @dataclass
@@ -114,17 +115,22 @@ class NodeGate:
         """Writes the release down before it leaves; one made of other data is another one, and must be paid for."""
         assert self._ledger is not None  # admitted before
         entry = self._entry(self._ledger, release, round, receipt).model_copy(update={"draw": draw})
-        made = self._made(release, draw)
-        answers = {one.receipt for one in made if one.round == round}
-        if not made:
-            self.account._refuse(self._ledger, [release])  # once more: another run may have released since
-        elif answers and receipt not in answers:
-            self._refuse_second(release, entry)
         with suspended():
-            new = self.account.history.add(entry)
+            new = self.account.history.add(entry, judge=lambda: self._judge(release, entry))
         self._own.add(entry.key)
         self.again |= new and any(one.node == self.node and one.key not in self._own for one in self._entries())
         self.passed.append(release)
+
+    def _judge(self, release: Release, entry: Spent) -> None:
+        """Once more, and while nobody else can write: another run may have released since."""
+        assert self._ledger is not None
+        if any(one.key == entry.key for one in self._entries()):
+            return  # the very same bytes
+        made = self._made(release, entry.draw)
+        if not made:
+            self.account._refuse(self._ledger, [release])
+        elif any(one.round == entry.round for one in made):
+            self._refuse_second(release, entry)
 
     def tell(self) -> None:
         """Says that the node released once more, and what all of it costs; after the node, which is silent."""
@@ -139,31 +145,36 @@ class NodeGate:
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
         """Writes a read without a mechanism down; raises TotalExceeded on a private corpus with a finite budget."""
         entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
-        if entry.key not in {one.key for one in self._entries()}:
-            self.account._refuse(ledger, [], unaccounted=True)
-            with suspended():
-                self.account.history.add(entry)
+
+        def judge() -> None:
+            if entry.key not in {one.key for one in self._entries()}:
+                self.account._refuse(ledger, [], unaccounted=True)
+
+        with suspended():
+            self.account.history.add(entry, judge)
 
     def _refuse_second(self, release: Release, entry: Spent) -> None:
         """The plan is known, the data are others: priced as one more of them, which drew the same clients."""
         assert self._ledger is not None
-        allowed = self.account.allowed(self._ledger)
-        if allowed is None:
+        if self.account.public:
             return
-        each = self.account.allowed_each(self._ledger)
-        totals = party_totals((*self._entries(), entry), self._ledger, self.account.rules)
-        totals = {name: total for name, total in totals.items() if release.costs(name)}
-        if any(True for _ in overdrawn(totals, allowed, each)):
+        history = (*self._entries(), entry)
+        found = totals(history, self._ledger, self.account.rules, allowed=self.account.total)
+        too_much = [total for total in found if release.costs(total.party) and total.is_overdrawn]
+        if too_much:
+            worst = worst_total(too_much)
             raise RunRefusedError(
-                f"'{release.name}' was released before, of other data: to release it again would pass epsilon "
-                f"{allowed:.6g}, which all releases of this data set may cost together. Nothing was released. Put the "
-                "data back as they were; or give other people's data a data root of their own, --params data_root=DIR; "
-                "or raise privacy.total_epsilon if the people behind them agree to it"
+                f"'{release.name}' was released before, of other data or under another noise key: to release it again "
+                f"would make epsilon {worst.epsilon:.6g}, counted for {worst.promise} as it was promised, and all "
+                f"releases of this data set together may cost {worst.budget:.6g}. Nothing was released. Put the data "
+                f"back as they were. {REMEDY}"
             )
 
     def _made(self, release: Release, draw: str) -> list[Spent]:
         """Answers to the same plan of the same units, which may have been drawn as they are now."""
-        same = [one for one in self._entries() if one.release == release and one.draw in ("", draw)]
+        assert self._ledger is not None
+        entries = self.account.of_this_key(self._entries(), self._ledger)
+        same = [one for one in entries if one.release == release and one.draw in ("", draw)]
         return [one for one in same if not one.is_cut_otherwise(self.account.rules)]
 
     def _entries(self) -> tuple[Spent, ...]:

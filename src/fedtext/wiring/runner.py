@@ -25,6 +25,7 @@ from pluggy import PluginManager
 from fedtext.privacy.gate import current, standing
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.registry import Registry
 from fedtext.privacy.tags import Tag
 from fedtext.resuming.decision import Resumption
 from fedtext.resuming.records import DataRootBusyError, Store
@@ -41,6 +42,7 @@ from fedtext.wiring.folders import private_folders
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.rules import active_rules
 from fedtext.wiring.stages import Clock, in_order, stages
+from fedtext.wiring.whose import RECORDS, units_known_by
 
 
 class RunInterruptedError(RunRefusedError):
@@ -107,6 +109,7 @@ class ResumableRunner(SequentialRunner):
         total, ran = len(pipeline.nodes), set[str]()
         kept = pipeline.inputs() | pipeline.outputs()
         account = _account(data_root, pipeline)
+        opened: list[Ledger] = []
         order = in_order(pipeline)
         for folder in private_folders(pipeline, cast(DataCatalog, catalog), data_root):
             make_own_folder(folder)  # before a public result opens it to all
@@ -121,7 +124,10 @@ class ResumableRunner(SequentialRunner):
                     self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
                     self._execute_or_explain(execute, node)
                 if Tag.BUDGET in node.tags:
-                    _refuse_plans(account, node, catalog)
+                    opened += _ledgers(node, catalog)
+                if Tag.BUDGET in node.tags or _tell_whose(account, node, catalog, anew=node.name in ran):
+                    for ledger in opened:
+                        account.refuse_plan(ledger)
                 readers.subtract(node.inputs)
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
                     if readers[name] < 1:
@@ -170,14 +176,27 @@ def _for_the_owner_alone(node: Node) -> Iterator[None]:
 def _account(data_root: Path, graph: Pipeline) -> Account:
     """What the data set may spend, by the active parameters, and what it has spent."""
     declared = active_allowance()
-    return Account(history=History(data_root), public=declared.public, total=declared.total, rules=active_rules(graph))
+    history = History(data_root, registry=None if declared.public else Registry())
+    history.restore()
+    return Account(history=history, public=declared.public, total=declared.total, rules=active_rules(graph))
 
 
-def _refuse_plans(account: Account, node: Node, catalog: CatalogProtocol[Any, Any]) -> None:
-    """Raise TotalExceeded if what the node's ledger was opened for is beyond the data set's budget."""
-    for name in node.outputs:
-        if isinstance(ledger := catalog.load(name), Ledger):
-            account.refuse_plan(ledger)
+def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:
+    """Those that the node has opened."""
+    return [ledger for name in node.outputs if isinstance(ledger := catalog.load(name), Ledger)]
+
+
+def _tell_whose(account: Account, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:
+    """Tells the history whose text the node has read, before anything of it is released; true if it did.
+
+    `anew`: the node ran, so that it may have read other text than before.
+    """
+    names = [name for name in node.outputs if name.rpartition(".")[2] == RECORDS]
+    if account.public or not names or (account.history.knows and not anew):
+        return False
+    for name in names:
+        account.history.know(*units_known_by(catalog.load(name), active_parameters()))
+    return True
 
 
 def _refusal(error: Exception) -> RunRefusedError | None:

@@ -11,11 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Query
 from fedtext.params.dpprefsyn import UNLEARNED, Dpprefsyn
 from fedtext.params.privacy import Privacy
+from fedtext.privacy.calibration import keeps
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.pca import triangle_size
 from fedtext.privacy.plan import batch_rate, planned_multiplier
@@ -163,7 +165,8 @@ def _enough(parts: tuple[SampledGaussian, ...], epsilon: float, delta: float, ad
 
     def kept(factor: float) -> bool:
         scaled = [SampledGaussian(one.sampling, one.rate, one.shift / factor, one.rounds) for one in parts]
-        return composed_epsilon(scaled, delta=delta, adjacency=adjacency) <= epsilon  # type: ignore[arg-type]
+        told: dict[str, Any] = {"delta": delta, "adjacency": adjacency}
+        return composed_epsilon(scaled, **told) <= epsilon and keeps(scaled, epsilon=epsilon, **told)
 
     low, high = 0.5, 1.0
     while not kept(high):

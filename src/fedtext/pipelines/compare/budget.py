@@ -20,6 +20,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import Child, merged, start
 from fedtext.privacy.history import History, release_history
 from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Rules, Spent, TotalExceeded, not_yet_made
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import Account
@@ -76,7 +77,8 @@ def affording(data_root: Path) -> Callable[..., bool]:
     def check_budget(privacy: Privacy, *plans: Sequence[Asked]) -> bool:
         asked, refused = [one for plan in plans for one in plan], list[TotalExceeded]()
         for rules, part in dict.fromkeys((one.rules, one.ledger.part) for one in asked):
-            account = Account(History(data_root), public=False, total=privacy.total_epsilon, rules=rules)
+            history = History(data_root, registry=Registry())
+            account = Account(history, public=False, total=privacy.total_epsilon, rules=rules)
             own = [one for one in asked if (one.rules, one.ledger.part) == (rules, part)]
             new = dict.fromkeys((one.seed, release) for one in own for release in one.releases)
             try:

@@ -1,0 +1,22 @@
+"""By what of a private corpus its people are known in another data root: the ids of clients, and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from fedtext.corpora.enrolment import listed_ids
+
+RECORDS = "private_records"  # what every corpus is read into, before it is split or cut
+
+
+def units_known_by(records: pd.DataFrame, parameters: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    """Ids and texts. Ids are those that a column of a table or the enrolment names: no other ones are anybody's."""
+    corpus, privacy = parameters.get("corpus") or {}, parameters.get("privacy") or {}
+    named = corpus.get("source") == "table" and corpus.get("client_column") is not None
+    ids = set(records["client_id"].astype(str)) if named else set()
+    if isinstance(enrolment := privacy.get("enrolment"), str):
+        ids |= set(listed_ids(enrolment))
+    return ids, set(records["text"].astype(str))

@@ -1,0 +1,97 @@
+"""The user's registry: the same people in whatever data root, for nobody else's eyes, and never silently anew."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from fedtext.privacy.registry import Registry
+from fedtext.system.refusal import RunRefusedError
+from tests.privacy.histories import release, spent
+
+ONE, TWO = (spent(release(round=t), f"receipt {t}") for t in (1, 2))
+TEXTS = [f"what person number {i} wrote to somebody" for i in range(40)]
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    return Registry(tmp_path / "state")
+
+
+def told(registry: Registry, root: Path, texts: list[str], *entries: object) -> None:
+    with registry.locked():
+        registry.know(root, [], texts)
+        registry.add(root, entries)  # type: ignore[arg-type]
+
+
+def related(registry: Registry, root: Path) -> set[str]:
+    return {Path(one.path).name for one in registry.related([root])}
+
+
+def test_to_look_leaves_nothing_behind(registry: Registry, tmp_path: Path) -> None:
+    assert registry.related([tmp_path]) == []
+    assert registry.data_root(tmp_path).releases == ()
+    assert not registry.folder.exists()
+
+
+def test_data_roots_over_the_same_people_are_related_and_others_are_not(registry: Registry, tmp_path: Path) -> None:
+    told(registry, tmp_path / "first", TEXTS, ONE)
+    told(registry, tmp_path / "same", TEXTS[::-1], TWO)
+    told(registry, tmp_path / "part", [*TEXTS[:1], "something that nobody else has written"])
+    told(registry, tmp_path / "others", [text.replace("person", "client") for text in TEXTS])
+    assert related(registry, tmp_path / "first") == {"first", "same", "part"}
+    assert related(registry, tmp_path / "others") == {"others"}
+    assert len(list((registry.folder / "data_sets").iterdir())) == 3, "one data set, one sketch"
+
+
+def test_a_data_root_keeps_what_was_released_and_in_which_order(registry: Registry, tmp_path: Path) -> None:
+    told(registry, tmp_path, TEXTS, ONE, TWO, ONE)
+    (root,) = registry.related([tmp_path])
+    assert [one.entry for one in root.releases] == [ONE, TWO]
+    assert root.releases[0].made <= root.releases[1].made
+
+
+def test_files_are_for_their_owner_alone_and_hold_no_text(registry: Registry, tmp_path: Path) -> None:
+    told(registry, tmp_path, TEXTS, ONE)
+    files = [file for file in registry.folder.rglob("*") if file.is_file() and file.name != "lock"]
+    assert {file.parent.name for file in files} == {"state", "data_sets", "data_roots"}
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    folders = [registry.folder, *(file for file in registry.folder.rglob("*") if file.is_dir())]
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
+    assert not any(b"person" in file.read_bytes() for file in files)
+
+
+@pytest.mark.parametrize("lost", ["key", "data_sets/*", "data_roots/*"])
+def test_a_damaged_registry_is_refused_and_kept(registry: Registry, tmp_path: Path, lost: str) -> None:
+    told(registry, tmp_path / "first", TEXTS, ONE)
+    told(registry, tmp_path / "second", TEXTS, TWO)
+    file = next(iter(registry.folder.glob(lost)))
+    file.write_bytes(b"damaged")
+
+    def look() -> None:
+        told(registry, tmp_path / "third", TEXTS)
+        registry.related([tmp_path / "third"])
+
+    with pytest.raises(RunRefusedError, match="put back a copy of it"):
+        look()
+    assert file.read_bytes() == b"damaged"
+
+
+def test_a_key_that_is_gone_is_not_made_anew(registry: Registry, tmp_path: Path) -> None:
+    """Another key would know nobody again."""
+    told(registry, tmp_path / "first", TEXTS, ONE)
+    (registry.folder / "key").unlink()
+    with pytest.raises(RunRefusedError, match=r"key.* put back a copy of it"):
+        told(registry, tmp_path / "second", TEXTS)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RunRefusedError, match=r"file/state, cannot be written .* FEDTEXT_STATE"):
+        told(Registry(tmp_path / "file" / "state"), tmp_path, TEXTS)
+
+
+def test_the_environment_says_where_it_is(registry_of_the_test: Path) -> None:
+    assert Registry().folder == registry_of_the_test
