@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -31,7 +32,7 @@ def record_table(
     return records.reset_index(drop=True)
 
 
-def refuse_broken(columns: Mapping[str, Sequence[object]], path: Path, rows: pd.Index) -> None:
+def refuse_broken(columns: Mapping[str, Sequence[Any]], path: Path, rows: pd.Index) -> None:
     """Raise ValueError if a value of the `columns` of the file `path` is no Unicode text."""
     for column, values in columns.items():
         held = pd.Series(values, rows, dtype=object)
