@@ -14,6 +14,8 @@ from fedtext.privacy.assumptions import assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import final_report, privacy_report, render_markdown, reported_releases
 from fedtext.privacy.wording import shown
+from fedtext.reporting.scorecard import Protection
+from fedtext.reporting.wording import epsilon_sentence
 from tests.parameters import conf_base
 from tests.privacy.histories import ledger as small_ledger
 from tests.privacy.histories import party, release, spent
@@ -267,6 +269,34 @@ def test_all_releases_of_the_same_data_are_priced_beside_the_run_s_own() -> None
     assert f"3 answers, cost epsilon = {shown(ledger(rounds=3).epsilon())} together" in text
     assert f"- 'other.votes' x 1: {ledger(rounds=1).epsilon():.4g}" in text
     assert "evaluation" in text
+
+
+def test_the_total_is_that_of_the_promise_that_is_used_up_most_and_all_are_listed() -> None:
+    run = ledger(rounds=1)
+    own = spent(run.releases[0], "a", delta=3e-6)
+    before = spent(release(30.0, name="other.votes", sensitivity=1.5), "b", adjacency="replace_one", delta=3e-6)
+    report, text = final_report(run, [before, own])
+    total = report["data_set"]
+    assert total["promise"]["adjacency"] == "replace_one"
+    assert [one["adjacency"] for one in total["promises"]] == ["replace_one", "zero_out"]
+    worst, mildest = (one["epsilon"] for one in total["promises"])
+    assert total["epsilon"] == worst > 1.5 * mildest
+    assert f"epsilon = {shown(worst)} together, counted for a client under replace_one at delta 3e-06" in text
+    assert f"| client | zero_out | 3e-06 | 1 | {shown(mildest)} |" in text
+    said = epsilon_sentence({**Protection.of(report).model_dump(), "unaccounted": []})
+    assert "of a budget of 1.00, counted as one run promised it (client, replace_one, δ = 3 × 10⁻⁶)" in said
+
+
+def test_releases_of_another_data_root_are_counted_and_the_rules_are_this_one_s() -> None:
+    run = ledger(rounds=1)
+    own = spent(run.releases[0], "a", delta=3e-6)
+    other = spent(run.releases[0], "b", delta=3e-6, split="s").model_copy(update={"elsewhere": "another data root"})
+    report, text = final_report(run, [own, other])
+    assert (report["data_set"]["releases"], report["data_set"]["elsewhere"]) == (2, 1)
+    assert "2 answers, 1 of them in another data root, costs epsilon" in text
+    assert "x 1 in another data root:" in text
+    said = epsilon_sentence({**Protection.of(report).model_dump(), "unaccounted": []})
+    assert "All 2 releases of this data set so far, 1 of them in another data root, come to" in said
 
 
 def test_of_a_public_corpus_the_total_is_said_and_nothing_is_allowed_or_not() -> None:

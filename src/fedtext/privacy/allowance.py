@@ -13,7 +13,7 @@ class Allowance(NamedTuple):
 
     Attributes:
         public: Whether its text is: releases are counted, and none is refused.
-        total: `privacy.total_epsilon`, infinite where nothing limits them; None: each promise has its first run's budget.
+        total: `privacy.total_epsilon`, infinite if nothing limits them; None: each promise has its first run's budget.
     """
 
     public: bool = False
