@@ -29,13 +29,15 @@ def plain_set(logits: torch.Tensor, top_p: float, min_p: float) -> torch.Tensor:
 def test_nucleus_keeps_the_smallest_set_that_holds_its_mass() -> None:
     logits = torch.tensor([0.15, 0.5, 0.05, 0.3]).log()
     tokens = draw_tokens(logits.expand(800, -1), UNIFORMS, temperature=1.0, top_p=0.7)
-    assert tokens.bincount(minlength=4).tolist() == [0, 500, 0, 300]
+    # A draw at the border itself goes by the last bit of a logarithm, which processors round differently.
+    assert (tokens.bincount(minlength=4) - torch.tensor([0, 500, 0, 300])).abs().tolist() in ([0] * 4, [0, 1, 0, 1])
 
 
 def test_min_p_keeps_what_has_its_share_of_the_highest() -> None:
     logits = torch.tensor([0.15, 0.5, 0.05, 0.3]).log()
     tokens = draw_tokens(logits.expand(800, -1), UNIFORMS, temperature=1.0, top_p=1.0, min_p=0.5)
-    assert tokens.bincount(minlength=4).tolist() == [0, 500, 0, 300]
+    # A draw at the border itself goes by the last bit of a logarithm, which processors round differently.
+    assert (tokens.bincount(minlength=4) - torch.tensor([0, 500, 0, 300])).abs().tolist() in ([0] * 4, [0, 1, 0, 1])
     both = draw_tokens(logits.expand(800, -1), UNIFORMS, temperature=1.0, top_p=0.9, min_p=0.7)
     assert both.bincount(minlength=4).tolist() == [0, 800, 0, 0]
 

@@ -293,10 +293,10 @@ def test_releases_of_another_data_root_are_counted_and_the_rules_are_this_one_s(
     other = spent(run.releases[0], "b", delta=3e-6, split="s").model_copy(update={"elsewhere": "another data root"})
     report, text = final_report(run, [own, other])
     assert (report["data_set"]["releases"], report["data_set"]["elsewhere"]) == (2, 1)
-    assert "2 answers, 1 of them in another data root, costs epsilon" in text
+    assert "2 answers, 1 of them in another data root, cost epsilon" in text
     assert "x 1 in another data root:" in text
     said = epsilon_sentence({**Protection.of(report).model_dump(), "unaccounted": []})
-    assert "All 2 releases of this data set so far, 1 of them in another data root, come to" in said
+    assert "All 2 releases on record of these clients' text, 1 of them in another data root, come to" in said
 
 
 def test_of_a_public_corpus_the_total_is_said_and_nothing_is_allowed_or_not() -> None:

@@ -75,6 +75,7 @@ def test_the_same_people_in_a_second_data_root_have_spent_their_budget(
 
 def test_one_file_in_two_data_roots_is_one_data_set_in_the_report(toy: ToyProject, tmp_path: Path) -> None:
     from fedtext.datasets.releases import ReleaseHistoryDataset
+    from fedtext.privacy.allowance import Allowance
     from fedtext.privacy.ledger import Ledger
     from fedtext.privacy.report import privacy_report
 
@@ -84,10 +85,10 @@ def test_one_file_in_two_data_roots_is_one_data_set_in_the_report(toy: ToyProjec
     ledger = Ledger.model_validate_json((toy.path / "other/02_released/ledger.json").read_text())
     for root in ("data", "other"):
         history = ReleaseHistoryDataset(filepath=str(toy.path / root)).load()
-        total = privacy_report(ledger, history=history)["data_set"]
+        total = privacy_report(ledger, history=history, allowance=Allowance(total=3.0))["data_set"]
         assert (total["releases"], total["elsewhere"], total["budget"]) == (2, 1, 3.0)
         assert 1.4 < total["epsilon"] < 1.6
-        assert "2 answers, 1 of them in another data root, costs epsilon = 1.51" in total["statement"]
+        assert "2 answers, 1 of them in another data root, cost epsilon = 1.51" in total["statement"]
         assert str(toy.path) not in json.dumps(total)
 
 
