@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.wiring.guard.new_names import FolderNames, is_left_behind, new_names, private_inodes, take_back
+from fedtext.wiring.guard.new_names import FolderNames, is_left_behind, new_names, take_back
 
 OLD = time.time() - 100
 
@@ -34,7 +34,7 @@ def found(project: Path, *, left: bool = True, change: list[str], folders: Folde
     """New names after empty files `change` were made; those that a node can have left, if `left`."""
     names = folders or FolderNames([project / "data", project])
     before = names.names()
-    private = private_inodes(before, project / "data")
+    private = names.private_files()
     for one in change:
         (project / one).parent.mkdir(parents=True, exist_ok=True)
         (project / one).touch()
@@ -95,7 +95,7 @@ def test_a_new_file_that_holds_something_is_somebody_else_s(project: Path) -> No
 def test_a_private_file_that_was_moved_goes_back(project: Path) -> None:
     names = FolderNames([project / "data", project])
     before = names.names()
-    private = private_inodes(before, project / "data")
+    private = names.private_files()
     secret, copied = project / "data/03_primary/private_train.parquet", project / "shown/table.parquet"
     copied.parent.mkdir()
     secret.rename(copied)

@@ -12,7 +12,7 @@ from psutil import Process
 
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import still_running as running
-from fedtext.wiring.guard.new_names import FolderNames, is_left_behind, new_names, private_inodes, take_back
+from fedtext.wiring.guard.new_names import FolderNames, is_left_behind, new_names, take_back
 from fedtext.wiring.guard.watch import Watch, condemn
 
 LOG = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class Surroundings:
     """
 
     def __init__(self, data_root: Path, working: Path, temporary: Path | None = None) -> None:
-        self._data_root, self._temporary = data_root, temporary
+        self._temporary = temporary
         self._names = FolderNames([data_root, working, *([temporary] if temporary else [])])
         self._told: set[int] = set()
 
@@ -41,7 +41,7 @@ class Surroundings:
         """
         self._alone(watch)
         names, threads, processes = self._names.names(), running.threads(), running.processes()
-        private = private_inodes(names, self._data_root)
+        private = self._names.private_files()
         self._tell_of(processes, watch)
         failed: Exception | None = None
         try:

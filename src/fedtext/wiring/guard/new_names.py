@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fedtext.system.file_limit import ENFORCED
@@ -31,8 +31,9 @@ Inode = tuple[int, int]
 class _Listing(NamedTuple):
     changed: int
     settled: bool
-    names: frozenset[str]
-    folders: tuple[str, ...]
+    names: frozenset[str] = frozenset()
+    folders: tuple[str, ...] = ()
+    private: Mapping[Inode, str] = MappingProxyType({})
 
 
 class FolderNames:
@@ -62,21 +63,34 @@ class FolderNames:
         self._listings = found
         return {folder: listing.names for folder, listing in found.items()}
 
+    def private_files(self) -> dict[Inode, Path]:
+        """The files of private data sets in the data root, by what the file system calls them, as of `names`."""
+        listings = self._listings.items()
+        return {inode: Path(folder, name) for folder, one in listings for inode, name in one.private.items()}
+
     def _listing(self, folder: str) -> _Listing | None:
         try:
-            changed = os.stat(folder).st_mtime_ns
+            status = os.stat(folder)
+            changed = status.st_mtime_ns
             known = self._listings.get(folder)
             if known is not None and known.settled and known.changed == changed:
                 return known
             settled = time.time_ns() - changed > SETTLED
             with os.scandir(folder) as entries:
-                kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+                inside = {entry.name: (entry.is_dir(follow_symlinks=False), entry.inode()) for entry in entries}
         except OSError:  # it is gone, or not ours to read
             return None
-        if ENVIRONMENT in kinds or (RECORDS in kinds and folder != self._own):
-            return _Listing(changed, settled, frozenset(), ())
-        kept = [name for name in kinds if name not in LEFT_OUT]
-        return _Listing(changed, settled, frozenset(kept), tuple(name for name in kept if kinds[name]))
+        if ENVIRONMENT in inside or (RECORDS in inside and folder != self._own):
+            return _Listing(changed, settled)
+        kept = [name for name in inside if name not in LEFT_OUT]
+        folders = tuple(name for name in kept if inside[name][0])
+        secret = [name for name in kept if not inside[name][0] and self._is_private(folder, name)]
+        private = {(status.st_dev, inside[name][1]): name for name in secret}
+        return _Listing(changed, settled, frozenset(kept), folders, private)
+
+    def _is_private(self, folder: str, name: str) -> bool:
+        below = os.path.join(folder, name).removeprefix(self._own + os.sep)
+        return below[:1] != os.sep and any(part.startswith("private_") for part in below.split(os.sep))
 
 
 def new_names(before: dict[str, frozenset[str]], after: dict[str, frozenset[str]]) -> Iterator[Path]:
@@ -84,23 +98,6 @@ def new_names(before: dict[str, frozenset[str]], after: dict[str, frozenset[str]
     for folder, names in after.items():
         if folder in before:
             yield from (Path(folder, name) for name in sorted(names - before[folder]))
-
-
-def private_inodes(names: dict[str, frozenset[str]], data_root: Path) -> dict[Inode, Path]:
-    """The files below `data_root` that private data sets lie in, by what the file system calls them."""
-    found = {}
-    root = os.path.realpath(data_root)
-    for folder, inside in names.items():
-        below = os.path.relpath(folder, root).split(os.sep)
-        private = any(part.startswith("private_") for part in below)
-        for name in inside if below[0] != os.pardir else ():
-            if private or name.startswith("private_"):
-                path = Path(folder, name)
-                with suppress(OSError):
-                    status = path.lstat()
-                    if stat.S_ISREG(status.st_mode):
-                        found[status.st_dev, status.st_ino] = path
-    return found
 
 
 def is_left_behind(path: Path, private: Collection[Inode]) -> bool:
