@@ -2,14 +2,20 @@
 
 POSIX has a limit on the size of the files that a process may make (`RLIMIT_FSIZE`). At zero, every write to a regular
 file fails with `EFBIG`, from Python as from C++ or Rust; pipes, terminals and sockets are not concerned. What is still
-possible is to make files that stay empty, and folders and links.
+possible is to make files that stay empty, and folders and links; and what waits in a buffer is written later.
 """
 
 from __future__ import annotations
 
 import errno
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from types import FrameType
 
 try:
     import resource
@@ -17,45 +23,95 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 ENFORCED = resource is not None
-_before: list[tuple[int, int]] = []
+# What libraries in C++, Rust and SQL say of a write that was refused.
+REFUSED = ("File too large", "file write failed", "disk I/O error", "database or disk is full")
+
+
+class _Limit:
+    """The limit of the process, by how many blocks forbid writing and how many allow it, in whichever threads."""
+
+    def __init__(self) -> None:
+        self._lock, self._forbidding, self._allowing = Lock(), 0, 0
+        self._usual = (0, 0)
+
+    @contextmanager
+    def changed(self, *, forbidding: int = 0, allowing: int = 0) -> Iterator[None]:
+        if resource is None:
+            yield
+            return
+        self._count(forbidding, allowing)
+        try:
+            yield
+        finally:
+            self._count(-forbidding, -allowing)
+
+    def _count(self, forbidding: int, allowing: int) -> None:
+        with self._lock:
+            was_set = self._forbidding > 0
+            self._forbidding += forbidding
+            self._allowing += allowing
+            if not was_set and self._forbidding == 0:
+                return
+            if not was_set:
+                self._usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+            forbidden = self._forbidding > 0 and self._allowing == 0
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, self._usual[1]) if forbidden else self._usual)
+
+
+_limit = _Limit()
+
+
+@dataclass
+class RefusedWrites:
+    """Whether a write was refused, also one of which nobody was told; known in the main thread alone."""
+
+    seen: bool = False
 
 
 @contextmanager
-def no_file_written() -> Iterator[None]:
+def no_file_written() -> Iterator[RefusedWrites]:
     """Lets no file of this process grow or change until the end of the block; does nothing where `ENFORCED` is false.
 
-    Files that are mapped into memory already can still be changed there.
+    Files that are mapped into memory already can still be changed there. Python keeps no compiled code meanwhile.
     """
-    if resource is None:
+    refused, keeps = RefusedWrites(), sys.dont_write_bytecode
+    with _limit.changed(forbidding=1), _noticed(refused):
+        sys.dont_write_bytecode = True
+        try:
+            yield refused
+        finally:
+            sys.dont_write_bytecode = keeps
+
+
+@contextmanager
+def _noticed(refused: RefusedWrites) -> Iterator[None]:
+    """The system sends a signal with every write that it refuses, which Python ignores."""
+    if resource is None or threading.current_thread() is not threading.main_thread():
         yield
         return
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    _before.append(limits)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        refused.seen = True
+
+    before = signal.signal(signal.SIGXFSZ, note)
+    signal.siginterrupt(signal.SIGXFSZ, False)
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, _before.pop())
+        signal.signal(signal.SIGXFSZ, before)
 
 
 @contextmanager
 def files_written() -> Iterator[None]:
     """Lets files be written inside a `no_file_written` block, for what this package itself has to write there."""
-    if resource is None or not _before:
+    with _limit.changed(allowing=1):
         yield
-        return
-    now = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, _before[0])
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, now)
 
 
 def is_write_refused(error: BaseException | None) -> bool:
     """Whether a refused write lies behind `error`: Python's errors have a number, those of C++ and Rust only say it."""
     while error is not None:
-        if getattr(error, "errno", None) == errno.EFBIG or "File too large" in str(error):
+        if getattr(error, "errno", None) == errno.EFBIG or any(words in str(error) for words in REFUSED):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -340,7 +340,7 @@ RUN = {
 
         NODES = [node(send, "private_train", "private_rows", name="send")]
         """,
-        r"node 'send' looks up 127.0.0.1 while it reads private data",
+        r"node 'send' looks up a host while it reads private data",
     ),
     "a program started inside a node": Planted(
         """
@@ -350,7 +350,7 @@ RUN = {
 
         NODES = [node(send, "private_train", "private_rows", name="send")]
         """,
-        r"node 'send' starts touch while it reads private data",
+        r"node 'send' starts a program while it reads private data",
     ),
     "tracking calls inside a node": Planted(
         """
@@ -365,7 +365,7 @@ RUN = {
 
         NODES = [node(track, "private_train", "private_rows", name="track")]
         """,
-        r"node 'track' (logs to MLflow|opens the database .*) while it reads private data",
+        r"node 'track' (logs to MLflow|opens a database) while it reads private data",
     ),
     "bound arguments": Planted(
         """
@@ -478,7 +478,17 @@ NATIVE = {
     ),
     "a file that was opened before": Planted(
         _a_node_that("os.write(KEPT, text.encode())", "KEPT = os.open('kept.txt', os.O_CREAT | os.O_WRONLY)"),
-        r"node 'leak' writes a file itself while it reads private data",
+        r"node 'leak' writes (a file itself|.*kept.txt, which was open before,) while it reads private data",
+    ),
+    "a buffer of a file that was opened before": Planted(
+        _a_node_that("KEPT.write(text)", "KEPT = open('kept.txt', 'a')"),
+        r"node 'leak' writes .*kept.txt, which was open before, while it reads private data",
+    ),
+    "a compressed file that was opened before": Planted(
+        _a_node_that(
+            "print(text, file=KEPT)", "import gzip\nKEPT = gzip.open('kept.gz', 'wt')\nKEPT.write(' ')\nKEPT.flush()"
+        ),
+        r"node 'leak' writes .*kept.gz, which was open before, while it reads private data",
     ),
     "a temporary file of C++": Planted(
         _a_node_that("private_train.to_parquet(tempfile.gettempdir() + '/copy')", "import tempfile"),
@@ -494,6 +504,17 @@ NATIVE = {
     "a folder made in C++": Planted(
         _a_node_that("LocalFileSystem().create_dir('data/new/' + text)", "from pyarrow.fs import LocalFileSystem"),
         LEFT.format("data/new"),
+    ),
+    "a folder made in C++ in the working folder": Planted(
+        _a_node_that("LocalFileSystem().create_dir(text)", "from pyarrow.fs import LocalFileSystem"),
+        r"node 'leak' leaves a file in .*/project behind, which is undone",
+    ),
+    "a folder made in C++ before an interrupt": Planted(
+        _a_node_that(
+            "LocalFileSystem().create_dir('data/new/' + text)\n    raise SystemExit",
+            "from pyarrow.fs import LocalFileSystem",
+        ),
+        None,
     ),
 }
 
@@ -526,6 +547,12 @@ MOVED = {
     "a folder named by private text": Planted(
         _a_node_that("os.makedirs('data/' + text)"),
         r"node 'leak' makes a folder in .*/data while it reads private data",
+    ),
+    "a file named by private text": Planted(
+        _a_node_that("open(f'{text}.txt', 'w')"), r"node 'leak' writes a file in .* itself while it reads private data"
+    ),
+    "a pipe named by private text": Planted(
+        _a_node_that("os.mkfifo(text)"), r"node 'leak' makes a pipe or a device while it reads private data"
     ),
     "a private file made readable for all": Planted(
         _a_node_that("os.chmod('data/03_primary/private_train.parquet', 0o644)"),
@@ -573,6 +600,17 @@ BESIDE = {
     ),
     "an exit handler": Planted(
         _a_node_that("atexit.register(lambda: open('copy.txt', 'w').write(text))", "import atexit"),
+        None,
+    ),
+    "an exit handler by a function that was imported before": Planted(
+        _a_node_that("register(open, 'copy.txt', 'w')", "from atexit import register"),
+        r"node 'leak' registers what runs when the process ends",
+    ),
+    "a logger that does its own handling": Planted(
+        _a_node_that(
+            "Own('own').error(text)",
+            "class Own(logging.Logger):\n    def handle(self, record):\n        logging.getLogger().callHandlers(record)\n",
+        ),
         None,
     ),
     "a connection that was open before": Planted(

@@ -96,7 +96,10 @@ def test_a_planted_leak_is_refused_or_not_told(
     planted = RUN[leak]
     planted.plant(toy)
     caplog.set_level("INFO")
-    if planted.said is None:
+    if "interrupt" in leak:
+        with pytest.raises(SystemExit):
+            toy.run("planted", **planted.params)
+    elif planted.said is None:
         toy.run("planted", **planted.params)
     else:
         with pytest.raises(RunRefusedError, match=planted.said):

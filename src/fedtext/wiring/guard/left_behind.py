@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from psutil import Process
 
+from fedtext.system.file_limit import RefusedWrites, is_write_refused
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import still_running as running
-from fedtext.wiring.guard.new_names import FolderNames, is_left_behind, new_names, take_back
+from fedtext.wiring.guard.new_names import (
+    FolderNames,
+    Inode,
+    all_below,
+    is_left_behind,
+    is_moved,
+    new_names,
+    take_back,
+)
 from fedtext.wiring.guard.watch import Watch, condemn
 
 LOG = logging.getLogger(__name__)
@@ -28,13 +37,17 @@ class Surroundings:
     """
 
     def __init__(self, data_root: Path, working: Path, temporary: Path | None = None) -> None:
-        self._temporary = temporary
+        self._data_root, self._temporary = Path(os.path.realpath(data_root)), temporary
         self._names = FolderNames([data_root, working, *([temporary] if temporary else [])])
         self._told: set[int] = set()
 
     @contextmanager
-    def nothing_left(self, watch: Watch) -> Iterator[None]:
+    def nothing_left(self, watch: Watch, refused: RefusedWrites) -> Iterator[None]:
         """Undoes what the node has left behind at the end of the block.
+
+        Args:
+            watch: Of the node.
+            refused: Whether a write of this process was refused meanwhile.
 
         Raises:
             RunRefusedError: with what that was; it takes the place of the node's own error.
@@ -43,40 +56,42 @@ class Surroundings:
         names, threads, processes = self._names.names(), running.threads(), running.processes()
         private = self._names.private_files()
         self._tell_of(processes, watch)
-        failed: Exception | None = None
+        failed: BaseException | None = None
         try:
             yield
-        except Exception as error:
+        except BaseException as error:
             failed = error
-        faults = []
-        if threads_left := running.new_threads(threads):
-            called = running.thread_name(threads_left[0])
-            for number in threads_left:
-                condemn(number, watch)
-                running.end_thread(number)
-            faults.append(f"leaves the thread '{called}' running")
-        if processes_left := running.new_processes(processes):
-            for one in processes_left:
-                running.end_process(one)
-            faults.append(f"leaves the process {processes_left[0].pid} running, which is ended")
-        new = [path for path in new_names(names, self._names.names()) if not self._is_harmless(path)]
-        left = [path for path in new if is_left_behind(path, private)]
-        for path in left:
-            take_back(path, private)
-        if left:
+        faults = [*_threads_left(threads, watch), *_processes_left(processes)]
+        wrote = refused.seen or is_write_refused(failed)
+        new = list(new_names(names, self._names.names()))
+        if left := [path for path in new if self._is_the_node_s(path, private, watch, wrote=wrote)]:
+            for path in left:
+                take_back(path, private)
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-            faults.append(f"leaves {left[0]}{more} behind, which is undone")
-        if faults and not (isinstance(failed, RunRefusedError) and not left):
+            faults.append(f"leaves {watch.shown(left[0])}{more} behind, which is undone")
+        if faults and (isinstance(failed, Exception) or failed is None) and not _is_told(failed, left):
             raise RunRefusedError(
-                f"{watch.who} {' and '.join(faults)}, after it has read private data: return what it makes as "
-                "a data set, and end what it starts"
+                f"{watch.who} {' and '.join(faults)}, after it has read private data: return what it makes as a data "
+                "set, and end what it starts"
             ) from failed
         if failed is not None:
             raise failed
 
-    def _is_harmless(self, path: Path) -> bool:
-        files = (name for _, _, names in os.walk(path) for name in names)
-        return self._temporary in path.parents and path.is_dir() and next(files, None) is None
+    def _is_the_node_s(self, path: Path, private: dict[Inode, Path], watch: Watch, *, wrote: bool) -> bool:
+        """Whether what is new is to be undone: in the run's own folders whatever the node can have made.
+
+        In the working folder people and other programs make things too. There it is a private file that was moved, a
+        name that tells private text, or an empty file, if this process tried to write one.
+        """
+        if not is_left_behind(path, private):
+            return False
+        inside = all_below(path) if path.is_dir() and not path.is_symlink() else [path]
+        if self._temporary in path.parents:
+            return bool(inside)  # libraries make folders there as they are imported
+        if self._data_root in path.parents or any(is_moved(one, private) for one in inside):
+            return True
+        told = any(watch.tells(name) for one in (path, *inside) for name in one.relative_to(path.parent).parts)
+        return told or (wrote and bool(inside) and not path.is_symlink())
 
     def _alone(self, watch: Watch) -> None:
         if workers := running.workers():
@@ -95,3 +110,25 @@ class Surroundings:
                     one.pid,
                     watch.who,
                 )
+
+
+def _threads_left(before: set[int], watch: Watch) -> Iterator[str]:
+    if left := running.new_threads(before):
+        for number in left:
+            condemn(number, watch)
+            running.end_thread(number)
+        called = running.thread_name(left[0])
+        whose = "a thread" if watch.tells(called) else f"the thread '{called}'"
+        yield f"leaves {whose} running"
+
+
+def _processes_left(before: list[Process]) -> Iterator[str]:
+    if left := running.new_processes(before):
+        for one in left:
+            running.end_process(one)
+        yield f"leaves the process {left[0].pid} running, which is ended"
+
+
+def _is_told(failed: BaseException | None, left: Sequence[Path]) -> bool:
+    """Whether the node's own error says what it did: the refusal of what it tried."""
+    return isinstance(failed, RunRefusedError) and not left

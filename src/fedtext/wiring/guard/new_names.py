@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -100,17 +100,28 @@ def new_names(before: dict[str, frozenset[str]], after: dict[str, frozenset[str]
             yield from (Path(folder, name) for name in sorted(names - before[folder]))
 
 
-def is_left_behind(path: Path, private: Collection[Inode]) -> bool:
-    """Whether this process can have made `path` while no file could be written, or it is a file of the `private`."""
+def is_left_behind(path: Path, private: Mapping[Inode, Path]) -> bool:
+    """Whether this process can have made `path` while no file could be written, or moved a file of the `private`."""
     try:
         status = path.lstat()
     except OSError:  # it is gone
         return False
     if stat.S_ISDIR(status.st_mode):
-        inside = [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
-        return not (path / RECORDS).exists() and all(is_left_behind(one, private) for one in inside)
+        return not (path / RECORDS).exists() and all(is_left_behind(one, private) for one in all_below(path))
     own = not stat.S_ISREG(status.st_mode) or status.st_size == 0 or not ENFORCED
-    return own or (status.st_dev, status.st_ino) in private
+    return own or is_moved(path, private)
+
+
+def is_moved(path: Path, private: Mapping[Inode, Path]) -> bool:
+    """Whether it is a private file that has left its place; one that is there under a second name is a backup's."""
+    status = path.lstat()
+    place = private.get((status.st_dev, status.st_ino))
+    return place is not None and not place.exists()
+
+
+def all_below(path: Path) -> list[Path]:
+    """The files below a folder."""
+    return [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
 
 
 def take_back(path: Path, private: dict[Inode, Path]) -> None:

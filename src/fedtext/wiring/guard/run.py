@@ -28,6 +28,7 @@ from fedtext.wiring.guard import leaving
 from fedtext.wiring.guard.catalog import dataset_classes, entry, is_parameter, place
 from fedtext.wiring.guard.left_behind import Surroundings
 from fedtext.wiring.guard.parameters import holders, private_files
+from fedtext.wiring.guard.private_words import PrivateWords
 from fedtext.wiring.guard.release import release_faults
 from fedtext.wiring.guard.side_effects import replaced, saving, watched
 from fedtext.wiring.guard.streams import unshown_prints
@@ -123,6 +124,7 @@ class Guard:
             data_root=self._data_root,
             private_files=frozenset(self._files.values()),
             temporary=self._temporary,
+            tells=PrivateWords(inputs.values()),
         )
 
     def _faults(

@@ -12,20 +12,24 @@ So this keeps off mistakes, and is no sandbox: docs/leaks.md says what passes.
 from __future__ import annotations
 
 import _posixsubprocess
+import _socket
 import atexit
 import functools
 import importlib
 import logging
+import os
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from multiprocessing.synchronize import SemLock
 from typing import Any
 
 from tqdm import tqdm
 
-from fedtext.system.file_limit import is_write_refused, no_file_written
+from fedtext.system.file_limit import RefusedWrites, files_written, is_write_refused, no_file_written
+from fedtext.system.open_files import drop_buffers, write_buffers
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard.left_behind import Surroundings
 from fedtext.wiring.guard.streams import unshown_descriptors, unshown_prints
@@ -46,7 +50,8 @@ NATIVE_READERS = (
     ("safetensors.torch", "load_file", 0, "filename"),
     ("torch", "load", 0, "f"),
 )
-SENDERS = ((socket.socket, ("send", "sendall", "sendfile")), (ssl.SSLSocket, ("send", "sendall", "write")))
+WAKE_UP = b"\0"  # what an event loop of asyncio sends to itself
+SENDERS = ((socket.socket, ("sendall", "sendfile")), (ssl.SSLSocket, ("send", "sendall", "write")))
 LOG = logging.getLogger(__name__)
 
 
@@ -90,30 +95,49 @@ def saving(watch: Watch) -> Iterator[None]:
 
 @contextmanager
 def _without_a_trace(watch: Watch, surroundings: Surroundings | None) -> Iterator[None]:
+    records, refused = watch.data_root / ".fedtext", RefusedWrites()
     with ExitStack() as stack:
         if surroundings is not None:
-            stack.enter_context(surroundings.nothing_left(watch))
-        stack.enter_context(_written_nothing(watch))
+            stack.enter_context(surroundings.nothing_left(watch, refused))
+        stack.enter_context(_refused_write_explained(watch))
         written = stack.enter_context(unshown_descriptors())
         stack.enter_context(unshown_prints(_hiding))
-        stack.enter_context(replaced(logging.Logger, "handle", lambda _logger, _record: watch.hide()))
+        _silence_messages(watch, stack)
         _refuse_silent_events(watch, stack)
         _refuse_tracking(watch, stack)
-        stack.enter_context(replaced(atexit, "register", functools.partial(_registered, atexit.register, watch)))
-        stack.enter_context(no_file_written())
-        yield
+        exits = _ExitHandlers(watch)
+        stack.enter_context(replaced(atexit, "register", exits.register))
+        write_buffers(records)
+        with no_file_written() as limit:
+            try:
+                yield
+            finally:
+                waiting = drop_buffers(records)
+                refused.seen = limit.seen
         output, error = written()
         if error:
             watch.hide()
-        if output:
-            watch.refuse(
-                "writes to standard output past Python's own stream while it reads private data, which is not shown: "
-                "return what should be seen"
-            )
+        _refuse_leftovers(watch, waiting, exits, output)
+
+
+def _refuse_leftovers(watch: Watch, waiting: Sequence[str], exits: _ExitHandlers, output: bytes) -> None:
+    if waiting:
+        watch.refuse(
+            f"writes {watch.shown(waiting[0])}, which was open before, while it reads private data: return what it "
+            "makes as a data set"
+        )
+    if exits.has_others:
+        exits.watch_all()
+        watch.refuse("registers what runs when the process ends, while it reads private data: do that before the run")
+    if output:
+        watch.refuse(
+            "writes to standard output past Python's own stream while it reads private data, which is not shown: "
+            "return what should be seen"
+        )
 
 
 @contextmanager
-def _written_nothing(watch: Watch) -> Iterator[None]:
+def _refused_write_explained(watch: Watch) -> Iterator[None]:
     """Says of a write that the operating system refused what it means here."""
     try:
         yield
@@ -135,8 +159,21 @@ def _hiding() -> Callable[[], None] | None:
     return watch.hide if watch is not None and watch.reads_private else None
 
 
+def _silence_messages(watch: Watch, stack: ExitStack) -> None:
+    """Loggers of other classes, such as absl's, handle messages by themselves; all hand them on to handlers."""
+
+    def drop(*_: Any, **__: Any) -> None:
+        watch.hide()
+
+    for owner, name in ((logging.Logger, "handle"), (logging.Logger, "callHandlers"), (logging.Handler, "handle")):
+        stack.enter_context(replaced(owner, name, drop))
+
+
 def _refuse_silent_events(watch: Watch, stack: ExitStack) -> None:
-    """Refuses what sends through a connection that is open already, and how `multiprocessing` starts a process."""
+    """Refuses what Python tells of by no event: sending through an open connection, named pipes, `multiprocessing`.
+
+    A lock of `multiprocessing` is a file to the operating system, with a name of chance and no text in it.
+    """
 
     def refusing(what: str) -> Callable[..., None]:
         def refuse(*_: Any, **__: Any) -> None:
@@ -144,10 +181,28 @@ def _refuse_silent_events(watch: Watch, stack: ExitStack) -> None:
 
         return refuse
 
+    def send(connection: socket.socket, data: Any, *flags: int) -> int:
+        if bytes(data) != WAKE_UP:
+            refusing("sends through a connection")()
+        return _socket.socket.send(connection, data, *flags)
+
     for owner, names in SENDERS:
         for name in names:
             stack.enter_context(replaced(owner, name, refusing("sends through a connection")))
+    stack.enter_context(replaced(socket.socket, "send", send))
     stack.enter_context(replaced(_posixsubprocess, "fork_exec", refusing("starts a process")))
+    for name in ("mkfifo", "mknod"):
+        stack.enter_context(replaced(os, name, refusing("makes a pipe or a device")))
+    stack.enter_context(replaced(SemLock, "__init__", _allowed(SemLock.__init__)))
+
+
+def _allowed(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def allowed(*args: Any, **kwargs: Any) -> Any:
+        with files_written():
+            return function(*args, **kwargs)
+
+    return allowed
 
 
 def _refuse_tracking(watch: Watch, stack: ExitStack) -> None:
@@ -161,16 +216,38 @@ def _refuse_tracking(watch: Watch, stack: ExitStack) -> None:
         stack.enter_context(replaced(client, name, refuse))
 
 
-def _registered(register: Callable[..., Any], watch: Watch, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
-    """Registers what is to run at the end of the process so that it is watched as its node was."""
+class _ExitHandlers:
+    """What a node registers to run when the process ends: it is watched then as the node was."""
 
-    @functools.wraps(function)
-    def at_exit(*given: Any, **named: Any) -> Any:
-        with watched(watch):
-            return function(*given, **named)
+    def __init__(self, watch: Watch) -> None:
+        self._watch, self._register = watch, atexit.register
+        self._expected = atexit._ncallbacks()
 
-    register(at_exit, *args, **kw)
-    return function
+    def register(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """In the place of `atexit.register`."""
+
+        @functools.wraps(function)
+        def at_exit(*given: Any, **named: Any) -> Any:
+            with watched(self._watch):
+                return function(*given, **named)
+
+        self._register(at_exit, *args, **kwargs)
+        self._expected += 1
+        return function
+
+    @property
+    def has_others(self) -> bool:
+        """Whether a handler came by another way, as by a function that was imported before."""
+        return atexit._ncallbacks() > self._expected
+
+    def watch_all(self) -> None:
+        """Watches all that runs when the process ends: the handler that is registered last runs first."""
+
+        def watch_for_good() -> None:
+            begin(self._watch)
+            no_file_written().__enter__()
+
+        self._register(watch_for_good)
 
 
 @functools.cache

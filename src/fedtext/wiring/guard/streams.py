@@ -7,7 +7,6 @@ to a copy of them, ends in a pipe: output that way is a fault of the node; on st
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import io
 import os
 import stat
@@ -16,9 +15,9 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import NamedTuple, TextIO
 
+from fedtext.system.descriptors import ERROR, OUTPUT, open_descriptors, writes
 from fedtext.system.terminal import kept_terminal
 
-OUTPUT, ERROR = 1, 2
 MOST = 1 << 16  # bytes that a pipe holds
 _C = ctypes.CDLL(None)  # the C library of this process
 
@@ -69,7 +68,7 @@ def unshown_descriptors() -> Iterator[Callable[[], Written]]:
     Yields a function that gives what was written to them since it was called last. Progress bars are shown all the
     same (`fedtext.system.terminal`).
     """
-    errors = {ERROR} & _open_descriptors()
+    errors = {ERROR} & open_descriptors()
     outputs = (_copies(OUTPUT) | _copies(ERROR)) - errors
     with ExitStack() as stack:
         stack.enter_context(kept_terminal())
@@ -114,30 +113,13 @@ def _copies(descriptor: int) -> set[int]:
 
     A file is left out, which nobody can write to while private data is read (`fedtext.system.file_limit`).
     """
-    known = _open_descriptors()
+    known = open_descriptors()
     if descriptor not in known:
         return set()
     place = os.fstat(descriptor)
     if stat.S_ISREG(place.st_mode) or os.path.samestat(place, os.stat(os.devnull)):
         return {descriptor}
-    return {one for one in known if os.path.samestat(os.fstat(one), place) and _writes(one)}
-
-
-def _open_descriptors() -> set[int]:
-    try:
-        names = {int(name) for name in os.listdir("/dev/fd")}
-    except OSError:  # Windows
-        names = {OUTPUT, ERROR}
-    found = set()
-    for one in names:
-        with suppress(OSError):  # the one that listed them is closed by now
-            os.fstat(one)
-            found.add(one)
-    return found
-
-
-def _writes(descriptor: int) -> bool:
-    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+    return {one for one in known if os.path.samestat(os.fstat(one), place) and writes(one)}
 
 
 def _flush() -> None:

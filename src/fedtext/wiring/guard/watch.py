@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,23 +22,24 @@ from fedtext.system.refusal import RunRefusedError
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 # What leaves the process, or this machine.
+# The event's own words, a host or a command, may be private text: they are not repeated.
 OUTSIDE = {
-    "socket.bind": "listens at",
-    "socket.connect": "connects to",
-    "socket.sendto": "sends to",
-    "socket.sendmsg": "sends to",
-    "socket.getaddrinfo": "looks up",
-    "socket.gethostbyname": "looks up",
-    "subprocess.Popen": "starts",
-    "os.system": "starts",
-    "os.exec": "starts",
-    "os.spawn": "starts",
-    "os.posix_spawn": "starts",
-    "os.fork": "starts a copy of",
-    "os.forkpty": "starts a copy of",
-    "os.startfile": "starts",
-    "webbrowser.open": "opens",
-    "sqlite3.connect": "opens the database",
+    "socket.bind": "listens for connections",
+    "socket.connect": "connects to a server",
+    "socket.sendto": "sends through a socket",
+    "socket.sendmsg": "sends through a socket",
+    "socket.getaddrinfo": "looks up a host",
+    "socket.gethostbyname": "looks up a host",
+    "subprocess.Popen": "starts a program",
+    "os.system": "starts a program",
+    "os.exec": "starts a program",
+    "os.spawn": "starts a program",
+    "os.posix_spawn": "starts a program",
+    "os.fork": "starts a copy of this process",
+    "os.forkpty": "starts a copy of this process",
+    "os.startfile": "starts a program",
+    "webbrowser.open": "opens a browser",
+    "sqlite3.connect": "opens a database",
     "syslog.syslog": "writes to the log of the system",
 }
 # What changes the names of files, or who may read them: what it does, and how many paths it is given first.
@@ -73,6 +74,7 @@ class Watch:
         private_files: Resolved paths of the private files that parameters name.
         may_write: Resolved paths that it may write, and all below them.
         temporary: The run's own folder for temporary files: libraries make folders there as they are imported.
+        tells: Whether a word may be private text, which messages do not repeat.
         hidden: Whether a message was not shown. How many were may be the number of private rows.
     """
 
@@ -83,6 +85,7 @@ class Watch:
     private_files: frozenset[Path] = frozenset()
     may_write: frozenset[Path] = frozenset()
     temporary: Path | None = None
+    tells: Callable[[str], bool] = lambda _: False
     hidden: bool = field(default=False, init=False)
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -96,8 +99,7 @@ class Watch:
         elif self.reads_private and event == "os.mkdir":
             self._makes_folder(_path(arguments[0]))
         elif self.reads_private and event in OUTSIDE:
-            target = next((str(one) for one in arguments if isinstance(one, str | bytes | tuple)), "this process")
-            self.refuse(f"{OUTSIDE[event]} {target} while it reads private data: do that in a node that reads none")
+            self.refuse(f"{OUTSIDE[event]} while it reads private data: do that in a node that reads none")
 
     def refuse(self, what: str) -> None:
         """Raises SideEffectRefusedError that the node does `what`."""
@@ -113,9 +115,16 @@ class Watch:
             return
         if writes:
             if self.reads_private and not self._may_write(path):
-                self.refuse(f"writes {path} itself while it reads private data: return what it makes as a data set")
+                self.refuse(
+                    f"writes {self.shown(path)} itself while it reads private data: return what it makes as a data set"
+                )
             return
         self._reads(path, "opens")
+
+    def shown(self, path: str | Path) -> str:
+        """A path for a message; only its folder where its name may be private text."""
+        folder, name = os.path.split(path)
+        return f"a file in {folder or os.getcwd()}" if self.tells(name) else str(path)
 
     def _may_write(self, path: str) -> bool:
         real = Path(os.path.realpath(path))
@@ -126,7 +135,7 @@ class Watch:
         named = [path for path in paths if path is not None]
         if self.reads_private:
             if not named or not all(map(self._may_write, named)):
-                what = named[0] if named else "a file"
+                what = self.shown(named[0]) if named else "a file"
                 self.refuse(f"{verb} {what} while it reads private data: do that in a node that reads none")
             return
         for path in named:

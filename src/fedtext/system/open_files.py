@@ -1,0 +1,92 @@
+"""Files that were open before a block in which nothing may be written, and what waits in their buffers after it.
+
+A refused write does not empty the buffer in front of it: Python would try again later, when it is allowed.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import stat
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from fedtext.system.descriptors import open_descriptors, writes
+
+OF_DATABASES = (".db", ".sqlite", ".sqlite3", "-wal", "-shm", "-journal")
+
+
+def write_buffers(left_out: Path) -> None:
+    """Writes out what waits for the files that are open, those below the folder `left_out` apart."""
+    for file in _writers(_writable_files(left_out)):
+        with suppress(OSError, ValueError):
+            file.flush()
+
+
+def drop_buffers(left_out: Path) -> list[str]:
+    """Drops what waits for files while none can be written; the names of those that something waited for."""
+    found, waited = _writable_files(left_out), []
+    for file in _writers(found):
+        try:
+            file.flush()
+        except (OSError, ValueError):
+            waited.append(found[file.fileno()])
+            _drop(file)
+    return waited
+
+
+def _drop(file: io.IOBase) -> None:
+    """Empties the file's buffer into nothing."""
+    descriptor = file.fileno()
+    kept, nothing = os.dup(descriptor), os.open(os.devnull, os.O_RDWR)
+    try:
+        os.dup2(nothing, descriptor)
+        with suppress(OSError, ValueError):
+            file.flush()
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
+        os.close(nothing)
+
+
+def _writable_files(left_out: Path) -> dict[int, str]:
+    """The descriptors of regular files that can be written to, with the files' names; databases do their own."""
+    found = {}
+    for one in open_descriptors():
+        with suppress(OSError):
+            if stat.S_ISREG(os.fstat(one).st_mode) and writes(one):
+                name = os.readlink(f"/proc/self/fd/{one}") if os.path.isdir("/proc/self/fd") else f"descriptor {one}"
+                if not name.endswith(OF_DATABASES) and left_out not in Path(name).parents:
+                    found[one] = name
+    return found
+
+
+def _writers(descriptors: Collection[int]) -> list[io.IOBase]:
+    """Python's files of these descriptors that may hold something back, those that are in front of others first."""
+    if not descriptors:
+        return []
+    holding: dict[type, bool] = {}  # a million objects are of a few thousand types
+    found = []
+    for one in gc.get_objects():
+        kind = type(one)
+        if kind not in holding:
+            holding[kind] = issubclass(kind, io.IOBase) and not issubclass(kind, io.FileIO)
+        if holding[kind] and _descriptor(one) in descriptors:
+            found.append(one)
+    return sorted(found, key=_place)
+
+
+def _place(file: io.IOBase) -> int:
+    """Files that compress stand before text, text before bytes: each hands on to the next."""
+    if isinstance(file, io.BufferedWriter | io.BufferedRandom):
+        return 2
+    return 1 if isinstance(file, io.TextIOWrapper) else 0
+
+
+def _descriptor(file: io.IOBase) -> int | None:
+    try:
+        return None if file.closed or not file.writable() else file.fileno()
+    except (OSError, ValueError, AttributeError):
+        return None
