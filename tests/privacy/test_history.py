@@ -136,7 +136,13 @@ def test_a_data_root_that_is_gone_still_counts(tmp_path: Path) -> None:
     private(tmp_path / "first").add(ONE)
     shutil.rmtree(tmp_path / "first")
     assert where(private(tmp_path / "second")) == {1: "first"}
-    assert where(private(tmp_path / "first", None)) == {1: "first"}, "and for whoever comes to its place"
+    assert where(private(tmp_path / "first", None)) == {}, "whose text it will be is not known yet"
+    assert where(private(tmp_path / "first")) == {1: ""}, "the same people's: its history is written again"
+    assert release_history(tmp_path / "first") == (ONE,)
+    shutil.rmtree(tmp_path / "first")
+    others = private(tmp_path / "first", [text.replace("person", "client") for text in TEXTS])
+    assert where(others) == {}, "other people have come to its place"
+    assert where(private(tmp_path / "second")) == {1: "first, which was removed"}
 
 
 def test_a_data_root_that_was_moved_or_copied_counts_once(tmp_path: Path) -> None:

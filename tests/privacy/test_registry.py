@@ -43,7 +43,7 @@ def test_data_roots_over_the_same_people_are_related_and_others_are_not(registry
     told(registry, tmp_path / "others", [text.replace("person", "client") for text in TEXTS])
     assert related(registry, tmp_path / "first") == {"first", "same", "part"}
     assert related(registry, tmp_path / "others") == {"others"}
-    assert len(list((registry.folder / "data_sets").iterdir())) == 3, "one data set, one sketch"
+    assert len(list((registry.folder / "data_sets").glob("*/*"))) == 3, "one data set, one sketch"
 
 
 def test_a_data_root_keeps_what_was_released_and_in_which_order(registry: Registry, tmp_path: Path) -> None:
@@ -56,19 +56,20 @@ def test_a_data_root_keeps_what_was_released_and_in_which_order(registry: Regist
 def test_files_are_for_their_owner_alone_and_hold_no_text(registry: Registry, tmp_path: Path) -> None:
     told(registry, tmp_path, TEXTS, ONE)
     files = [file for file in registry.folder.rglob("*") if file.is_file() and file.name != "lock"]
-    assert {file.parent.name for file in files} == {"state", "data_sets", "data_roots"}
+    assert {file.relative_to(registry.folder).parts[0] for file in files} == {"key", "data_sets", "data_roots"}
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     folders = [registry.folder, *(file for file in registry.folder.rglob("*") if file.is_dir())]
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
     assert not any(b"person" in file.read_bytes() for file in files)
 
 
-@pytest.mark.parametrize("lost", ["key", "data_sets/*", "data_roots/*"])
-def test_a_damaged_registry_is_refused_and_kept(registry: Registry, tmp_path: Path, lost: str) -> None:
+@pytest.mark.parametrize("lost", ["key", "data_sets/*/*", "data_roots/*"])
+@pytest.mark.parametrize("damage", [b"damaged", b"", b"\xff\xfe"])
+def test_a_damaged_registry_is_refused_and_kept(registry: Registry, tmp_path: Path, lost: str, damage: bytes) -> None:
     told(registry, tmp_path / "first", TEXTS, ONE)
     told(registry, tmp_path / "second", TEXTS, TWO)
     file = next(iter(registry.folder.glob(lost)))
-    file.write_bytes(b"damaged")
+    file.write_bytes(damage)
 
     def look() -> None:
         told(registry, tmp_path / "third", TEXTS)
@@ -76,7 +77,7 @@ def test_a_damaged_registry_is_refused_and_kept(registry: Registry, tmp_path: Pa
 
     with pytest.raises(RunRefusedError, match="put back a copy of it"):
         look()
-    assert file.read_bytes() == b"damaged"
+    assert file.read_bytes() == damage
 
 
 def test_a_key_that_is_gone_is_not_made_anew(registry: Registry, tmp_path: Path) -> None:
@@ -85,6 +86,29 @@ def test_a_key_that_is_gone_is_not_made_anew(registry: Registry, tmp_path: Path)
     (registry.folder / "key").unlink()
     with pytest.raises(RunRefusedError, match=r"key.* put back a copy of it"):
         told(registry, tmp_path / "second", TEXTS)
+
+
+@pytest.mark.parametrize("other", ["ab" * 5, "ab" * 32])
+def test_another_key_would_know_nobody_again_and_is_refused(registry: Registry, tmp_path: Path, other: str) -> None:
+    told(registry, tmp_path / "first", TEXTS, ONE)
+    (registry.folder / "key").write_text(other)
+    with pytest.raises(RunRefusedError, match=r"key.* put back a copy of it"):
+        told(registry, tmp_path / "second", TEXTS)
+    with pytest.raises(RunRefusedError, match=r"key.* put back a copy of it"):
+        registry.related([tmp_path / "first"])
+
+
+def test_a_path_may_become_other_people_s_and_theirs_still_counts(registry: Registry, tmp_path: Path) -> None:
+    told(registry, tmp_path / "first", TEXTS, ONE)
+    others = [text.replace("person", "client") for text in TEXTS]
+    with registry.locked():
+        assert registry.is_of(tmp_path / "first", [], TEXTS[:1])
+        assert not registry.is_of(tmp_path / "first", [], others)
+        registry.retire(tmp_path / "first")
+    told(registry, tmp_path / "first", others)
+    assert related(registry, tmp_path / "first") == {"first"}
+    told(registry, tmp_path / "second", TEXTS)
+    assert related(registry, tmp_path / "second") == {"second", "first, which was removed"}
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

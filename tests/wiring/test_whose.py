@@ -120,8 +120,24 @@ def test_a_data_root_that_was_deleted_has_spent_what_it_had(toy: ToyProject, tmp
     file = table(tmp_path / "mine.txt", TEXTS)
     run(toy, file)
     shutil.rmtree(toy.data)
-    assert f"'toy.mean' x 1 in {toy.data}: 1" in refused(toy, file)
+    assert "'toy.mean' was released before" in refused(toy, file), "under a key that is gone"
     assert "1 is spent" in refused(toy, file, "other")
+
+
+def test_records_of_a_data_root_that_were_removed_cost_nothing(toy: ToyProject, tmp_path: Path) -> None:
+    """Its key and its texts are there, so the same run makes the same bytes."""
+    file = table(tmp_path / "mine.txt", TEXTS)
+    run(toy, file)
+    shutil.rmtree(toy.data / FOLDER)
+    run(toy, file)
+    assert len(release_history(toy.data)) == 1
+
+
+def test_other_people_may_come_to_a_data_root_that_was_deleted(toy: ToyProject, tmp_path: Path) -> None:
+    run(toy, table(tmp_path / "mine.txt", TEXTS))
+    shutil.rmtree(toy.data)
+    run(toy, table(tmp_path / "others.txt", [text.replace("person", "client") for text in TEXTS]))
+    assert "1 is spent" in refused(toy, tmp_path / "mine.txt", "other")
 
 
 def test_a_seeded_run_repeats_its_bytes_in_another_data_root_for_nothing(toy: ToyProject, tmp_path: Path) -> None:
@@ -139,6 +155,13 @@ def test_text_that_was_changed_in_a_data_root_is_known_too(toy: ToyProject, tmp_
     run(toy, file, epsilon=0.5)
     table(file, TEXTS)
     assert f"'toy.mean' x 1 in {toy.path / 'first'}: 1, " in refused(toy, file, epsilon=0.4, total_epsilon=1.2)
+
+
+@pytest.mark.parametrize("spelled", ["C00000021", "c 00000021", "c0000002１"])
+def test_people_are_known_by_an_id_that_is_spelled_otherwise(tmp_path: Path, spelled: str) -> None:
+    named = {"corpus": {"source": "table", "client_column": "client_id"}}
+    ids = [units_known_by(pd.DataFrame({"client_id": [one], "text": [""]}), named)[0] for one in ("c00000021", spelled)]
+    assert ids[0] == ids[1]
 
 
 def test_ids_count_where_a_column_or_a_list_names_them(tmp_path: Path) -> None:

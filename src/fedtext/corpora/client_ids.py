@@ -1,4 +1,4 @@
-"""Which spellings of an id are one client: capitals, width, invisible characters, spaces and numbers decide.
+"""Which spellings of an id are one client: capitals, width, dashes, invisible characters and numbers decide.
 
 Who is protected is what the id column says. `C021` and `c021`, or one name in two of Unicode's normal forms, are mostly
 one person, who would be two clients, and half protected. Nobody but the user knows. So ids are compared as they look,
@@ -12,28 +12,49 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 from fedtext.params.corpus import ClientIds
 from fedtext.system.errors import InputError
 
 # What nothing shows besides "format" and "control": Unicode's Default_Ignorable_Code_Point.
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]")
-_FORMAT, _CONTROL = "Cf", "Cc"
-_WHOLE = re.compile(r"(-?)0*([0-9]+)(?:\.0*)?")
+_INVISIBLE = re.compile(
+    "[\u2800\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
+_FORMAT, _CONTROL, _DASH, _DIGIT = "Cf", "Cc", "Pd", "Nd"
+_MINUS = "\u2212"
+_APOSTROPHES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'")
+_DOTTED_I = "i\u0307"  # what a Turkish capital becomes
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]{1,2})?")
 
 
 def folded(one: str) -> str:
-    """The id as it looks: without capitals, width, spaces and invisible characters; `007` and `7.0` are `7`."""
+    """The id as it looks: without capitals, width, spaces and invisible characters, with one dash and one apostrophe.
+
+    Whole numbers are one however they were saved: `007`, `7.0` and `7e0` are `7`.
+    """
     looks = ""
     while looks != one:  # a step may make room for another: a space that goes lets an accent join its letter
         looks, one = one, _step(one)
-    number = _WHOLE.fullmatch(looks)
-    return number[1] + number[2] if number else looks
+    if _NUMBER.fullmatch(looks) and (number := Decimal(looks)) == number.to_integral_value():
+        return str(int(number))
+    return looks
 
 
 def _step(one: str) -> str:
-    shown = (c for c in _INVISIBLE.sub("", one) if c.isspace() or unicodedata.category(c) not in (_FORMAT, _CONTROL))
-    return "".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", "".join(shown)).casefold()).split())
+    shown = "".join(filter(None, map(_plain, _INVISIBLE.sub("", one).translate(_APOSTROPHES))))
+    looks = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
+    return "".join(looks.replace(_DOTTED_I, "i").split())
+
+
+def _plain(character: str) -> str:
+    """A character as it looks: digits of every script are digits, dashes are dashes, and what nothing shows is gone."""
+    category = unicodedata.category(character)
+    if category == _DIGIT:
+        return str(unicodedata.decimal(character))
+    if category == _DASH or character == _MINUS:
+        return "-"
+    return "" if category in (_FORMAT, _CONTROL) and not character.isspace() else character
 
 
 def client_ids(given: Sequence[str], mode: ClientIds, where: str) -> list[str]:

@@ -40,7 +40,7 @@ class History:
         told = os.environ.get(HISTORY_ROOT)
         around = around or (Path(told) if told else None)
         self._roots = list(dict.fromkeys([data_root, *([around] if around else [])]))
-        self._registry = registry
+        self._registry, self._is_known = registry, False
 
     def own(self) -> tuple[Spent, ...]:
         """Entries of this data root, in the order in which they were made."""
@@ -55,8 +55,12 @@ class History:
         here = {entry.key: entry for root in self._roots for entry in self._read(root)}
         if self._registry is None:
             return tuple(here.values())
-        roots = self._registry.related(self._roots)
-        told = sorted(((one.made, root.path, one.entry) for root in roots for one in root.releases), key=itemgetter(0))
+        own = {str(root.resolve()): root for root in self._roots}
+        roots = [root for root in self._registry.related(self._roots) if not self._may_be_others(own.get(root.path))]
+        told = sorted(
+            ((one.made, "" if root.path in own else root.path, one.entry) for root in roots for one in root.releases),
+            key=itemgetter(0),
+        )
         found: dict[tuple[object, ...], Spent] = {}
         for _, path, entry in told:
             found.setdefault(entry.key, entry.model_copy(update={"elsewhere": path}))
@@ -79,8 +83,14 @@ class History:
             clients, texts = set(clients), set(texts)
             with self._locked():
                 for root in self._roots:
+                    if not (root / FOLDER / FILE).exists() and (lost := self._registered(root)):
+                        if self._registry.is_of(root, clients, texts):
+                            write_text(root / FOLDER / FILE, "".join(_lines(lost)))
+                        else:
+                            self._registry.retire(root)  # other people's text lies where theirs was removed
                     self._registry.add(root, self._read(root))
                     self._registry.know(root, clients, texts)
+            self._is_known = True
 
     def restore(self) -> None:
         """Writes a history that was removed again, from the registry, where a run's other records still lie."""
@@ -92,6 +102,10 @@ class History:
     def knows(self) -> bool:
         """Whether the registry has been told, or need not be."""
         return self._registry is None or bool(self._registry.data_root(self._roots[0]).data_sets)
+
+    def _may_be_others(self, root: Path | None) -> bool:
+        """Whether a data root of this run was removed, and nobody knows yet whose text lies there now."""
+        return root is not None and not self._is_known and not (root / FOLDER / FILE).exists()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
