@@ -70,7 +70,7 @@ class Tokenizer:
     source: str
 
     def load(self) -> PreTrainedTokenizerBase:
-        """The tokenizer: left padding, and the end-of-text token for padding where it has none of its own.
+        """The tokenizer: left padding, and the token of a text's end, or else beginning, for padding where it has none.
 
         Raises:
             OSError: It is not there, or not complete.
@@ -83,7 +83,7 @@ class Tokenizer:
         except (OSError, ValueError) as error:
             raise unreadable(self.source, "tokenizer of language model", SHIPPED, error) from error
         if tokenizer.pad_token is None:
-            tokenizer.pad_token = tokenizer.eos_token
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.bos_token
         return tokenizer
 
 

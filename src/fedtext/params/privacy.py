@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -15,7 +14,7 @@ Adjacency = Literal["zero_out", "add_remove", "replace_one"]
 Sampling = Literal["full", "poisson", "fixed_size"]
 
 
-SMALLEST_EPSILON = 1e-4
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-4, 500.0  # above, e^epsilon leaves floating point
 
 
 class EnrolmentList(Parameters):
@@ -43,7 +42,7 @@ class Privacy(Parameters):
 
     unit: Unit
     adjacency: Adjacency
-    epsilon: float = Field(gt=0)
+    epsilon: float = Field(gt=0, allow_inf_nan=True)
     delta: float = Field(gt=0, lt=1)
     sampling: Sampling
     clients_per_round: int | None = Field(ge=1)
@@ -55,15 +54,15 @@ class Privacy(Parameters):
     population: int | None = Field(ge=1)
     enrolment: EnrolmentList | None
     holders: int | None = Field(ge=1)
-    total_epsilon: float | None = Field(gt=0)
+    total_epsilon: float | None = Field(gt=0, allow_inf_nan=True)
 
     @field_validator("epsilon")
     @classmethod
     def _epsilon_is_of_use(cls, epsilon: float) -> float:
-        if not SMALLEST_EPSILON <= epsilon < math.inf:
+        if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise InputError(
-                f"privacy.epsilon is {epsilon:g}: give a number from {SMALLEST_EPSILON:g} up, as 1 or 8; below, noise "
-                "drowns everything, and infinity protects nobody"
+                f"privacy.epsilon is {epsilon:g}: give a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, as 1 "
+                "or 8; below, noise drowns everything, and what is above protects nobody"
             )
         return epsilon
 
