@@ -51,7 +51,8 @@ class ToyProject:
     def source(self, file: str, old: str, new: str) -> None:
         """Changes a source file of the toy, and forgets what was imported of it."""
         path = self.path / "src" / "toy" / file
-        assert old in (text := path.read_text())
+        text = path.read_text()
+        assert old in text
         path.write_text(text.replace(old, new))
         forget()
         bootstrap_project(self.path)

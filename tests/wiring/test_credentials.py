@@ -87,3 +87,11 @@ def test_a_database_that_is_not_there_is_refused_without_its_secret(
     with pytest.raises(RunRefusedError, match="private_notes") as refusal:
         toy.run()
     assert SECRET not in str(refusal.value) + "".join(capfd.readouterr())
+
+
+def test_credentials_of_conf_local_hold_in_every_environment(toy: ToyProject, database: Path) -> None:
+    toy.run(env="paper")
+    assert (toy.data / "08_reporting" / "toy.json").is_file()
+    (toy.path / "conf" / "local" / "credentials.yml").unlink()
+    with pytest.raises(RunRefusedError, match=r"notes of 'private_notes'.*conf/local/credentials\.yml"):
+        toy.run(env="paper")

@@ -32,6 +32,12 @@ def stated_resolver(
     return CatalogConfigResolver(_without_credentials(dict(catalog)), {}, dict(default_patterns or {}))
 
 
+def named_credentials(config: Mapping[str, Any]) -> set[str]:
+    """Names of the credentials that an entry, or what it wraps, is read with."""
+    own = {value for key, value in config.items() if key == CREDENTIALS and isinstance(value, str)}
+    return own.union(*(named_credentials(value) for value in config.values() if isinstance(value, dict)))
+
+
 def _without_credentials(config: dict[str, Any]) -> dict[str, Any]:
     """The same with the key left out at every depth: a data set that wraps another has it there."""
     kept = {key: value for key, value in config.items() if key != CREDENTIALS}
