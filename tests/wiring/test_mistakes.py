@@ -124,6 +124,12 @@ COMMANDS = [  # options of `kedro run`
     ("--params corpus.source=snapshot", "corpus.source 'snapshot' needs corpus.snapshot", "corpus.config=congress"),
     ("--params chunking.length=5000", "chunking.length is 5000", "make it smaller"),
     ("--params data_root=", "data_root is empty", "name a directory"),
+    ("--params popri.seed=18446744073709551616", "popri.seed is 18446744073709551616", "less than 4294967296"),
+    ("--params evaluation.seed=-1", "evaluation.seed is -1", "greater than or equal to 0"),
+    ("--params popri.seed=1.5", "popri.seed is 1.5", "integer"),
+    ("--params popri.sampler.temperature=1e-39", "popri.sampler.temperature is 1e-39", "greater than or equal to"),
+    ("--params partition.alpha=.inf", "partition.alpha is inf", "finite number"),
+    ("--params privacy.epsilon=710", "privacy.epsilon is 710", "to 500"),
 ]
 
 

@@ -28,7 +28,6 @@ from fedtext.wiring.hooks.lengths import check_lengths
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.run_facts import told_client
 from fedtext.wiring.hooks.tracking import tracking_is_on
-from fedtext.wiring.hooks.trial import check_servers
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
 
@@ -67,7 +66,6 @@ class PreflightHook:
         check_told(pipeline, catalog)
         check_page(pipeline, active_parameters())
         check_data_root(active_data_root())
-        check_servers(pipeline, catalog, active_parameters())
         warn_of_documentation(active_parameters())
         say_who_is_a_client(pipeline, active_parameters())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
