@@ -222,7 +222,7 @@ VALUES = [
     # the budget
     ("privacy.epsilon=0", "privacy.epsilon is 0", "greater than 0"),
     ("privacy.epsilon=-1", "privacy.epsilon is -1", "greater than 0"),
-    ("privacy.epsilon=1e-9", "privacy.epsilon is 1e-09", "give a number from 0.0001 up"),
+    ("privacy.epsilon=1e-9", "privacy.epsilon is 1e-09", "give a number from 0.0001 to 500"),
     ("privacy.epsilon=inf", "privacy.epsilon is inf", "give a number"),
     ("privacy.epsilon=.inf", "privacy.epsilon is inf", "give a number"),
     ("privacy.epsilon=nan", "privacy.epsilon is 'nan'", "greater than 0"),
@@ -261,7 +261,7 @@ VALUES = [
     ),
     ("evaluation.training.held_out_share=0.5", "evaluation.training.held_out_share is 0.5", "less than 0.5"),
     ("popri.preference.loss=dop", "popri.preference.loss is 'dop'", "did you mean 'dpo'"),
-    ("popri.sampler.temperature=0", "popri.sampler.temperature is 0", "greater than 0"),
+    ("popri.sampler.temperature=0", "popri.sampler.temperature is 0", "greater than or equal to"),
     ("popri.sampler.top_p=2", "popri.sampler.top_p is 2", "less than or equal to 1"),
     ("pe.form=augpe", "pe.form is 'augpe'", "did you mean 'aug_pe'?"),
     ("pe.population=2", "pe.population is 2", "greater than or equal to 3"),
@@ -284,7 +284,7 @@ VALUES = [
     ("corpus.description=.", "corpus.description is empty", "say what the texts are"),
     ("corpus.description=", "corpus.description is empty", "say what the texts are"),
     ("partition.method=idd", "partition.method is 'idd'", "did you mean 'iid'?"),
-    ("partition.alpha=0", "partition.alpha is 0", "greater than 0"),
+    ("partition.alpha=0", "partition.alpha is 0", "greater than or equal to"),
     ("partition.test_share=1", "partition.test_share is 1", "less than 1"),
     ("chunking.length=4,chunking.min_tokens=9", "chunking.min_tokens is 9", "lower it"),
 ]

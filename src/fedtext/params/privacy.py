@@ -47,7 +47,7 @@ class Privacy(Parameters):
     sampling: Sampling
     clients_per_round: int | None = Field(ge=1)
     calibration: Literal["exact", "published"]
-    noise_multiplier: float | None = Field(gt=0)
+    noise_multiplier: float | None = Field(ge=1e-6)  # below, its epsilon has no digits left
     aggregation: Literal["secure", "local", "trusted"]
     honest_fraction: float = Field(gt=0, le=1)
     noise_seed: Seed | None
