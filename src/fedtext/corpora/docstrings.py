@@ -120,8 +120,9 @@ def _python_files(root: Path, skipped: frozenset[str], *, links: bool = False) -
     for folder, below, files in os.walk(root, followlinks=links):
         below[:] = set(below) - skipped
         if links:
-            linked = {name: os.path.realpath(os.path.join(folder, name)) for name in sorted(below)}
-            below[:] = [name for name, place in linked.items() if place not in entered and not entered.add(place)]
+            places = {os.path.realpath(os.path.join(folder, name)): name for name in sorted(below, reverse=True)}
+            below[:] = [name for place, name in places.items() if place not in entered]
+            entered |= places.keys()
         yield from (Path(folder, name) for name in files if name.endswith(".py"))
 
 

@@ -175,9 +175,7 @@ def _tell_other_base(source: str, adapter: Path) -> None:
     file = adapter / "adapter_config.json"
     told = json.loads(file.read_bytes()).get("base_model_name_or_path") if file.is_file() else None
     if told and _name(told) != _name(source):
-        LOG.warning(
-            "adapter '%s' was trained on %s, and is laid over %s: is that the same model?", adapter, told, source
-        )
+        LOG.warning("adapter '%s' was trained on %s, and is laid over %s: are they the same?", adapter, told, source)
 
 
 def _name(source: str) -> str:
