@@ -8,7 +8,7 @@ from fedtext.params import Parameters, Seed, words
 from fedtext.params.corpus import Corpus
 from fedtext.params.entities import Entities
 from fedtext.params.generation import Sampler
-from fedtext.params.privacy import LARGEST_EPSILON, Privacy
+from fedtext.params.privacy import Privacy
 from fedtext.params.questions import Questions
 from fedtext.params.training import TunedTraining
 from fedtext.system.errors import InputError
@@ -56,7 +56,7 @@ class Evaluation(Parameters):
     questions: Questions
     seed: Seed
     priced: bool | None
-    epsilon: float | None = Field(gt=0, le=LARGEST_EPSILON)
+    epsilon: float | None = Field(gt=0)
     private_control: bool | None
     clip_norm: float = Field(gt=0)
     random_features: int = Field(ge=2, multiple_of=2)

@@ -14,7 +14,7 @@ Adjacency = Literal["zero_out", "add_remove", "replace_one"]
 Sampling = Literal["full", "poisson", "fixed_size"]
 
 
-SMALLEST_EPSILON, LARGEST_EPSILON = 1e-4, 500.0  # above, e^epsilon leaves floating point
+SMALLEST_EPSILON = 1e-4
 
 
 class EnrolmentList(Parameters):
@@ -47,7 +47,7 @@ class Privacy(Parameters):
     sampling: Sampling
     clients_per_round: int | None = Field(ge=1)
     calibration: Literal["exact", "published"]
-    noise_multiplier: float | None = Field(ge=1e-6)  # below, its epsilon has no digits left
+    noise_multiplier: float | None = Field(gt=0)
     aggregation: Literal["secure", "local", "trusted"]
     honest_fraction: float = Field(gt=0, le=1)
     noise_seed: Seed | None
@@ -59,10 +59,10 @@ class Privacy(Parameters):
     @field_validator("epsilon")
     @classmethod
     def _epsilon_is_of_use(cls, epsilon: float) -> float:
-        if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
+        if not SMALLEST_EPSILON <= epsilon < math.inf:
             raise InputError(
-                f"privacy.epsilon is {epsilon:g}: give a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, as 1 "
-                "or 8; below, noise drowns everything, and what is above protects nobody"
+                f"privacy.epsilon is {epsilon:g}: give a number from {SMALLEST_EPSILON:g} up, as 1 or 8; below, noise "
+                "drowns everything, and infinity protects nobody"
             )
         return epsilon
 
