@@ -62,6 +62,6 @@ def test_a_server_that_gives_no_text_is_refused_before_a_release(
         assert len(served.asked) == 1
     assert said.code == 1
     assert told in said.text
-    assert "nothing was released" in said.text
+    assert "so nothing is released" in said.text
     assert not list((tmp_path / "data").rglob("*.parquet"))
     assert not list((tmp_path / "data").rglob("releases.jsonl"))

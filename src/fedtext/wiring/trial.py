@@ -42,10 +42,10 @@ def _try(name: str, generator: Any, sampler: Sampler) -> None:
             [request], framing=form.framing, responses=RESPONSES, sampler=sampler, seed=0, label="a trial"
         )
     except FedtextError as error:
-        raise RunRefusedError(f"{name} writes no text, nothing was released: {error}") from None
+        raise RunRefusedError(f"{name} writes no text, so nothing is released: {error}") from None
     if not any(form.cut(answer) for answer in answers):
         raise RunRefusedError(
-            f"{name} is {generator.identity}, which answers without a text, nothing was released: look into its log, "
+            f"{name} is {generator.identity}, which answers without a text, so nothing is released: look into its log, "
             "set generation.prompt to the form that it serves (chat, or list for one that continues text), or take "
             "another model"
         )
