@@ -52,6 +52,7 @@ class Served:
         delay: Seconds before an answer.
         most: Responses that it gives to a request, whatever is asked for.
         refuses_several: Whether more than one response asked for is an error.
+        form: What stands around a text.
         routes: What it serves beside the models.
         asked: Route, body and key of every request for text.
     """
@@ -62,6 +63,7 @@ class Served:
     delay: float = 0.0
     most: int = 100
     refuses_several: bool = False
+    form: str = "{}"
     routes: tuple[str, ...] = ("/v1/completions", "/v1/chat/completions")
     asked: list[tuple[str, dict[str, Any], str]] = field(default_factory=list)
     url: str = ""
@@ -84,7 +86,9 @@ class Served:
         if self.refuses_several and count > 1:
             return 400, {}, _error("only one completion choice is allowed", "invalid_value")
         prompt = body["prompt"] if "prompt" in body else body["messages"][-1]["content"]
-        texts = [written(prompt, body["seed"], i, body["max_tokens"]) for i in range(min(count, self.most))]
+        texts = [
+            self.form.format(written(prompt, body["seed"], i, body["max_tokens"])) for i in range(min(count, self.most))
+        ]
         form = (
             (lambda text: {"text": text})
             if "prompt" in body

@@ -6,6 +6,7 @@ import pytest
 
 from fedtext.corpora.docstrings import (
     Docstring,
+    package_roots,
     parse_file,
     private_docstrings,
     public_docstrings,
@@ -99,7 +100,9 @@ def test_a_first_paragraph_is_one_line_and_is_what_must_be_long_and_distinct(tmp
     texts = ["Close the file, and what it holds.", "Close the file."]
     found = private_docstrings(tmp_path, min_chars=6, first_paragraph=True)
     assert [(doc.name, doc.text) for doc in found] == [("a.f0", texts[0]), ("a.f1", texts[1])]
-    public = public_docstrings(tmp_path, min_chars=6, max_texts=None, max_chars_per_package=10**6, first_paragraph=True)
+    public = public_docstrings(
+        [tmp_path], min_chars=6, max_texts=None, max_chars_per_package=10**6, first_paragraph=True
+    )
     assert {doc.text for doc in public} == set(texts)
 
 
@@ -107,7 +110,7 @@ def test_public_text_leaves_out_tests_and_copies_of_the_standard_library(tmp_pat
     source(tmp_path, "pack/m.py", LONG + " kept")
     for skipped in ("setuptools/s.py", "typing_extensions.py", "pack/tests/t.py", "pack/_vendor/v.py", "fedtext/f.py"):
         source(tmp_path, skipped, f"{LONG} {skipped}")
-    found = public_docstrings(tmp_path, min_chars=120, max_texts=None, max_chars_per_package=10**6)
+    found = public_docstrings([tmp_path], min_chars=120, max_texts=None, max_chars_per_package=10**6)
     assert [doc.text for doc in found] == [LONG + " kept"]
 
 
@@ -117,7 +120,7 @@ def test_public_limits(tmp_path):
             source(tmp_path, f"{package}/m{module}.py", f"{LONG} {package} {module}", f"{LONG} common")
 
     def found(max_texts: int | None, chars: int = 10**6) -> list[Docstring]:
-        return public_docstrings(tmp_path, min_chars=120, max_texts=max_texts, max_chars_per_package=chars)
+        return public_docstrings([tmp_path], min_chars=120, max_texts=max_texts, max_chars_per_package=chars)
 
     everything = found(None)
     assert len(everything) == 21  # the common text counts once
@@ -143,3 +146,33 @@ def test_the_standard_library_holds_thousands_of_documented_objects():
     assert len({doc.text for doc in found}) == len(found)
     assert len({doc.package for doc in found}) > 100
     assert not {doc.package for doc in found} & {"numpy", "torch", "pip", "setuptools"}
+
+
+def test_packages_that_an_environment_only_sees_are_read_too(tmp_path, monkeypatch):
+    """As of --system-site-packages, of a .pth file, of PYTHONPATH; a checkout on the import path is no package."""
+    own, seen, checkout = (tmp_path / name for name in ("own", "seen", "checkout"))
+    own.mkdir()
+    source(seen, "pack/a.py", LONG)
+    (seen / "pack-1.0.dist-info").mkdir()
+    source(checkout, "work.py", LONG + "!")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(own))
+    monkeypatch.setattr("sys.path", [str(checkout), str(own), str(seen), str(seen / "pack"), ""])
+    assert package_roots() == [own, seen]
+    (found,) = public_docstrings(package_roots(), min_chars=120, max_texts=None, max_chars_per_package=10**6)
+    assert found.name == "pack.a.f0"
+
+
+def test_a_package_that_is_a_link_is_read_once_and_of_two_copies_the_imported_one(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    source(tmp_path / "elsewhere", "a.py", LONG)
+    one.mkdir()
+    (one / "pack").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "again").symlink_to(one)
+    source(other, "pack/a.py", LONG + "?")
+    found = public_docstrings([one, other], min_chars=120, max_texts=None, max_chars_per_package=10**6)
+    assert [(doc.name, doc.text) for doc in found] == [("pack.a.f0", LONG)]
+
+
+def test_no_docstring_at_all_is_refused_by_name(tmp_path):
+    with pytest.raises(ValueError, match=r"no package in .* has a docstring of more than 120.*corpus\.public_path"):
+        public_docstrings([tmp_path], min_chars=120, max_texts=None, max_chars_per_package=10**6)

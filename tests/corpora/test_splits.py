@@ -94,7 +94,7 @@ def test_an_empty_split_does_not_tell_how_many_clients_there_are():
     said = set()
     for number in (3, 4, 5):
         own = records([str(i) for i in range(number)], ["train"] * (number - 2) + ["validation", "test"])
-        with pytest.raises(ValueError, match="fewer than 2 of the clients fall into the test split") as refusal:
+        with pytest.raises(ValueError, match="fewer than 4 of the clients fall into the test split") as refusal:
             refuse_empty_splits(own, conf_base(Partition))
         said.add(str(refusal.value))
     assert len(said) == 1
@@ -122,7 +122,7 @@ def test_a_corpus_keeps_its_own_splits():
         (["train", "validation", "dev"], "split 'dev': it must be one of train, validation, test"),
         (
             ["train", "validation", "train"],
-            "fewer than 2 of the clients fall into the test split.*partition.split=hash",
+            "fewer than 4 of the clients fall into the test split.*partition.split=hash",
         ),
     ],
 )

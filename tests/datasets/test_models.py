@@ -10,6 +10,7 @@ from kedro.io import DatasetError
 from safetensors.torch import save_file
 
 from fedtext.datasets.models import EncoderDataset, LanguageModelDataset, MaskedModelDataset
+from fedtext.models import fit
 from fedtext.models import source as model_source
 from fedtext.resuming.fingerprint import MISSING, FileDigests
 
@@ -39,6 +40,7 @@ def test_a_hugging_face_id_is_asked_for_before_a_run(monkeypatch: pytest.MonkeyP
         return model_source.Place(name, local=False, revision=revision, commit="c0ffee")
 
     monkeypatch.setattr(model_source, "_on_hub", answer)
+    monkeypatch.setattr(fit, "check_fit", lambda *_: None)  # which would fetch the tokenizer
     for kind in (LanguageModelDataset, EncoderDataset):
         assert kind(source="owner/name").exists()
         assert kind(source="owner/name").identity() == "owner/name@c0ffee"

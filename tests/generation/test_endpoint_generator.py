@@ -220,3 +220,19 @@ def test_samples_of_a_chat_are_cut_and_measured_in_tokens_of_the_named_tokenizer
     assert len(texts) == 4
     tokenizer = own.length_tokenizer()
     assert all(0 < len(tokenizer(text, add_special_tokens=False)["input_ids"]) <= 3 for text in texts["text"])
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_what_a_model_says_to_itself_is_no_part_of_a_text(chat: bool) -> None:
+    with serving(Served()) as served:
+        plain = write(generator(served), chat=chat)
+    with serving(Served(form="<think>The user wants a list.</think>\n\n{}")) as served:
+        assert write(generator(served), chat=chat) == plain
+
+
+def test_a_model_that_only_reasons_is_named_with_the_remedy() -> None:
+    with (
+        serving(Served(form="<think>The user wants {}")) as served,
+        pytest.raises(EndpointError, match=r"'tiny' at .* reasons and does not answer within max_new_tokens \(12\)"),
+    ):
+        write(generator(served), chat=True)

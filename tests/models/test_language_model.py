@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 
@@ -208,3 +209,12 @@ def test_a_shipped_model_loads_by_either_name(name):
     model, tokenizer = LanguageModel(f"bundled:{name}").load()
     assert LanguageModel(bundled(name)).tokenizer().get_vocab() == tokenizer.get_vocab()
     assert model.get_input_embeddings().weight.shape[0] == len(tokenizer)
+
+
+@pytest.mark.parametrize(("base", "told"), [("other/name", True), ("hub/model@v2", False), ("", False)])
+def test_an_adapter_of_another_model_of_the_same_shape_is_warned_of(directory, model, tmp_path, caplog, base, told):
+    adapter = save_adapter(model, tmp_path / "adapter", 0.1)
+    file = adapter / "adapter_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"base_model_name_or_path": base}))
+    LanguageModel(str(directory)).with_adapter(adapter).load()
+    assert (f"was trained on {base}, and is laid over" in caplog.text) is told

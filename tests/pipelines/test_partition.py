@@ -77,7 +77,7 @@ def test_what_cannot_be_partitioned_is_refused_without_a_traceback() -> None:
     with pytest.raises(ValueError, match=r"partition\.clients is not set") as unset:
         assign_clients(records(), conf_base(Partition, method="iid"), PUBLIC, SILOS)
     with pytest.raises(
-        ValueError, match=r"fewer than 2 of the clients fall into the test .*corpus\.max_clients"
+        ValueError, match=r"fewer than 4 of the clients fall into the test .*corpus\.max_clients"
     ) as empty:
         assign_splittable_clients(
             records(split=["train", "validation"] * 30), conf_base(Partition), PUBLIC, SILOS, conf_base(Privacy)

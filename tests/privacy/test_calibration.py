@@ -128,3 +128,21 @@ def test_a_price_beyond_the_budget_is_not_kept() -> None:
     exact = composed_epsilon(kinds, **told)
     assert keeps(kinds, epsilon=exact * (1 + 1e-5), **told)
     assert not keeps(kinds, epsilon=exact * (1 - 1e-5), **told)
+
+
+@pytest.mark.parametrize("rate", [1e-6, 1e-12, 1e-300, 1e-320])
+@pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
+def test_a_unit_that_is_hardly_ever_asked_is_covered_by_delta_and_so_by_no_noise(sampling: str, rate: float) -> None:
+    one = {"delta": 1e-5, "rounds": 10, "sampling": sampling, "rate": rate}
+    assert epsilon_of(noise_multiplier=1e-3, **one) == 0.0
+    with pytest.raises(ValueError, match=r"delta is 1e-05, and a unit is asked with a probability of .* in all 10"):
+        noise_multiplier(epsilon=1.0, **one)
+    rare = one | {"rate": 2e-6}  # twice as often as delta covers
+    assert epsilon_of(noise_multiplier=noise_multiplier(epsilon=1.0, **rare), **rare) <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("multiplier", [1e-3, 1e-6])
+def test_next_to_no_noise_has_a_price_and_sampling_never_raises_it(multiplier: float) -> None:
+    whole = epsilon_of(noise_multiplier=multiplier, delta=1e-5, rounds=3)
+    sampled = epsilon_of(noise_multiplier=multiplier, delta=1e-5, rounds=3, sampling="poisson", rate=0.1)
+    assert 1e5 < sampled <= whole < math.inf

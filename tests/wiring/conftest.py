@@ -48,6 +48,15 @@ class ToyProject:
         with settings.SESSION_CLASS.create(project_path=self.path, env=env, runtime_params=params) as session:
             return session.run(pipeline_names=[pipeline] if pipeline else None, runner=runner)
 
+    def source(self, file: str, old: str, new: str) -> None:
+        """Changes a source file of the toy, and forgets what was imported of it."""
+        path = self.path / "src" / "toy" / file
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+        forget()
+        bootstrap_project(self.path)
+
     def files(self, root: Path | None = None) -> dict[str, str]:
         """SHA-256 of every result by its relative path; the records of the runs left out."""
         root = root or self.data

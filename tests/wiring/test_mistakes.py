@@ -124,6 +124,12 @@ COMMANDS = [  # options of `kedro run`
     ("--params corpus.source=snapshot", "corpus.source 'snapshot' needs corpus.snapshot", "corpus.config=congress"),
     ("--params chunking.length=5000", "chunking.length is 5000", "make it smaller"),
     ("--params data_root=", "data_root is empty", "name a directory"),
+    ("--params popri.seed=18446744073709551616", "popri.seed is 18446744073709551616", "less than 4294967296"),
+    ("--params evaluation.seed=-1", "evaluation.seed is -1", "greater than or equal to 0"),
+    ("--params popri.seed=1.5", "popri.seed is 1.5", "integer"),
+    ("--params popri.sampler.temperature=1e-39", "popri.sampler.temperature is 1e-39", "greater than or equal to"),
+    ("--params partition.alpha=.inf", "partition.alpha is inf", "finite number"),
+    ("--params privacy.epsilon=.inf", "privacy.epsilon is inf", "infinity protects nobody"),
 ]
 
 
@@ -255,7 +261,7 @@ VALUES = [
     ),
     ("evaluation.training.held_out_share=0.5", "evaluation.training.held_out_share is 0.5", "less than 0.5"),
     ("popri.preference.loss=dop", "popri.preference.loss is 'dop'", "did you mean 'dpo'"),
-    ("popri.sampler.temperature=0", "popri.sampler.temperature is 0", "greater than 0"),
+    ("popri.sampler.temperature=0", "popri.sampler.temperature is 0", "greater than or equal to"),
     ("popri.sampler.top_p=2", "popri.sampler.top_p is 2", "less than or equal to 1"),
     ("pe.form=augpe", "pe.form is 'augpe'", "did you mean 'aug_pe'?"),
     ("pe.population=2", "pe.population is 2", "greater than or equal to 3"),
@@ -278,7 +284,7 @@ VALUES = [
     ("corpus.description=.", "corpus.description is empty", "say what the texts are"),
     ("corpus.description=", "corpus.description is empty", "say what the texts are"),
     ("partition.method=idd", "partition.method is 'idd'", "did you mean 'iid'?"),
-    ("partition.alpha=0", "partition.alpha is 0", "greater than 0"),
+    ("partition.alpha=0", "partition.alpha is 0", "greater than or equal to"),
     ("partition.test_share=1", "partition.test_share is 1", "less than 1"),
     ("chunking.length=4,chunking.min_tokens=9", "chunking.min_tokens is 9", "lower it"),
 ]

@@ -10,13 +10,15 @@ import ast
 import hashlib
 import os
 import re
+import sys
 import sysconfig
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fedtext.params.corpus import DocstringKind
+from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -78,9 +80,20 @@ def stdlib_root() -> Path:
     return Path(sysconfig.get_path("stdlib"))
 
 
-def site_packages_root() -> Path:
-    """Directory of the installed third-party packages."""
-    return Path(sysconfig.get_path("purelib"))
+def package_roots() -> list[Path]:
+    """Directories of installed third-party packages, the interpreter's own first, then others on the import path.
+
+    A virtual environment may see its parent's packages, and a `.pth` file or PYTHONPATH names folders more. One of
+    packages is known by their metadata; a checkout that is installed to be edited is somebody's work, and none.
+    """
+    own = Path(sysconfig.get_path("purelib"))
+    others = [Path(sysconfig.get_path("platlib")), *(Path(entry) for entry in sys.path if entry)]
+    known = [own, *(root for root in others if root.is_dir() and any(root.glob("*.dist-info")))]
+    roots: list[Path] = []
+    for root in dict.fromkeys(known):
+        if not any(root.resolve().is_relative_to(other.resolve()) for other in roots):
+            roots.append(root)
+    return roots
 
 
 def private_docstrings(root: Path, *, min_chars: int, first_paragraph: bool = False) -> list[Docstring]:
@@ -91,33 +104,53 @@ def private_docstrings(root: Path, *, min_chars: int, first_paragraph: bool = Fa
     files = sorted(_python_files(root, STDLIB_SKIPPED))
     seen: set[str] = set()
     kept = []
-    for doc in _parse_all(files, root, "private docstrings", first_paragraph):
+    for doc in _parse_all([(file, root) for file in files], "private docstrings", first_paragraph):
         if len(doc.text) > min_chars and doc.text not in seen:
             seen.add(doc.text)
             kept.append(doc)
     return kept
 
 
-def _python_files(root: Path, skipped: frozenset[str]) -> Iterator[Path]:
-    """All below `root`; folders of these names, which can hold twenty times as many, are not entered."""
-    for folder, below, files in os.walk(root):
+def _python_files(root: Path, skipped: frozenset[str], *, links: bool = False) -> Iterator[Path]:
+    """All below `root`; folders of these names, which can hold twenty times as many, are not entered.
+
+    With `links` folders that are linked are, each once.
+    """
+    entered = {os.path.realpath(root)}
+    for folder, below, files in os.walk(root, followlinks=links):
         below[:] = set(below) - skipped
+        if links:
+            places = {os.path.realpath(os.path.join(folder, name)): name for name in sorted(below, reverse=True)}
+            below[:] = [name for place, name in places.items() if place not in entered]
+            entered |= places.keys()
         yield from (Path(folder, name) for name in files if name.endswith(".py"))
 
 
 def public_docstrings(
-    root: Path, *, min_chars: int, max_texts: int | None, max_chars_per_package: int, first_paragraph: bool = False
+    roots: Sequence[Path],
+    *,
+    min_chars: int,
+    max_texts: int | None,
+    max_chars_per_package: int,
+    first_paragraph: bool = False,
 ) -> list[Docstring]:
     """Distinct third-party docstrings, at most `max_texts` of them and `max_chars_per_package` characters a package.
 
-    Files are visited in the order of a digest of their path: any prefix of the result is a fair mixture of packages, so
-    a small `max_texts` parses only a few files.
+    Files are visited in the order of a digest of their path below its root: any prefix of the result is a fair mixture
+    of packages, so a small `max_texts` parses only a few files. Of one path below several roots, the first is imported.
+
+    Raises:
+        ValueError: there is none.
     """
-    files = sorted(_public_files(root), key=lambda p: hashlib.sha256(str(p.relative_to(root)).encode()).digest())
+    first: dict[Path, Path] = {}
+    for root in roots:
+        for path in _public_files(root):
+            first.setdefault(path.relative_to(root), root)
+    files = sorted(first.items(), key=lambda item: hashlib.sha256(str(item[0]).encode()).digest())
     seen: set[str] = set()
     spent: dict[str, int] = {}
     kept: list[Docstring] = []
-    for doc in _parse_all(files, root, "public docstrings", first_paragraph):
+    for doc in _parse_all([(root / path, root) for path, root in files], "public docstrings", first_paragraph):
         if max_texts is not None and len(kept) >= max_texts:
             break
         if len(doc.text) <= min_chars or doc.text in seen or spent.get(doc.package, 0) >= max_chars_per_package:
@@ -125,17 +158,24 @@ def public_docstrings(
         seen.add(doc.text)
         spent[doc.package] = spent.get(doc.package, 0) + len(doc.text)
         kept.append(doc)
+    if not kept and max_texts != 0:
+        raise InputError(
+            f"no package in {', '.join(map(str, roots))} has a docstring of more than {min_chars} characters, and the "
+            "public text is these: name public text of your kind (corpus.public_path), say what the texts are "
+            "(corpus.description), or run in an environment that has its packages in a folder"
+        )
     return kept
 
 
 def _public_files(root: Path) -> Iterator[Path]:
-    for path in _python_files(root, PACKAGES_SKIPPED):
+    for path in _python_files(root, PACKAGES_SKIPPED, links=True):
         if path.relative_to(root).parts[0].removesuffix(".py") not in STDLIB_COPIES:
             yield path
 
 
-def _parse_all(files: list[Path], root: Path, label: str, first_paragraph: bool) -> Iterator[Docstring]:
-    for path in progress(files, label, unit="file"):
+def _parse_all(files: list[tuple[Path, Path]], label: str, first_paragraph: bool) -> Iterator[Docstring]:
+    """Of the files, each with its root."""
+    for path, root in progress(files, label, unit="file"):
         for doc in parse_file(path, root):
             yield replace(doc, text=_first_paragraph(doc.text)) if first_paragraph else doc
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fedtext.corpora.docstrings import Docstring, private_docstrings, public_docstrings, site_packages_root, stdlib_root
+from fedtext.corpora.docstrings import Docstring, package_roots, private_docstrings, public_docstrings, stdlib_root
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_public_table
 from fedtext.params.corpus import DOCSTRING_COLUMNS, Corpus
@@ -42,7 +42,7 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
         table = read_public_table(corpus)
         return table if max_texts is None else table.iloc[stream(0, "public texts").permutation(len(table))[:max_texts]]
     found = public_docstrings(
-        site_packages_root(),
+        package_roots(),
         min_chars=corpus.min_chars,
         max_texts=max_texts,
         max_chars_per_package=corpus.public_chars_per_package,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedtext.corpora.docstrings import public_docstrings, site_packages_root
+from fedtext.corpora.docstrings import package_roots, public_docstrings
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.dialogues import alpaca
 from fedtext.corpora.published.door import other_form
@@ -71,7 +71,7 @@ def _named(corpus: Corpus) -> list[str]:
 def _asked(corpus: Corpus, count: int) -> list[str]:
     """About objects of installed packages, of whose docstrings nothing is said."""
     found = public_docstrings(
-        site_packages_root(),
+        package_roots(),
         min_chars=corpus.min_chars,
         max_texts=count,
         max_chars_per_package=corpus.public_chars_per_package,

@@ -20,7 +20,7 @@ from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 
 Split = Literal["train", "validation", "test"]
-FEWEST = {"train": 1, "validation": 1, "test": 2}  # clients: a distribution is of at least two texts
+FEWEST = {"train": 1, "validation": 1, "test": 4}  # clients: FID's floor lays two against two others
 OTHER_DRAW = "change the shares, or change partition.seed (now"
 OWN_SPLITS = "set partition.split=hash to split its clients anew, or correct the corpus"
 
@@ -109,6 +109,15 @@ def refuse_few(splits: Collection[str], where_and_remedy: str, of: str = "client
         if held.count(name) < FEWEST[name]:
             few = "none" if FEWEST[name] == 1 else f"fewer than {FEWEST[name]}"
             raise InputError(f"{few} of the {of} fall into the {name} split {where_and_remedy}")
+
+
+def refuse_few_held_out(samples: int) -> None:
+    """Raise ValueError where open figures would be taken of fewer held-out samples than they need."""
+    if samples < FEWEST["test"]:
+        raise InputError(
+            f"fewer than {FEWEST['test']} held-out samples hold text, and open figures need as many: have more clients "
+            "or longer texts, raise partition.test_share, or change partition.seed"
+        )
 
 
 def sample_splits(samples: pd.DataFrame, clients: pd.DataFrame, params: Partition) -> pd.Series:

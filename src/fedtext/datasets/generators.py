@@ -9,12 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from fedtext.datasets.errors import StorageError
 from fedtext.datasets.models import PublicModelDataset
+from fedtext.models import fit
 from fedtext.models.endpoint import ENDPOINT, Endpoint
 from fedtext.models.language_model import place_of
 from fedtext.models.source import SHIPPED, TOKENIZER_FILES, check_tokenizer_files, fetch, fetch_tokenizer
-from fedtext.params.generation import Prompt, as_prompt
+from fedtext.params.generation import Prompt, Temperature, as_prompt
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ class TokenizerDataset(PublicModelDataset):
         metadata: Ignored by Kedro.
     """
 
-    kind, instead = "tokenizer", SHIPPED
+    kind, instead, asked = "tokenizer", SHIPPED, fit.TOKENIZER
 
     def __init__(self, *, source: str | None = None, generator: str, metadata: dict[str, Any] | None = None) -> None:
         shown = SHIPPED if generator.startswith(ENDPOINT) else generator
@@ -58,6 +61,7 @@ class TokenizerDataset(PublicModelDataset):
 
     def _exists(self) -> bool:
         check_tokenizer_files(self._place, self.kind, self.instead)
+        _check_measure(self._source)
         return True
 
 
@@ -80,7 +84,7 @@ class GeneratorDataset(PublicModelDataset):
         options: Of an endpoint: `api_key_env`, `timeout`, `concurrency`, `attempts` (`fedtext.models.endpoint`).
     """
 
-    kind, instead = "language model", SHIPPED
+    kind, instead, asked = "language model", SHIPPED, fit.LANGUAGE_MODEL
 
     def __init__(
         self,
@@ -97,7 +101,7 @@ class GeneratorDataset(PublicModelDataset):
     ) -> None:
         super().__init__(source=source or ("" if base_url else otherwise or ""), metadata=metadata)
         self._base_url, self._model, self._options = base_url, model, options
-        self._measure, self._temperature, self._prompt = measure, temperature, prompt
+        self._measure, self._temperature, self._prompt = measure, _temperature(temperature, self._source), prompt
         self._own_prompt: Prompt | None = None
 
     def load(self) -> LocalGenerator | EndpointGenerator:
@@ -119,6 +123,11 @@ class GeneratorDataset(PublicModelDataset):
         return super().context if self._endpoint is None else None
 
     @property
+    def is_server(self) -> bool:
+        """Whether another process writes, somewhere: what it answers shows when it is asked."""
+        return self._endpoint is not None
+
+    @property
     def untrainable(self) -> str | None:
         """What stands against training an adapter of it, None if nothing does."""
         return None if self._endpoint is None else f"{self._endpoint}, whose weights are not here"
@@ -126,9 +135,10 @@ class GeneratorDataset(PublicModelDataset):
     @property
     def unchatting(self) -> str | None:
         """What stands against asking it in messages, None if nothing does."""
-        if self._endpoint is not None or _tokenizer(self._source).load().chat_template is not None:
+        if self._endpoint is not None:
             return None
-        return f"'{self._source}', which has no chat template"
+        reason = fit.unchatting(_tokenizer(self._source).load())
+        return reason and f"'{self._source}', which {reason}"
 
     def identity(self) -> Path | str:
         """What a result depends on: weights by content or commit, an endpoint by what it says of its model."""
@@ -158,12 +168,14 @@ class GeneratorDataset(PublicModelDataset):
     def _exists(self) -> bool:
         if self._endpoint is not None:
             self._endpoint.check()
+            _check_measure(self._measure or SHIPPED)
             return True
         super()._exists()
-        if self._prompt == "chat" and _tokenizer(self._source).load().chat_template is None:
-            from fedtext.generation.local_generator import no_chat_template
+        _check_measure(self._measure or self._source)
+        if self._prompt == "chat" and (reason := fit.unchatting(_tokenizer(self._source).load())):
+            from fedtext.generation.local_generator import cannot_chat
 
-            raise StorageError(no_chat_template(self._source))
+            raise StorageError(cannot_chat(self._source, reason))
         return True
 
     def _describe(self) -> dict[str, Any]:
@@ -206,11 +218,26 @@ class NamedGeneratorDataset(GeneratorDataset):
             raise StorageError(str(error)) from None
 
 
+def _temperature(given: float | None, source: str) -> float | None:
+    """The temperature of a generator's own, which no group of parameters has checked."""
+    try:
+        return TypeAdapter(Temperature | None).validate_python(given)
+    except ValidationError as error:
+        said = str(error.errors()[0]["msg"])
+        raise StorageError(f"generator '{source}' has temperature {given!r}: {said[:1].lower()}{said[1:]}") from None
+
+
 def _tokenizer(source: str) -> Tokenizer:
     """A handle on the tokenizer of a language model, whose files are here by then."""
     from fedtext.models.language_model import Tokenizer
 
     return Tokenizer(fetch_tokenizer(place_of(source), "tokenizer", SHIPPED))
+
+
+def _check_measure(source: str) -> None:
+    """Refuses a tokenizer that cannot cut texts; what comes with a package can."""
+    if place_of(source) == source:
+        fit.check_fit(source, TokenizerDataset.kind, TokenizerDataset.instead, TokenizerDataset.asked)
 
 
 def _digest(directory: Path) -> str:

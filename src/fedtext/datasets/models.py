@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 from kedro.io import AbstractDataset
 
 from fedtext.datasets.errors import StorageError
+from fedtext.models import fit
 from fedtext.models.language_model import place_of
 from fedtext.models.source import SHIPPED, check_model_files, context_of, fetch, model_identity
 
@@ -26,6 +27,7 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
 
     kind: ClassVar[str]
     instead: ClassVar[str]  # what an error offers
+    asked: ClassVar[tuple[fit.Ask, ...]] = ()  # of its tokenizer
 
     def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
         self._source = source
@@ -52,6 +54,8 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
     def _exists(self) -> bool:
         """Always true: what is missing is named by the error that this raises."""
         check_model_files(self._place, self.kind, self.instead)
+        if self._place == self._source:  # and not what comes with a package, which fits
+            fit.check_fit(self._place, self.kind, self.instead, self.asked)
         return True
 
     def _describe(self) -> dict[str, Any]:
@@ -67,7 +71,7 @@ class LanguageModelDataset(PublicModelDataset):
         metadata: Ignored by Kedro.
     """
 
-    kind, instead = "language model", SHIPPED
+    kind, instead, asked = "language model", SHIPPED, fit.LANGUAGE_MODEL
 
     def load(self) -> LanguageModel:
         """The handle; weights are read where they are used, and are here by then."""
@@ -89,7 +93,7 @@ class MaskedModelDataset(PublicModelDataset):
         metadata: Ignored by Kedro.
     """
 
-    kind, instead = "masked language model", "none, with pe.variation few_shot"
+    kind, instead, asked = "masked language model", "none, with pe.variation few_shot", fit.MASKED_MODEL
 
     def load(self) -> MaskedModel:
         """The handle; weights are read where they are used."""
@@ -117,7 +121,7 @@ class TaggerDataset(PublicModelDataset):
         metadata: Ignored by Kedro.
     """
 
-    kind, instead = "tagger", f"'{RULES}'"
+    kind, instead, asked = "tagger", f"'{RULES}'", fit.TAGGER
 
     def load(self) -> Tagger:
         """The rules, or the classifier's handle."""
@@ -158,7 +162,7 @@ class EncoderDataset(PublicModelDataset):
         metadata: Ignored by Kedro.
     """
 
-    kind, instead = "encoder", f"'{OFFLINE}'"
+    kind, instead, asked = "encoder", f"'{OFFLINE}'", fit.ENCODER
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from fedtext.models.endpoint import Endpoint, EndpointError
 from fedtext.models.framing import Framing
 from fedtext.models.language_model import Tokenizer
 from fedtext.models.patience import patiently
+from fedtext.models.reasoning import ALONE, without_reasoning
 from fedtext.params.generation import Prompt, Sampler
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
@@ -73,15 +74,18 @@ class EndpointGenerator:
 
         `sampler.batch_size` is the server's own affair. A server that gives fewer responses than asked for (llama.cpp
         and Ollama give one) is asked again for the missing ones, with a seed of their own. A server's answer cannot be
-        opened, so a message closes with the framing's plea, and the server ends its answer by itself.
+        opened, so a message closes with the framing's plea, and the server ends its answer by itself. What a model
+        says to itself before it answers is no part of a text.
 
         Raises:
             ValueError: No responses asked.
-            EndpointError: The server does not answer, or refuses; what it said stands in the message.
+            EndpointError: The server does not answer, or refuses; what it said stands in the message. Or its model
+                reasons to the last of the tokens that an answer may have, every time.
         """
         if responses < 1:
             raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
-        ask = self._asking(framing, self.own(sampler))
+        own = self.own(sampler)
+        ask = self._asking(framing, own)
 
         failed = threading.Event()  # after an error nothing further is asked
 
@@ -99,10 +103,17 @@ class EndpointGenerator:
         with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
             answers = [pool.submit(respond, number) for number in range(len(requests))]
             try:
-                return [answer.result() for answer in progress(answers, label, unit="prompt", total=len(answers))]
+                raw = [answer.result() for answer in progress(answers, label, unit="prompt", total=len(answers))]
             except BaseException:  # an interruption too: do not wait for the rest
                 failed.set()
                 raise
+        texts = [[framing.opened(without_reasoning(answer)) for answer in row] for row in raw]
+        if any(map(any, raw)) and not any(map(any, texts)):
+            raise EndpointError(
+                f"{self.endpoint} reasons and does not answer within max_new_tokens ({own.max_new_tokens}): switch its "
+                "reasoning off in the server, raise the sampler's max_new_tokens, or take a model that does not reason"
+            )
+        return texts
 
     def _asking(self, framing: Framing, sampler: Sampler) -> Callable[[str, int, int], list[str]]:
         """A function of request, number of responses and seed; it gives one response at least."""
@@ -141,7 +152,7 @@ class EndpointGenerator:
                 raise self.endpoint.explained(error) from None
             if not texts:
                 raise EndpointError(f"{self.endpoint} answers without any text: look into its log")
-            return [framing.opened(text) for text in texts]
+            return texts
 
         return ask
 
@@ -149,7 +160,13 @@ class EndpointGenerator:
 def _answered(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:
     messages: Any = [{"role": "user", "content": request}]
     answer = client.chat.completions.create(messages=messages, **settings)
-    return [choice.message.content or "" for choice in answer.choices]
+    return [_said(choice.message) for choice in answer.choices]
+
+
+def _said(message: Any) -> str:
+    """The answer, or that there is reasoning alone: servers that take it apart call it by one of two names."""
+    reasoned = any(getattr(message, name, None) for name in ("reasoning_content", "reasoning"))
+    return message.content or (ALONE if reasoned else "")
 
 
 def _continued(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +16,8 @@ from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
 from fedtext.system.missing import nullable
+
+LOG = logging.getLogger(__name__)
 
 
 def draw_prompts(
@@ -123,6 +126,28 @@ def first_written(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:
     return np.sort(written[np.argsort(turn.to_numpy(), kind="stable")][:count])
 
 
+def refuse_unwritten(texts: pd.DataFrame, generator: Generator, label: str) -> None:
+    """Raises ValueError where a generator was asked for texts and none of them can be used."""
+    if len(texts) and not (texts["text"] != "").any():
+        raise InputError(
+            f"{label}: none of the {len(texts)} responses of {generator.identity} holds a text that can be used: look "
+            "at what it writes, set the sampler's legible_only=false if that drops them, or take another generator"
+        )
+
+
+def refuse_none(kept: int, wanted: int) -> None:
+    """Raises ValueError where no text of a data set is left, and warns where they are fewer than are wanted."""
+    if kept == 0:
+        raise InputError(
+            f"none of the {wanted} synthetic texts asked for is left, so no data set is written: look at what the "
+            "generator writes, set the sampler's legible_only=false if that drops them, or take another generator"
+        )
+    if kept < wanted:
+        LOG.warning(
+            "%s synthetic texts are left of the %s asked for: the others were empty or not usable", kept, wanted
+        )
+
+
 def sampled_texts(
     generator: Generator,
     prompts: pd.DataFrame,
@@ -153,12 +178,13 @@ def sampled_texts(
         label=label,
     )
     raw = [text for row in written for text in row]
+    texts = clean_samples(raw, form, generator.length_tokenizer(), length, legible_only=sampler.legible_only)
     rows = prompts.loc[prompts.index.repeat(responses)]
     return pd.DataFrame(
         {
             "prompt_id": rows["prompt_id"].to_numpy(),
             "response": np.tile(np.arange(responses), len(prompts)),
-            "text": clean_samples(raw, form, generator.length_tokenizer(), length, legible_only=sampler.legible_only),
+            "text": texts,
             "label": rows["label"].to_numpy(),
         }
     )

@@ -87,7 +87,7 @@ class LocalGenerator(LanguageModel):
 
     def ending(self, framing: Framing) -> str:
         """The framing's closing, and in a chat the token that ends the model's turn."""
-        return f"{framing.closing}{self.tokenizer().eos_token}" if framing.chat else framing.closing
+        return f"{framing.closing}{self.tokenizer().eos_token or ''}" if framing.chat else framing.closing
 
 
 def _beginnings(
@@ -96,18 +96,18 @@ def _beginnings(
     if not framing.chat:
         return list(requests)
     if tokenizer.chat_template is None:
-        raise InputError(no_chat_template(source))
+        raise InputError(cannot_chat(source, "has no chat template"))
     first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
     turns = ([{"role": "user", "content": text}] for text in requests)
     texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]
     return [(text.removeprefix(first) if first else text) + framing.opening for text in texts]
 
 
-def no_chat_template(source: str) -> str:
-    """What to say of a model that knows no messages."""
+def cannot_chat(source: str, reason: str) -> str:
+    """What to say of a model that cannot be asked in messages, and has what `reason` says."""
     return (
-        f"generator '{source}' has no chat template, so it cannot be asked in messages: set generation.prompt=list, or "
-        "take a model that was trained to chat, as models.generator=smollm2 (others' names often end in -Instruct)"
+        f"generator '{source}' {reason}, so it cannot be asked in messages: set generation.prompt=list, or take a "
+        "model that was trained to chat, as models.generator=smollm2 (others' names often end in -Instruct)"
     )
 
 

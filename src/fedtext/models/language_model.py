@@ -6,6 +6,8 @@ CPU in float32; an adapter is merged into the weights so that decoding with it c
 
 from __future__ import annotations
 
+import json
+import logging
 import warnings
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+LOG = logging.getLogger(__name__)
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 ALL_WEIGHTS = "all_weights.safetensors"  # where a training moved the model's own weights, and no adapter's
 
@@ -70,7 +73,7 @@ class Tokenizer:
     source: str
 
     def load(self) -> PreTrainedTokenizerBase:
-        """The tokenizer: left padding, and the end-of-text token for padding where it has none of its own.
+        """The tokenizer: left padding, and the token of a text's end, or else beginning, for padding where it has none.
 
         Raises:
             OSError: It is not there, or not complete.
@@ -83,7 +86,7 @@ class Tokenizer:
         except (OSError, ValueError) as error:
             raise unreadable(self.source, "tokenizer of language model", SHIPPED, error) from error
         if tokenizer.pad_token is None:
-            tokenizer.pad_token = tokenizer.eos_token
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.bos_token
         return tokenizer
 
 
@@ -120,6 +123,8 @@ class LanguageModel:
         check_weights(model, f"language model '{self.source}'", "get its files again")
         if self.adapter is not None:
             whole = (Path(self.adapter) / ALL_WEIGHTS).is_file()
+            if not whole:
+                _tell_other_base(self.source, Path(self.adapter))
             model = (_with_weights if whole else _with_adapter)(model, Path(self.adapter))
             check_weights(model, f"adapter '{self.adapter}'", "lower the learning rate that it was trained with")
             if merge_adapter and not whole:
@@ -160,6 +165,22 @@ def _read_weights(source: str) -> PreTrainedModel:
         incomplete = InputError(f"{len(missing)} tensors are missing, {missing[0]} first")
         raise unreadable(source, "language model", SHIPPED, incomplete)
     return model.to(device)
+
+
+def _tell_other_base(source: str, adapter: Path) -> None:
+    """A warning where an adapter was trained on a model of another name: one of the same shape takes it all the same.
+
+    No refusal, for a directory may have been moved, and its name is all that an adapter keeps of it.
+    """
+    file = adapter / "adapter_config.json"
+    told = json.loads(file.read_bytes()).get("base_model_name_or_path") if file.is_file() else None
+    if told and _name(told) != _name(source):
+        LOG.warning("adapter '%s' was trained on %s, and is laid over %s: are they the same?", adapter, told, source)
+
+
+def _name(source: str) -> str:
+    """Of a directory or an id its last part, without a revision."""
+    return Path(source.removeprefix(BUNDLED)).name.partition("@")[0]
 
 
 def _with_adapter(model: PreTrainedModel, adapter: Path) -> PeftModel:

@@ -14,12 +14,13 @@ from fedtext.system.errors import InputError
 
 
 class Parameters(BaseModel):
-    """Base of every parameter model: immutable; an unknown key is an error, and so is a missing one.
+    """Base of every parameter model: immutable; an unknown key is an error, and so are a missing one and infinity.
 
+    A field whose infinity means something says so (`allow_inf_nan`).
     Reading a field is noted (fedtext.params.reading): what was not read cannot have changed a result.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     if not TYPE_CHECKING:  # to mypy it would mean that every name is an attribute
 
@@ -28,7 +29,7 @@ class Parameters(BaseModel):
             return super().__getattribute__(name)
 
 
-Seed = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]  # NumPy's old generators, which libraries draw from, take no more
 Value = TypeVar("Value")
 LearningRate = Annotated[float, Field(gt=0, le=10)]  # beyond it any training here diverges
 

@@ -21,7 +21,7 @@ class ClassifierTraining(Parameters):
     """
 
     kind: Kind
-    penalty: float = Field(gt=0, allow_inf_nan=False)
+    penalty: float = Field(gt=0)
     fine_tuning: CausalTraining
     length: int = Field(ge=4)
 
@@ -34,7 +34,7 @@ class Classification(Parameters):
     """
 
     measured: bool | None
-    clip_norm: float = Field(gt=0, allow_inf_nan=False)
+    clip_norm: float = Field(gt=0)
     training: ClassifierTraining
     seed: Seed
 

@@ -176,7 +176,7 @@ class Partition(Parameters):
         "natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew", "biased"
     ]
     clients: int | None = Field(ge=2)
-    alpha: float = Field(gt=0)
+    alpha: float = Field(ge=1e-6, le=1e6)  # beyond, a draw's shares are no numbers
     labels_per_client: int = Field(ge=1)
     split: Literal["corpus", "hash", "record"]
     validation_share: float = Field(gt=0, lt=1)

@@ -22,7 +22,7 @@ class DpFt(Parameters):
     form: Literal["private", "sft", "unprotected"]
     sft: DpSgd
     dpo: DpSgd
-    beta: float = Field(gt=0, allow_inf_nan=False)
+    beta: float = Field(gt=0)
     lora: Lora
     tokens: PairTokens
     chat: bool

@@ -25,7 +25,7 @@ class HeadTraining(Parameters):
 
     batch: int | None = Field(ge=1)
     steps: int = Field(ge=1)
-    epochs: float = Field(gt=0, allow_inf_nan=False)
+    epochs: float = Field(gt=0)
     learning_rate: LearningRate
     clip_share: float = Field(gt=0, le=1)
 
@@ -37,7 +37,7 @@ class Gap(Parameters):
     """
 
     rule: Literal["absolute", "quantile"]
-    value: float = Field(ge=0, allow_inf_nan=False)
+    value: float = Field(ge=0)
 
     @model_validator(mode="after")
     def _a_share_is_below_one(self) -> Self:

@@ -18,4 +18,4 @@ class Entities(Unpriced):
     figures = "entities"
 
     measured: bool
-    penalty: float = Field(gt=0, allow_inf_nan=False)
+    penalty: float = Field(gt=0)

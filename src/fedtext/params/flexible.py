@@ -26,7 +26,7 @@ class SiloTraining(Parameters):
     rounds: int = Field(ge=1)
     local_steps: int = Field(ge=1)
     batch_size: int = Field(ge=1)
-    clip_norm: float = Field(gt=0, allow_inf_nan=False)
+    clip_norm: float = Field(gt=0)
     optimizer: ServerOptimizer
     server_rate: LearningRate
     units_at_once: int = Field(ge=1)
@@ -62,8 +62,8 @@ class Flexible(OfClasses):
     training: SiloTraining
     lora: Lora | None
     noise: bool
-    profile_stddev: float = Field(gt=0, allow_inf_nan=False)
-    profile_epsilon: float = Field(gt=0, allow_inf_nan=False)
+    profile_stddev: float = Field(gt=0)
+    profile_epsilon: float = Field(gt=0)
     texts: int = Field(ge=1)
     kept: float = Field(gt=0, le=1)
     votes_per_record: int = Field(ge=1, le=MOST_VOTES)

@@ -36,6 +36,7 @@ def as_prompt(prompt: str, parameter: str = "generation.prompt") -> str:
 
 
 Prompt = Annotated[str, AfterValidator(as_prompt)]
+Temperature = Annotated[float, Field(ge=1e-6, le=1e4)]  # logits over it stay numbers; 1e-6 takes the likeliest token
 
 
 class Sampler(Parameters):
@@ -50,7 +51,7 @@ class Sampler(Parameters):
     `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
     """
 
-    temperature: float = Field(gt=0)
+    temperature: Temperature
     top_p: float = Field(gt=0, le=1)
     min_p: float = Field(ge=0, lt=1)
     max_new_tokens: int = Field(ge=4)
@@ -87,7 +88,7 @@ class MaskFilling(Parameters):
 
     share: float = Field(gt=0, le=1)
     passes: int = Field(ge=1)
-    temperature: float = Field(gt=0)
+    temperature: Temperature
     top_p: float = Field(gt=0, le=1)
     batch_size: int = Field(ge=1)
 

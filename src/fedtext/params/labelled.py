@@ -43,7 +43,7 @@ class Fusegen(Parameters):
     rounds: int = Field(ge=1)
     candidates: int = Field(ge=2, multiple_of=2)
     shown: int = Field(ge=1)
-    penalty: float = Field(gt=0, allow_inf_nan=False)
+    penalty: float = Field(gt=0)
     writing: LabelledWriting
     seed: Seed
 

@@ -36,8 +36,8 @@ class Pe(OfClasses):
     rounds: int = Field(ge=1)
     population: int = Field(ge=3)
     labels: tuple[str, ...]
-    clip_norm: float = Field(gt=0, allow_inf_nan=False)
-    threshold: float = Field(ge=0, allow_inf_nan=False)
+    clip_norm: float = Field(gt=0)
+    threshold: float = Field(ge=0)
     selection: Literal["probability", "rank"]
     variation: Literal["few_shot", "mask_filling"]
     variations: int = Field(ge=1)

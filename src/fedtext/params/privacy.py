@@ -43,7 +43,7 @@ class Privacy(Parameters):
 
     unit: Unit
     adjacency: Adjacency
-    epsilon: float = Field(gt=0)
+    epsilon: float = Field(gt=0, allow_inf_nan=True)
     delta: float = Field(gt=0, lt=1)
     sampling: Sampling
     clients_per_round: int | None = Field(ge=1)
@@ -55,7 +55,7 @@ class Privacy(Parameters):
     population: int | None = Field(ge=1)
     enrolment: EnrolmentList | None
     holders: int | None = Field(ge=1)
-    total_epsilon: float | None = Field(gt=0)
+    total_epsilon: float | None = Field(gt=0, allow_inf_nan=True)
 
     @field_validator("epsilon")
     @classmethod

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from fedtext.params import Parameters, each_once, words
 
 Count = Annotated[int, Field(ge=1)]
-Budget = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Budget = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 

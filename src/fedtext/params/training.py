@@ -96,9 +96,9 @@ class DpSgd(Parameters):
     `units_at_once` are computed side by side, on a CPU by each core: it moves memory, and results in their last bits.
     """
 
-    epochs: float = Field(gt=0, allow_inf_nan=False)
+    epochs: float = Field(gt=0)
     batch_size: int = Field(ge=1)
-    clip_norm: float = Field(gt=0, allow_inf_nan=False)
+    clip_norm: float = Field(gt=0)
     optimizer: ServerOptimizer
     units_at_once: int = Field(ge=1)
 

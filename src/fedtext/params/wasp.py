@@ -43,7 +43,7 @@ class Wasp(OfClasses):
     about: str
     votes: Literal["top_q", "single_release", "random", "none"]
     votes_per_record: int = Field(ge=1, le=MOST_VOTES)
-    clip_norm: float | None = Field(gt=0, allow_inf_nan=False)
+    clip_norm: float | None = Field(gt=0)
     model_sums: bool
     shown: int = Field(ge=2)
     contrast: bool

@@ -10,7 +10,13 @@ from functools import lru_cache
 from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.accountant import check_declaration
 from fedtext.privacy.gaussian import gaussian_shift
-from fedtext.privacy.privacy_loss import ROUNDING, SampledGaussian, composed_epsilon, priced_shift
+from fedtext.privacy.privacy_loss import (
+    ROUNDING,
+    SampledGaussian,
+    chance_of_being_asked,
+    composed_epsilon,
+    priced_shift,
+)
 from fedtext.system.errors import InputError
 
 
@@ -42,6 +48,12 @@ def noise_multiplier(
         raise InputError(
             f"the budget is epsilon {epsilon:.6g}, and other releases alone cost {spent:.6g}: give them more noise, or "
             "declare a larger epsilon"
+        )
+    asked = chance_of_being_asked([*beside, SampledGaussian(sampling, rate, 1.0, rounds)])
+    if asked <= delta:
+        raise InputError(
+            f"delta is {delta:g}, and a unit is asked with a probability of {asked:.2g} in all {rounds} rounds: delta "
+            "would allow its text to be released as it is; declare a delta far below that, or ask more units"
         )
     return _noise_multiplier(epsilon, delta, rounds, adjacency, sampling, rate, non_negative, beside)
 

@@ -25,6 +25,7 @@ SMALLEST_DELTA = 1e-11  # below it the rounding of the Fourier transform is no l
 ROUNDING = 1e-9  # relative: what a budget may be passed by, for what floating point loses on its way into a price
 _TRUNCATED = 1e-15  # mass that a composition may count as an infinite loss
 _CELLS = 2**18  # the most cells in the grid of one release
+_LARGEST_SHIFT = 1e4  # beyond it, at an epsilon of millions, a grid of so many cells is too coarse for floating point
 
 Pair = tuple[HalfProfile, HalfProfile]
 
@@ -67,6 +68,11 @@ class SampledGaussian:
         return (math.sqrt(2) if self.non_negative else 2.0) * self.shift
 
 
+def chance_of_being_asked(releases: Iterable[SampledGaussian]) -> float:
+    """At most with this probability one unit is asked at all: up to here delta itself covers whatever it says."""
+    return sum(one.rounds * (one.rate if one.amplified else 1.0) for one in releases)
+
+
 def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjacency: Adjacency) -> float:
     """Smallest epsilon proven at `delta` for all releases: exact without sampling, within 1e-5 of the bound with it.
 
@@ -83,10 +89,13 @@ def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjac
 
 @lru_cache(maxsize=4096)
 def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacency: Adjacency) -> float:
-    sampled = [kind for kind in kinds if kind.amplified]
-    unsampled = math.sqrt(sum(k.rounds * k.largest_move(adjacency) ** 2 for k in kinds if not k.amplified))
+    sampled = [kind for kind in kinds if kind.amplified and kind.shift <= _LARGEST_SHIFT]
+    others = [kind for kind in kinds if kind not in sampled]  # sampling only helps: without it a release costs more
+    unsampled = math.sqrt(sum(kind.rounds * kind.largest_move(adjacency) ** 2 for kind in others))
     if not sampled:
         return gaussian_epsilon(unsampled, delta) if unsampled else 0.0
+    if not unsampled and chance_of_being_asked(sampled) <= delta:
+        return 0.0
     if delta < SMALLEST_DELTA:
         raise InputError(f"delta is {delta}: with sampling epsilon is computed for delta >= {SMALLEST_DELTA}")
     parts = [

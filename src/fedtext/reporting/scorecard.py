@@ -100,6 +100,7 @@ def scorecard(
     classification: Mapping[str, Any] | None = None,
     entities: Mapping[str, Any] | None = None,
     questions: Mapping[str, Any] | None = None,
+    copies: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The whole scorecard, strict JSON: numbers that are not finite become null.
 
@@ -116,6 +117,7 @@ def scorecard(
         classification: What `evaluation.classification.compare_classified` returned; None where nothing was classified.
         entities: What `evaluation.entities.compare_entities` returned; None where none were looked for.
         questions: What `evaluation.questions.compare_questions` returned; None where nothing was asked.
+        copies: What `evaluation.copies.summary` returned; None where held-out text was not looked for in training text.
     """
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
@@ -132,8 +134,9 @@ def scorecard(
         "classification": classification,
         "entities": entities,
         "questions": questions,
+        "copies": copies,
         "cost": cost_rows(costs),
-        "limits": [*_limits(accuracy, distribution, terms), *classification_limits(classification)],
+        "limits": [*_limits(accuracy, distribution, terms), _copies(copies), *classification_limits(classification)],
     }
     return strict(card)  # type: ignore[no-any-return]
 
@@ -165,6 +168,26 @@ def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, term
         listed = ", ".join(f"{name} {texts:,}" for name, texts in known.items())
         said.append(f"The conditions were trained on different numbers of texts ({listed}): compare them with care.")
     return said
+
+
+def copied_sentence(copies: Mapping[str, Any]) -> str:
+    """How many held-out samples stand in training samples too; empty where none does."""
+    verbatim, near, samples = copies["verbatim"], copies["near"], copies["samples"]
+    if verbatim + near == 0:
+        return ""
+    return (
+        f"Of {samples:,} held-out samples {verbatim:,} stand word for word in training samples of other clients, and "
+        f"{near:,} nearly: what is measured on these says little about text that nobody has seen."
+    )
+
+
+def _copies(copies: Mapping[str, Any] | None) -> str:
+    if copies is None:
+        return (
+            "Whether held-out text stands in training text too is not known: clients are split by their ids, and "
+            "nobody has compared what they hold."
+        )
+    return copied_sentence(copies) or "No held-out sample stands in the training samples, word for word or nearly."
 
 
 def _open_limits(distribution: Distribution | None) -> list[str]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from kedro.config import OmegaConfigLoader
+from kedro.config import MissingConfigException, OmegaConfigLoader
 from kedro.utils import find_kedro_project
 from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
@@ -32,7 +33,7 @@ SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
 
 
 class ProjectConfigLoader(OmegaConfigLoader):
-    """Kedro's loader with eight additions.
+    """Kedro's loader with nine additions.
 
     - The newest loader is `active`, for `active_parameters()`.
     - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file.
@@ -45,6 +46,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
     - `${prompt:}` says how generators are asked: `generation.prompt` of the command line, else the global; else for the
       docstrings that of `generation.docstrings`, for other texts `list`. `${prompt_alone:}` is the same where there are
       no examples yet: a page, or `chat`.
+    - Credentials of `conf/local` hold in every environment: of all folders it alone is kept out of the repository.
     - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
     """
 
@@ -70,9 +72,27 @@ class ProjectConfigLoader(OmegaConfigLoader):
             # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
             _ = self.data_root, self.description, self.prompt
         if key in self or key not in self._read:  # what was set comes before what was read
-            config = super().__getitem__(key)
+            config = self._credentials() if key == "credentials" else super().__getitem__(key)
             self._read[key] = _without_private_previews(config) if key == "catalog" else config
         return deepcopy(self._read[key])
+
+    def _credentials(self) -> dict[str, Any]:
+        """Those of `conf/local`, and over them those of the environment.
+
+        Raises:
+            MissingConfigException: there is no file with any, as Kedro expects it.
+        """
+        own, found = self.env, dict[str, Any]()
+        try:
+            for env in dict.fromkeys((self.default_run_env, own or self.default_run_env)):
+                self.env = env  # Kedro reads one environment at a time
+                with suppress(MissingConfigException):
+                    found |= super().__getitem__("credentials")
+        finally:
+            self.env = own
+        if not found:
+            raise MissingConfigException(f"no credentials in {self.conf_source}")
+        return found
 
     def _refuse_unknown_environment(self) -> None:
         """Raises RunRefusedError where the environment has no folder; Kedro would say so with a traceback."""

@@ -42,6 +42,7 @@ from fedtext.wiring.folders import private_folders
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.rules import active_rules
 from fedtext.wiring.stages import Clock, in_order, stages
+from fedtext.wiring.trial import check_servers
 from fedtext.wiring.whose import RECORDS, units_known_by
 
 
@@ -119,6 +120,8 @@ class ResumableRunner(SequentialRunner):
             resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, project.PACKAGE_NAME or "fedtext")
             for position, node in enumerate(order, start=1):
                 if (reason := resumption.reason_to_run(node)) is not None:
+                    if not ran:  # a finished run asks nobody
+                        check_servers(pipeline, cast(DataCatalog, catalog), active_parameters())
                     if (line := clock.begin(node)) is not None:
                         say(line)
                     self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)

@@ -40,6 +40,9 @@ def random_texts(generator: Generator, public: pd.DataFrame, evolution: Pe, chun
 
     Returns:
         Columns `text`, `label`; no empty text.
+
+    Raises:
+        ValueError: the generator wrote none.
     """
     prompts = first_prompts(public, evolution)
     texts = few_shot.sampled_texts(
@@ -51,6 +54,7 @@ def random_texts(generator: Generator, public: pd.DataFrame, evolution: Pe, chun
         seed=derived_seed(evolution.seed, "responses", "start"),
         label="first candidates",
     )
+    few_shot.refuse_unwritten(texts, generator, "first candidates")
     return texts.loc[texts["text"] != "", ["text", "label"]].reset_index(drop=True)
 
 

@@ -19,6 +19,7 @@ from fedtext.models.masked_model import MaskedModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe import Pe
 from fedtext.seeding import derived_seed, stream
+from fedtext.system.errors import InputError
 from fedtext.system.missing import nullable
 
 
@@ -57,10 +58,19 @@ def next_population(survivors: pd.DataFrame, varied: pd.DataFrame, evolution: Pe
 
     Returns:
         Columns `text`, `label`.
+
+    Raises:
+        ValueError: there is none: the next round would be asked, and pay, about nothing.
     """
     new = varied.loc[varied["text"] != "", ["text", "label"]]
     parts = [survivors[["text", "label"]], new] if evolution.keeps_parents else [new]
-    return pd.concat(parts, ignore_index=True)
+    candidates = pd.concat(parts, ignore_index=True)
+    if candidates.empty:
+        raise InputError(
+            f"none of the {len(varied)} variations holds a text that can be used: look at what the generator writes, "
+            "set pe.sampler.legible_only=false if that drops them, or take another generator"
+        )
+    return candidates
 
 
 def lookahead_mean(

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from os.path import realpath
 from pathlib import Path
 
-from kedro.io.catalog_config_resolver import CatalogConfigResolver
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.params.compare import Compare
@@ -20,7 +19,7 @@ from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
 from fedtext.wiring.config import active_loader, active_parameters, corpus_is_public
 from fedtext.wiring.guard.catalog import entry as catalog_entry
-from fedtext.wiring.guard.catalog import place
+from fedtext.wiring.guard.catalog import place, stated_resolver
 from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.rules import active_rules
 from fedtext.wiring.unrolling import Namespace
@@ -112,7 +111,7 @@ def _places() -> Placing:
     The catalog is read once: it takes a tenth of a second, and there are many runs.
     """
     loader = active_loader()
-    resolver, root = CatalogConfigResolver(dict(loader["catalog"]), {}, {}), realpath(loader.data_root)
+    resolver, root = stated_resolver(loader["catalog"]), realpath(loader.data_root)
 
     def placed(names: Iterable[str]) -> list[Path]:
         found = [place(catalog_entry(name, resolver)) for name in names]

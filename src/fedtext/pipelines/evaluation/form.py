@@ -17,6 +17,8 @@ from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters
 from fedtext.wiring.config import active_group, active_parameters
 from fedtext.wiring.generators import generator_describes
 
+COPIES = "held_out_copies"  # how much of the held-out text stands in the training text
+
 
 class Form(NamedTuple):
     """Which measurements there are.
@@ -33,6 +35,11 @@ class Form(NamedTuple):
     classified: bool = False
     tagged: bool = False
     asked: bool = False
+
+    @property
+    def counts_copies(self) -> bool:
+        """Whether held-out text is looked for in the training text: its owners are protected by no figure of that."""
+        return self.private_control and not self.priced
 
 
 class PolicyForm(NamedTuple):

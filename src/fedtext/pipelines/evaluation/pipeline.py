@@ -11,8 +11,8 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import asked, classified, priced, tagged
-from fedtext.pipelines.evaluation.form import active_form, public_controls, refuse_unknown_measures
-from fedtext.pipelines.evaluation.nodes import comparison, conditions, distances, figures, held_out, preferences
+from fedtext.pipelines.evaluation.form import COPIES, active_form, public_controls, refuse_unknown_measures
+from fedtext.pipelines.evaluation.nodes import comparison, conditions, copies, distances, figures, held_out, preferences
 from fedtext.pipelines.evaluation.policies import of_policies
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
@@ -37,6 +37,8 @@ def controls_pipeline() -> Pipeline:
         _scored(EVALUATION, "public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
         _scored_controls(public, private=form.private_control),
     ]
+    if form.counts_copies:
+        controls += _copies()
     if form.untuned_control:
         asked_with = ["generator", "public_samples", *SETTINGS]
         controls.append(
@@ -51,6 +53,19 @@ def controls_pipeline() -> Pipeline:
     if form.asked:
         controls += asked.LESSONS.controls(private=form.private_control)
     return Pipeline([*(priced.opening() if form.priced else [_drawn_samples()]), *controls])
+
+
+def _copies() -> list[Node]:
+    """How much of the held-out text stands in the training text."""
+    found = EVALUATION.node(
+        copies.find_copies,
+        ["private_train", "private_test_sample"],
+        "private_copies",
+        name="find_copies",
+        tags=Tag.CONTROL,
+    )
+    counted = EVALUATION.node(copies.count_copies, "private_copies", COPIES, name="count_copies", tags=Tag.HELD_OUT)
+    return [found, counted]
 
 
 def _scored_controls(public: dict[str, str], *, private: bool) -> Node:

@@ -9,7 +9,7 @@ import pandas as pd
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.blanks import encode_written, written_by_round
 from fedtext.federation.communication import Cost, Exchange
-from fedtext.generation.few_shot import first_written
+from fedtext.generation.few_shot import first_written, refuse_none
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
@@ -32,8 +32,15 @@ def embed_final_texts(final_texts: pd.DataFrame, encoder: Encoder) -> np.ndarray
 def keep_final_texts(
     final_texts: pd.DataFrame, final_embeddings: np.ndarray, synthetic_texts: int
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set, the first so many texts that are not empty, and its embeddings; they say their round."""
+    """The synthetic data set, the first so many texts that are not empty, and its embeddings; they say their round.
+
+    Fewer than were asked for are kept, and a warning says how many.
+
+    Raises:
+        ValueError: all are empty.
+    """
     kept = first_written(final_texts, synthetic_texts)
+    refuse_none(len(kept), synthetic_texts)
     return final_texts.iloc[kept][list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
 
 

@@ -9,6 +9,7 @@ from fedtext.pipelines.partition.nodes import (
     chunk_public_records,
     draw_partition,
     split_samples,
+    split_samples_for_open_figures,
 )
 from fedtext.privacy.tags import Tag
 
@@ -37,7 +38,7 @@ def create_pipeline() -> Pipeline:
                 name="chunk_public_records",
             ),
             node(
-                split_samples,
+                split_samples if active_form().priced else split_samples_for_open_figures,
                 ["private_samples", "private_clients", "params:partition"],
                 ["private_train", "private_validation", "private_test"],
                 name="split_samples",

@@ -1,5 +1,6 @@
 """Report nodes: the scorecard, its figures, and one page that says it all."""
 
+import logging
 from typing import Any
 
 import pandas as pd
@@ -13,9 +14,10 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.reporting.figures import accuracy_bars, privacy_price, round_curves
 from fedtext.reporting.html import Sample, render_report
-from fedtext.reporting.scorecard import Distribution, Protection, epsilon_after, scorecard
+from fedtext.reporting.scorecard import Distribution, Protection, copied_sentence, epsilon_after, scorecard
 from fedtext.reporting.terms import Terms
 
+LOG = logging.getLogger(__name__)
 CORPORA: dict[str, str] = {
     "docstrings": "the docstrings of Python's standard library",
     "table": "a table of texts",
@@ -38,6 +40,7 @@ def build_text_scorecard(
     entities: dict[str, Any] | None = None,
     questions: dict[str, Any] | None = None,
     evaluation_report: dict[str, Any] | None = None,
+    copies: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
     distribution = Distribution(**{**distances, "bias": _bias(distances)})
@@ -47,6 +50,7 @@ def build_text_scorecard(
         "classification": classification,
         "entities": entities,
         "questions": questions,
+        "copies": copies,
     }
     return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic), **measured)
 
@@ -59,10 +63,11 @@ def build_model_scorecard(
     evaluation: Evaluation,
     privacy: Privacy,
     evaluation_report: dict[str, Any] | None = None,
+    copies: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """`scorecard.json` of a privately trained model: protection, accuracy and cost of one run."""
     terms = Terms.of(corpus, evaluation, privacy, evaluation_report, accuracy["conditions"])
-    return _scorecard(privacy_report, accuracy, cost, corpus, terms, None, 0)
+    return _scorecard(privacy_report, accuracy, cost, corpus, terms, None, 0, copies=copies)
 
 
 def _scorecard(
@@ -77,7 +82,10 @@ def _scorecard(
     classification: dict[str, Any] | None = None,
     entities: dict[str, Any] | None = None,
     questions: dict[str, Any] | None = None,
+    copies: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
+    if copies is not None and (said := copied_sentence(copies)):
+        LOG.warning("%s", said)
     return scorecard(
         algorithm=cost.algorithm,
         corpus=CORPORA[corpus.source],
@@ -91,6 +99,7 @@ def _scorecard(
         classification=classification,
         entities=entities,
         questions=questions,
+        copies=copies,
     )
 
 

@@ -3,7 +3,7 @@
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.params.conditions import POLICY, UNTUNED
-from fedtext.pipelines.evaluation.form import active_form, active_policies
+from fedtext.pipelines.evaluation.form import COPIES, active_form, active_policies
 from fedtext.pipelines.report import nodes, preferences
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
@@ -133,8 +133,10 @@ def _judged(algorithm: Algorithm) -> dict[str, str]:
     """What every scorecard is made of, and what the held-out figures cost the test clients where they have a price."""
     made = algorithm.outputs
     paid = {"evaluation_report": made.evaluation_privacy_report} if active_form().priced else {}
+    copies = {"copies": COPIES} if active_form().counts_copies else {}
     settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
-    return {"privacy_report": made.privacy_report, "accuracy": made.accuracy, "cost": made.cost, **settings, **paid}
+    made_of = {"privacy_report": made.privacy_report, "accuracy": made.accuracy, "cost": made.cost}
+    return {**made_of, **settings, **paid, **copies}
 
 
 def _shared(algorithm: Algorithm) -> list[Node]:

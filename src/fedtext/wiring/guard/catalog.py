@@ -6,7 +6,7 @@ A data set may wrap another (`CachedDataset`, `PartitionedDataset`): what the in
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,9 +16,32 @@ from kedro.io.catalog_config_resolver import CatalogConfigResolver
 from fedtext.wiring.config import privacy_class
 
 HISTORY = "ReleaseHistoryDataset"  # is given the data root, and reads the runner's records there
+CREDENTIALS = "credentials"
 
 # Kedro compiles every pattern anew for every name, and several checks of a run ask for the same thousand names.
 _resolved: WeakKeyDictionary[CatalogConfigResolver, dict[str, dict[str, Any]]] = WeakKeyDictionary()
+
+
+def stated_resolver(
+    catalog: Mapping[str, Any], default_patterns: Mapping[str, dict[str, Any]] | None = None
+) -> CatalogConfigResolver:
+    """What the entries of a configuration's catalog (`config_loader["catalog"]`) say, without their credentials.
+
+    Class and place of a data set need none, and what was never read cannot be told on.
+    """
+    return CatalogConfigResolver(_without_credentials(dict(catalog)), {}, dict(default_patterns or {}))
+
+
+def named_credentials(config: Mapping[str, Any]) -> set[str]:
+    """Names of the credentials that an entry, or what it wraps, is read with."""
+    own = {value for key, value in config.items() if key == CREDENTIALS and isinstance(value, str)}
+    return own.union(*(named_credentials(value) for value in config.values() if isinstance(value, dict)))
+
+
+def _without_credentials(config: dict[str, Any]) -> dict[str, Any]:
+    """The same with the key left out at every depth: a data set that wraps another has it there."""
+    kept = {key: value for key, value in config.items() if key != CREDENTIALS}
+    return {key: _without_credentials(value) if isinstance(value, dict) else value for key, value in kept.items()}
 
 
 def entry(name: str, resolver: CatalogConfigResolver) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kedro.config import MissingConfigException
 from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
 from kedro.io import DataCatalog
@@ -20,9 +21,9 @@ from fedtext.models.generator import ChatGenerator, TrainableGenerator
 from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
-from fedtext.wiring.config import active_data_root, active_loader, active_parameters
+from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_loader, active_parameters
 from fedtext.wiring.console import say
-from fedtext.wiring.guard.catalog import dataset_classes
+from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.lengths import check_lengths
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.run_facts import told_client
@@ -42,6 +43,7 @@ class PreflightHook:
     def after_context_created(self) -> None:
         """Raises RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next.
 
+        And for credentials that are not there: Kedro, which makes the catalog next, would say so with a traceback.
         One that is a file is refused whoever opens what: the flow check, next, would speak of every data set in it.
         """
         data_root = active_data_root()
@@ -49,6 +51,7 @@ class PreflightHook:
             raise RunRefusedError(f"data_root {data_root} is a file: name a directory, --params data_root=DIR")
         if tracking_is_on():
             make_data_root(data_root)
+        check_credentials(active_loader())
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -68,6 +71,27 @@ class PreflightHook:
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
         if seed is not None:
             LOG.warning("privacy.noise_seed is %s: this run is a simulation, its noise protects nobody", seed)
+
+
+def check_credentials(loader: ProjectConfigLoader) -> None:
+    """Every credentials that a catalog entry names are there.
+
+    Raises:
+        RunRefusedError: some are not.
+    """
+    asked = {name: named_credentials(config) for name, config in loader["catalog"].items() if isinstance(config, dict)}
+    if not any(asked.values()):
+        return
+    try:
+        known = loader["credentials"]
+    except MissingConfigException:
+        known = {}
+    missing = [f"{one} of '{name}'" for name, names in asked.items() for one in sorted(names - known.keys())]
+    if missing:
+        raise RunRefusedError(
+            f"credentials are missing that the catalog names: {', '.join(missing)}: add them to "
+            f"{Path(loader.conf_source) / 'local' / 'credentials.yml'}, which is not committed"
+        )
 
 
 def warn_of_documentation(parameters: Mapping[str, Any]) -> None:

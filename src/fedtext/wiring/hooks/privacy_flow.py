@@ -29,6 +29,7 @@ from fedtext.wiring.guard.catalog import (
     is_previewed,
     layers,
     place,
+    stated_resolver,
 )
 from fedtext.wiring.guard.parameters import copies, named_files, private_files, texts, undeclared
 
@@ -64,12 +65,12 @@ class PrivacyFlowHook:
 
 def check_pipeline(pipeline: Pipeline, catalog_config: Mapping[str, Any]) -> list[str]:
     """Violations of one pipeline under a catalog configuration (`config_loader["catalog"]`), in words."""
-    return _Check(CatalogConfigResolver(dict(catalog_config), {}, IN_MEMORY), active_parameters()).pipeline(pipeline)
+    return _Check(stated_resolver(catalog_config, IN_MEMORY), active_parameters()).pipeline(pipeline)
 
 
 def check_registered_pipelines(pipelines: Mapping[str, Pipeline]) -> list[str]:
     """Violations of every pipeline under the active configuration's catalog, each with its pipeline's name."""
-    check = _Check(CatalogConfigResolver(dict(active_loader()["catalog"]), {}, IN_MEMORY), active_parameters())
+    check = _Check(stated_resolver(active_loader()["catalog"], IN_MEMORY), active_parameters())
     nodes = [node for pipeline in pipelines.values() for node in pipeline.nodes]
     return [
         *(f"{name}: {violation}" for name, pipeline in pipelines.items() for violation in check.pipeline(pipeline)),

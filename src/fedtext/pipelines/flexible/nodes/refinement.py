@@ -8,6 +8,7 @@ from fedtext.algorithms.flexible.cost import communication
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import class_index, label_codes
+from fedtext.generation.few_shot import refuse_none
 from fedtext.params.flexible import Flexible
 from fedtext.pipelines.flexible.nodes.held import by_silos
 from fedtext.privacy.ledger import Ledger
@@ -65,7 +66,7 @@ def keep_by_votes(
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """The synthetic data set and its embeddings: texts drawn without replacement in proportion to their votes."""
     kept = selection.kept_by_votes(scores, _codes(candidates, flexible), flexible)
-    return _synthetic(candidates, kept), candidate_embeddings[kept]
+    return _synthetic(candidates, kept, flexible.synthetic_texts), candidate_embeddings[kept]
 
 
 def keep_by_means(
@@ -73,7 +74,7 @@ def keep_by_means(
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """The same by herding to the released means."""
     kept = selection.kept_by_means(scores, candidate_embeddings, _codes(candidates, flexible), flexible)
-    return _synthetic(candidates, kept), candidate_embeddings[kept]
+    return _synthetic(candidates, kept, flexible.synthetic_texts), candidate_embeddings[kept]
 
 
 def keep_at_random(
@@ -95,5 +96,6 @@ def _codes(candidates: pd.DataFrame, flexible: Flexible) -> np.ndarray:
     return class_index(label_codes(nullable(candidates["label"])), flexible.labels)
 
 
-def _synthetic(candidates: pd.DataFrame, kept: np.ndarray) -> pd.DataFrame:
+def _synthetic(candidates: pd.DataFrame, kept: np.ndarray, wanted: int) -> pd.DataFrame:
+    refuse_none(len(kept), wanted)
     return candidates.iloc[kept].assign(round=1)[list(SYNTHETIC_COLUMNS)].reset_index(drop=True)

@@ -16,6 +16,7 @@ from fedtext.embedding.blanks import written
 from fedtext.evaluation.distribution import frechet_distance
 from fedtext.federation.communication import Exchange
 from fedtext.federation.population import Population
+from fedtext.generation.few_shot import refuse_none
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
@@ -138,6 +139,7 @@ def _selected(
     table: pd.DataFrame, embeddings: np.ndarray, released_mean: np.ndarray | None, popri: Popri
 ) -> tuple[pd.DataFrame, np.ndarray]:
     kept = final_selection(table, embeddings, released_mean, popri)
+    refuse_none(len(kept), popri.synthetic_texts)
     return table.iloc[kept][list(SYNTHETIC_COLUMNS)].reset_index(drop=True), embeddings[kept]
 
 

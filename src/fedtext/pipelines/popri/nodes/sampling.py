@@ -25,15 +25,18 @@ def sampled_texts(
 ) -> pd.DataFrame:
     """`responses` texts a prompt under `adapter`; the candidates of the last policy belong to no round."""
     named = "after the last round" if stage == f"round {popri.rounds + 1}" else stage
-    return few_shot.sampled_texts(
-        generator.with_adapter(adapter),
+    trained, label = generator.with_adapter(adapter), f"candidates, {named}"
+    texts = few_shot.sampled_texts(
+        trained,
         prompts,
         responses=responses,
         sampler=popri.sampler,
         length=chunking.length,
         seed=derived_seed(popri.seed, "responses", stage),
-        label=f"candidates, {named}",
+        label=label,
     )
+    few_shot.refuse_unwritten(texts, trained, label)
+    return texts
 
 
 def embed_candidates(candidates: pd.DataFrame, encoder: Encoder) -> np.ndarray:

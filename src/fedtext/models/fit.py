@@ -1,0 +1,180 @@
+"""Whether a tokenizer can do what is asked of it, and whether it is its model's: seen in public files, before a run.
+
+A tokenizer is tried on a few words. What would fail after a release, in the middle of a training or as an empty data
+set, is a sentence here. What ships with the package, and a model whose SHA-256 is checked, need no trial.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedtext.models.source import TOKENIZER_FILES, TOKENIZER_SIGNS, find_model, unreadable
+from fedtext.system.errors import FedtextError, InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+PROBE = "Two words, a third; ¿qué? Ωμέγα, 漢字, ไทย 🙂"  # every tokenizer has tokens for some of it
+MESSAGE = "Write one text about tea."
+OWN_TOKENIZER = "give it the tokenizer that it was trained with"
+Ask = Callable[["PreTrainedTokenizerBase", Path], str | None]  # what stands against it, as a sentence goes on
+
+
+def check_fit(source: str, kind: str, shipped: str, asked: Sequence[Ask]) -> None:
+    """Refuses a model, or a tokenizer alone, whose tokenizer cannot do what is asked of it.
+
+    Args:
+        source: A local directory or a Hugging Face id, of which the tokenizer and configuration are brought here.
+        kind: Of the model, for messages.
+        shipped: What to use instead.
+        asked: What is asked of it.
+
+    Raises:
+        OSError: It has no tokenizer that can be read.
+        ValueError: The tokenizer cannot do something; names the model, and what helps.
+    """
+    directory = _transformer(_files(source, kind, shipped))
+    if not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
+        return  # an encoder without a transformer; that any other has one is asked elsewhere
+    tokenizer = read_tokenizer(directory, source, kind, shipped)
+    for ask in asked:
+        if (fault := ask(tokenizer, directory)) is not None:
+            raise InputError(f"{kind} '{source}': {fault}")
+
+
+def read_tokenizer(directory: Path, source: str, kind: str, shipped: str) -> PreTrainedTokenizerBase:
+    """The tokenizer in a directory.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(str(directory), local_files_only=True)
+    except FedtextError:
+        raise
+    except Exception as error:  # of a damaged tokenizer.json the library raises a bare one
+        raise unreadable(source, kind, shipped, error) from error
+
+
+def reads(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """It reads any text."""
+    try:
+        ids = tokenizer(PROBE, add_special_tokens=False, verbose=False)["input_ids"]
+    except Exception as error:  # one without a token for what is unknown; the library raises a bare one
+        return f"its tokenizer fails on text that it has no token for ({error}): {OWN_TOKENIZER}, or add an unk_token"
+    return None if ids else f"its tokenizer finds no token in {PROBE!r}: {OWN_TOKENIZER}"
+
+
+def cuts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """It says where in a text its tokens stand, so that texts can be cut."""
+    try:
+        told = tokenizer(PROBE, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        spans = told["offset_mapping"]
+    except (KeyError, NotImplementedError):  # slow tokenizers, as different versions of the library have it
+        spans = []
+    if spans and max(end for _, end in spans) > 0:
+        return None
+    return (
+        "its tokenizer does not say where in a text its tokens stand (no offsets), so it can cut no texts: save it as "
+        "a fast tokenizer (tokenizer.json), or name another (--params models.chunk_tokenizer=bundled:generator)"
+    )
+
+
+def starts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """It has a token to start a text with."""
+    if tokenizer.bos_token_id is not None or tokenizer.eos_token_id is not None:
+        return None
+    return (
+        "its tokenizer has neither a bos_token nor an eos_token to start a text with: set one in its "
+        "tokenizer_config.json (tokenizer.eos_token = '...', then tokenizer.save_pretrained)"
+    )
+
+
+def masks(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """It has a mask."""
+    return None if tokenizer.mask_token_id is not None else f"its tokenizer has no mask_token: {OWN_TOKENIZER}"
+
+
+def has_rows(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """The model has a row for every token; rows without a token, as paddings are, do no harm."""
+    rows, last = _rows(directory), max(tokenizer.get_vocab().values(), default=-1)
+    if rows is None:
+        return None
+    if last >= rows:
+        return (
+            f"its tokenizer has tokens up to number {last}, and the model {rows} rows, from 0: {OWN_TOKENIZER}, or "
+            "give the model more rows (model.resize_token_embeddings)"
+        )
+    heights = _heights(directory)
+    if heights and rows not in heights:
+        return f"its config.json has a vocab_size of {rows}, and no tensor of its weights so many rows: get it again"
+    return None
+
+
+def unchatting(tokenizer: PreTrainedTokenizerBase) -> str | None:
+    """What stands against asking it in messages, as a sentence goes on; None if nothing does."""
+    if tokenizer.chat_template is None:
+        return "has no chat template"
+    turn = [{"role": "user", "content": MESSAGE}]
+    try:
+        said = tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
+    except Exception as error:  # whatever a template raises; some want a system's message first
+        return f"has a chat template that fails on one user's message ({str(error).splitlines()[0]})"
+    return None if MESSAGE in str(said) else "has a chat template that leaves out what a user says"
+
+
+LANGUAGE_MODEL: tuple[Ask, ...] = (reads, starts, has_rows)
+MASKED_MODEL: tuple[Ask, ...] = (reads, masks, has_rows)
+TAGGER: tuple[Ask, ...] = (reads, cuts, has_rows)
+ENCODER: tuple[Ask, ...] = (reads, has_rows)
+TOKENIZER: tuple[Ask, ...] = (reads, cuts)
+
+
+def _files(source: str, kind: str, shipped: str) -> Path:
+    """The directory with the tokenizer and configuration of a model."""
+    place = find_model(source, kind, shipped)
+    if (directory := Path(place.name)).is_dir():
+        return directory
+    from huggingface_hub import snapshot_download
+
+    try:
+        found = snapshot_download(
+            place.name, revision=place.revision, allow_patterns=[*TOKENIZER_FILES], local_files_only=place.local
+        )
+    except Exception as error:  # the hub's client raises many types
+        raise unreadable(source, kind, shipped, error) from error
+    return Path(found)
+
+
+def _transformer(directory: Path) -> Path:
+    """Where a sentence encoder has its transformer: in the folder of its first module; else the directory itself."""
+    if not (directory / "modules.json").is_file():
+        return directory
+    modules = json.loads((directory / "modules.json").read_bytes())
+    return directory / (modules[0].get("path") or "") if modules else directory
+
+
+def _rows(directory: Path) -> int | None:
+    """How many tokens the model knows by its configuration; None where that does not say."""
+    if not (directory / "config.json").is_file():
+        return None
+    told = json.loads((directory / "config.json").read_bytes())
+    inner = told.get("text_config")
+    rows = told.get("vocab_size") or (inner.get("vocab_size") if isinstance(inner, dict) else None)
+    return rows if isinstance(rows, int) else None
+
+
+def _heights(directory: Path) -> set[int]:
+    """First dimensions of the weights that are here, by the headers of their files."""
+    from safetensors import safe_open
+
+    found = set()
+    for path in directory.glob("*.safetensors"):
+        with safe_open(path, framework="np") as file:
+            found |= {shape[0] for name in file.keys() if (shape := file.get_slice(name).get_shape())}  # noqa: SIM118
+    return found

@@ -1,0 +1,68 @@
+"""Servers are asked for a text before anything is released: what they list does not show what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+
+from fedtext.generation.prompt_forms import prompt_form
+from fedtext.params.generation import Sampler
+from fedtext.privacy.tags import Tag
+from fedtext.system.errors import FedtextError
+from fedtext.system.refusal import RunRefusedError
+
+EXAMPLES = ("The kettle is on.", "Two trains were late today.", "My neighbour waters the plants.")
+RESPONSES = 2  # a good server too may give an empty one
+
+
+def check_servers(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[str, Any]) -> None:
+    """A server whose texts a release is about, or that writes after one, gives a text, asked as the run will ask it.
+
+    Raises:
+        RunRefusedError: one gives none, or an error.
+    """
+    if not any(Tag.RELEASE in node.tags for node in pipeline.nodes):
+        return
+    for name in sorted(pipeline.inputs()):
+        if name not in catalog or not getattr(catalog.get(name), "is_server", False):
+            continue
+        samplers = [found for group in _beside(pipeline, name) for found in _samplers(parameters.get(group))]
+        if samplers:
+            _try(name, catalog.load(name), min(samplers, key=lambda sampler: sampler.max_new_tokens))
+
+
+def _try(name: str, generator: Any, sampler: Sampler) -> None:
+    form = prompt_form(generator.own(sampler))
+    request = form.request(EXAMPLES, "everyday life")
+    try:
+        (answers,) = generator.write(
+            [request], framing=form.framing, responses=RESPONSES, sampler=sampler, seed=0, label="a trial"
+        )
+    except FedtextError as error:
+        raise RunRefusedError(f"{name} writes no text, so nothing is released: {error}") from None
+    if not any(form.cut(answer) for answer in answers):
+        raise RunRefusedError(
+            f"{name} is {generator.identity}, which answers without a text, so nothing is released: look into its log, "
+            "set generation.prompt to the form that it serves (chat, or list for one that continues text), or take "
+            "another model"
+        )
+
+
+def _beside(pipeline: Pipeline, name: str) -> list[str]:
+    """Groups of parameters of the nodes that read the data set."""
+    asked = {other for node in pipeline.nodes if name in node.inputs for other in node.inputs}
+    return sorted({one.removeprefix("params:").partition(".")[0] for one in asked if one.startswith("params:")})
+
+
+def _samplers(group: Any) -> Iterator[Sampler]:
+    """Every sampler in a group of parameters, which are checked by then."""
+    if not isinstance(group, Mapping):
+        return
+    for key, value in group.items():
+        if key == "sampler":
+            yield Sampler.model_validate(value)
+        else:
+            yield from _samplers(value)

@@ -1,0 +1,127 @@
+"""Faulty tokenizers are refused before a run, each in a sentence with the model's name and what helps."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kedro.io import DatasetError
+from transformers import AutoTokenizer, ByT5Tokenizer
+
+from fedtext.datasets.generators import GeneratorDataset, TokenizerDataset
+from fedtext.datasets.models import EncoderDataset, LanguageModelDataset
+from fedtext.models import fit
+from fedtext.models.language_model import LanguageModel, Tokenizer, bundled
+from fedtext.models.offline_encoder import offline_encoder_files
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+def copied(source: Path | str, target: Path, **edits: Edit) -> str:
+    """A model's files with some of its JSON changed."""
+    shutil.copytree(source, target)
+    for stem, edit in edits.items():
+        content = json.loads((target / f"{stem}.json").read_text())
+        edit(content)
+        (target / f"{stem}.json").write_text(json.dumps(content))
+    return str(target)
+
+
+def without(*names: str) -> Edit:
+    return lambda content: [content.pop(f"{name}_token", None) for name in names]
+
+
+def test_a_model_without_a_token_to_start_with_is_refused(tmp_path: Path) -> None:
+    source = copied(bundled("on_device"), tmp_path / "model", tokenizer_config=without("bos", "eos", "pad"))
+    for kind in (LanguageModelDataset, GeneratorDataset):
+        with pytest.raises(DatasetError, match=rf"'{source}': its tokenizer has neither a bos_token nor an eos_token"):
+            kind(source=source).exists()
+    assert TokenizerDataset(generator=source).exists()  # which only cuts
+
+
+@pytest.mark.parametrize("left_out", [("bos", "pad"), ("eos", "pad"), ("pad",)])
+def test_one_token_to_start_or_end_with_is_enough(tmp_path: Path, left_out: tuple[str, ...]) -> None:
+    source = copied(bundled("generator"), tmp_path / "model", tokenizer_config=without(*left_out))
+    assert GeneratorDataset(source=source).exists()
+    assert Tokenizer(source).load().pad_token_id is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "files"),
+    [(LanguageModelDataset, lambda: bundled("on_device")), (EncoderDataset, offline_encoder_files)],
+    ids=["language model", "encoder"],
+)
+def test_more_tokens_than_rows_are_refused_and_fewer_are_not(
+    tmp_path: Path, kind: type[LanguageModelDataset], files: Callable[[], Path | str]
+) -> None:
+    source = copied(files(), tmp_path / "model")
+    assert kind(source=source).exists()
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    tokenizer.add_tokens(["zyx-one", "zyx-two"])
+    tokenizer.save_pretrained(source)
+    with pytest.raises(DatasetError, match=rf"'{source}': its tokenizer has tokens up to number \d+, and the model"):
+        kind(source=source).exists()
+
+
+def test_a_configuration_of_other_weights_is_refused(tmp_path: Path) -> None:
+    source = copied(bundled("on_device"), tmp_path / "model", config=lambda told: told.update(vocab_size=5000))
+    with pytest.raises(DatasetError, match="vocab_size of 5000, and no tensor of its weights so many rows"):
+        LanguageModelDataset(source=source).exists()
+
+
+def test_a_tokenizer_without_offsets_is_refused_where_texts_are_cut(tmp_path: Path) -> None:
+    source = copied(bundled("on_device"), tmp_path / "model")
+    (tmp_path / "model" / "tokenizer.json").unlink()
+    ByT5Tokenizer().save_pretrained(source)  # the library's slow ones say no offsets
+    for dataset in (TokenizerDataset(generator=source), GeneratorDataset(source="bundled:generator", measure=source)):
+        with pytest.raises(
+            DatasetError, match=rf"'{source}': its tokenizer does not say where.*models\.chunk_tokenizer"
+        ):
+            dataset.exists()
+
+
+def test_a_tokenizer_that_fails_on_unknown_text_is_refused(tmp_path: Path) -> None:
+    source = copied(bundled("on_device"), tmp_path / "model")
+    words = {"type": "WordLevel", "vocab": {"<bos>": 0, "<eos>": 1, "<pad>": 2, "Two": 3, "words": 4}, "unk_token": "?"}
+    told = json.loads((tmp_path / "model" / "tokenizer.json").read_text())
+    told |= {"model": words, "pre_tokenizer": {"type": "Whitespace"}, "decoder": None, "post_processor": None}
+    (tmp_path / "model" / "tokenizer.json").write_text(json.dumps(told))
+    with pytest.raises(DatasetError, match="fails on text that it has no token for"):
+        TokenizerDataset(source=source, generator=source).exists()
+
+
+def test_a_damaged_tokenizer_is_refused(tmp_path: Path) -> None:
+    source = copied(bundled("on_device"), tmp_path / "model")
+    (tmp_path / "model" / "tokenizer.json").write_text('{"version": "1.0"}')
+    with pytest.raises(DatasetError, match=f"'{source}' cannot be read"):
+        LanguageModelDataset(source=source).exists()
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ raise_exception('a system message is needed') }}", "fails on one user's message .a system message"),
+        ("{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% endif %}{% endfor %}", "leaves out what"),
+        (None, "has no chat template"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_in_messages_is_refused(tmp_path: Path, template: str | None, said: str) -> None:
+    source = copied(
+        bundled("generator"), tmp_path / "model", tokenizer_config=lambda told: told.update(chat_template=template)
+    )
+    with pytest.raises(DatasetError, match=f"{said}.*so it cannot be asked in messages: set generation.prompt=list"):
+        GeneratorDataset(source=source, prompt="chat").exists()
+    assert GeneratorDataset(source=source).exists()
+    assert GeneratorDataset(source=source).unchatting is not None
+
+
+def test_a_model_that_ships_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit, "read_tokenizer", lambda *_: pytest.fail("two seconds of every command"))
+    assert LanguageModelDataset(source="bundled:on_device").exists()
+    assert GeneratorDataset(source="bundled:generator").exists()
+    assert EncoderDataset(source="offline").exists()
+    assert LanguageModel("bundled:on_device").tokenizer().pad_token
