@@ -52,7 +52,8 @@ def scripts() -> list[str]:
     for language, text in ARTICLE.items():
         sample = writer.decode(writer(" ".join([text] * 40))["input_ids"][:LENGTH])
         read, own = (
-            len(each(sample, add_special_tokens=False, verbose=False)["input_ids"]) for each in (encoder.model.tokenizer, device)
+            len(each(sample, add_special_tokens=False, verbose=False)["input_ids"])
+            for each in (encoder.model.tokenizer, device)
         )
         unknown, cut = encoder.unknown_share([text]), max(read - room, 0) / read
         rows.append(f"| {language} | {100 * unknown:.0f}% | {100 * cut:.0f}% | {own} |")

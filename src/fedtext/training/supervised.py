@@ -80,7 +80,7 @@ def rows_behind_prompts(
 
 
 def refuse_long(rows: Int[np.ndarray, "text length"], model: PreTrainedModel, label: str) -> None:
-    """`ValueError` where a text with its prompt has more tokens than `model` reads: its answer, at the end, would go."""
+    """`ValueError` where a text with its prompt has more tokens than `model` reads: cut, it would lose its answer."""
     lengths, limit = (rows != NO_TOKEN).sum(axis=1), context_length(model)
     if limit is not None and (lengths > limit).any():
         raise InputError(

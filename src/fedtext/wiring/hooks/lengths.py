@@ -20,6 +20,7 @@ from fedtext.wiring.readers import Reader, readers
 
 DESCRIBER = "describer"  # is asked topic by topic, and shown no samples
 LISTS = {"popri": SHOTS, "pe": SHOTS, "evaluation": SHOTS, "pe_sft": LISTED}  # samples in a request, or in a row
+SHOWN = ("wasp", "fusegen")  # say it by a parameter, `shown`
 LOOKED_AT = 200  # public texts
 
 
@@ -32,12 +33,11 @@ def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
     if "params:chunking" not in pipeline.inputs():
         return
     length = parameters["chunking"]["length"]
-    for limit in _limits(pipeline, catalog, PublicModelDataset):
+    for limit in _limits(pipeline, catalog):
         if said := limit.said_of(length):
             say(said)
-    for limit in _limits(pipeline, catalog, GeneratorDataset):
-        for group, listed in LISTS.items() if limit.reader != DESCRIBER else ():
-            if any(name.partition(".")[0] == f"params:{group}" for name in pipeline.inputs()):
+        if limit.reader != DESCRIBER and isinstance(catalog.get(limit.reader), GeneratorDataset):
+            for group, listed in _lists(pipeline, parameters).items():
                 new = max(_new_tokens(parameters[group]), default=0)
                 refuse_long_list(limit, listed=listed, length=length, new_tokens=new, asked_by=group)
 
@@ -66,12 +66,19 @@ def check_script(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[s
     encoder.refuse_unknown(texts, f"corpus.public_path {corpus.public_path}")
 
 
-def _limits(pipeline: Pipeline, catalog: DataCatalog, kind: type[PublicModelDataset]) -> Iterator[ReadingLimit]:
-    """Those of the models of a kind that the pipeline is given."""
+def _limits(pipeline: Pipeline, catalog: DataCatalog) -> Iterator[ReadingLimit]:
+    """Those of the models that the pipeline is given."""
     for name in sorted(pipeline.inputs()):
         dataset = catalog.get(name) if name in catalog else None
-        if isinstance(dataset, kind):
+        if isinstance(dataset, PublicModelDataset):
             yield ReadingLimit(name, dataset.context, dataset.beyond)
+
+
+def _lists(pipeline: Pipeline, parameters: Mapping[str, Any]) -> dict[str, int]:
+    """How many samples a request shows at most, by the group of parameters that it is made by."""
+    asked = {name.removeprefix("params:").partition(".")[0] for name in pipeline.inputs()}
+    found = {**LISTS, **{group: parameters[group]["shown"] for group in SHOWN if group in asked}}
+    return {group: listed for group, listed in found.items() if group in asked}
 
 
 def _new_tokens(group: Any) -> Iterator[int]:
