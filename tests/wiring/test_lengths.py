@@ -31,9 +31,7 @@ MODELS = {
 
 def asked(length: int, *names: str, **changes: dict[str, Any]) -> None:
     pipeline = Pipeline([node(lambda *_: None, [*names, "params:chunking"], "made")])
-    check_lengths(
-        pipeline, DataCatalog(dict(MODELS)), {**parameters(), "chunking": {"length": length}, **changes}
-    )
+    check_lengths(pipeline, DataCatalog(dict(MODELS)), {**parameters(), "chunking": {"length": length}, **changes})
 
 
 def test_a_long_sample_is_said_to_be_embedded_in_parts(caplog: pytest.LogCaptureFixture) -> None:
