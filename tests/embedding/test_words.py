@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.embedding.words import (
-    GRAMS,
     NONE,
     beginning_with,
     bucket_features,
@@ -52,12 +51,43 @@ def test_grams_are_words_pairs_and_the_beginning() -> None:
     assert set(row) != set(turned), "order does"
 
 
-def test_a_long_text_is_cut_and_codes_are_exact_floats() -> None:
-    rows = word_grams([" ".join(map(str, range(500)))], buckets=1 << 20, seed=3)
-    assert rows.shape == (1, GRAMS)
-    assert (rows != NONE).all()
+def test_a_long_text_is_kept_whole_and_codes_are_exact_floats() -> None:
+    """400 tokens of a chunk are some 350 words: all of them and all pairs, the last as well as the first."""
+    long = " ".join(map(str, range(500)))
+    rows = word_grams([long, "short"], buckets=1 << 20, seed=3)
+    assert (rows != NONE).sum(axis=1).tolist() == [1000, 2]
     assert rows.max() < 2**24
     assert np.array_equal(rows, rows.astype(np.int64))
+    other = word_grams([f"{long[:-3]}end"], buckets=1 << 20, seed=3)
+    assert (rows[0] != other[0]).sum() == 2, "its last word, and its last pair"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("我想取消信用卡", 7),
+        ("カードを止めたい", 8),
+        ("ฉันทำบัตรหาย", 12),
+        ("ខ្ញុំ", 5),
+        ("카드를 정지해 주세요", 3),  # Korean has spaces, and Russian, and Hindi
+        ("Я потерял карту.", 4),
+        ("naïve café", 2),
+        ("用Python写", 3),
+    ],
+)
+def test_scripts_without_spaces_are_taken_by_the_character(text: str, words: int) -> None:
+    assert gram_counts(text).total() == 2 * words
+
+
+def test_a_shared_clause_shows_where_there_are_no_spaces() -> None:
+    """Two sentences that differ in one character are near, and two that share none are not: by any seed's mean."""
+    near, far = [], []
+    for seed in range(100):
+        first, second, third = features(["我想取消信用卡", "我想取消借用卡", "明天会下雨吗"], buckets=512, seed=seed)
+        near.append(float(first @ second))
+        far.append(float(first @ third))
+    assert np.mean(near) > 0.6
+    assert abs(np.mean(far)) < 0.05
 
 
 def test_products_estimate_what_two_texts_share() -> None:
@@ -85,7 +115,7 @@ def test_counts_and_places_say_what_the_row_of_grams_says(text: str, seed: int) 
     bucket, sign = gram_places(list(counts.elements()), buckets=BUCKETS, seed=seed)
     (row,) = word_grams([text], buckets=BUCKETS, seed=seed)
     codes = sorted((2 * bucket + (sign < 0)).tolist())
-    assert codes == sorted(row[row != NONE].astype(int).tolist()) or counts.total() > GRAMS
+    assert codes == sorted(row[row != NONE].astype(int).tolist())
 
 
 def test_a_beginning_is_a_gram() -> None:

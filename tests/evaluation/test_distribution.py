@@ -10,11 +10,11 @@ from fedtext.evaluation.distribution import (
     FID_TEXTS,
     HeldOut,
     fit_pca,
-    frechet_bias,
     frechet_distance,
     mean_gap,
     median_distance_to_medoid,
     mmd_squared,
+    self_distance,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -88,18 +88,18 @@ def test_bad_embeddings_are_refused(a, b, message):
 def test_bias_is_what_a_perfect_copy_would_show_and_shrinks_with_size():
     rng = np.random.default_rng(4)
     x = unit(rng, 2000, 32)
-    small, large = frechet_bias(x, 50, 5, rng), frechet_bias(x, 400, 5, rng)
+    small, large = self_distance(frechet_distance, x, 50, 5, rng), self_distance(frechet_distance, x, 400, 5, rng)
     assert small.size == 50
     assert large.mean < small.mean / 4
     fresh = frechet_distance(unit(rng, 400, 32), unit(rng, 400, 32))
     assert large.mean == pytest.approx(fresh, rel=0.2)
     assert frechet_distance(unit(rng, 400, 32, shift=1.0), x[:400]) > large.mean + 10 * large.stddev
-    assert frechet_bias(x, 5000, 1, rng).size == 1000
+    assert self_distance(frechet_distance, x, 5000, 1, rng).size == 1000
 
 
 def test_bias_needs_two_halves():
     with pytest.raises(ValueError, match="add texts"):
-        frechet_bias(np.zeros((3, 2)), 10, 1, np.random.default_rng(0))
+        self_distance(frechet_distance, np.zeros((3, 2)), 10, 1, np.random.default_rng(0))
 
 
 def test_mmd_is_unbiased_and_sees_a_shift():

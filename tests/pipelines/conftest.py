@@ -60,6 +60,10 @@ class HashEncoder:
     """Unit vectors drawn from a hash of the text."""
 
     dim = DIM
+    name = "hash"
+
+    def unknown_share(self, texts: list[str]) -> float:
+        return 0.0
 
     def encode(self, texts: list[str], label: str = "", *, undirected_as_zeros: bool = False) -> np.ndarray:
         assert all(texts), "an empty text was encoded"

@@ -8,6 +8,8 @@ import torch
 
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.training import CausalTraining, Lora
+from fedtext.system.errors import InputError
+from fedtext.training import supervised
 from fedtext.training.client_gradients import only_shown
 from fedtext.training.supervised import NO_TOKEN, padded_rows, rows_behind_prompts, train_on_texts
 from tests.parameters import conf_base
@@ -18,14 +20,15 @@ TEXTS = [
 ] * 8
 
 
-def test_rows_are_padded_on_the_right_and_cut() -> None:
+def test_rows_are_padded_on_the_right_and_none_is_cut() -> None:
     tokenizer = LanguageModel("bundled:generator").tokenizer()
-    rows = padded_rows(TEXTS[:2], tokenizer, 1000)
+    rows = padded_rows(TEXTS[:2], tokenizer)
     lengths = [len(tokenizer(text)["input_ids"]) for text in TEXTS[:2]]
     assert [int((row != NO_TOKEN).sum()) for row in rows] == lengths
     assert (rows[0, lengths[0] :] == NO_TOKEN).all()
-    assert padded_rows(TEXTS[:2], tokenizer, 5).shape == (2, 5)
-    assert padded_rows([], tokenizer, 5).shape == (0, 0)
+    assert padded_rows([], tokenizer).shape == (0, 0)
+    long = " ".join(TEXTS * 10)
+    assert padded_rows([long], tokenizer).shape == (1, len(tokenizer(long)["input_ids"]))
 
 
 def test_the_adapter_learns_and_the_same_seed_repeats() -> None:
@@ -51,11 +54,52 @@ def test_no_texts_are_an_error() -> None:
         )
 
 
+LONG = "Return the number of bytes. " * 300
+CUT = [  # texts, their prompts: the answer stands at the end, where a tokenizer that cuts takes it away
+    ([f"{LONG}The answer."], None),
+    (["The answer."], [LONG]),
+    ([TEXTS[0], "The answer."], ["Read.", LONG]),
+    ([LONG], ["Read."]),
+]
+
+
+@pytest.mark.parametrize(("texts", "prompts"), CUT, ids=["a list", "a prompt", "one of two", "an answer"])
+def test_a_text_whose_answer_does_not_fit_is_refused_before_training(
+    texts: list[str], prompts: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervised, "train_causal_lm", lambda *_, **__: pytest.fail("it trains"))
+    said = rf"tuned: 1 of {len(texts)} texts have more tokens with their prompts, up to \d+, than the 1024 .*chunking"
+    with pytest.raises(InputError, match=said):
+        train_on_texts(
+            LanguageModel("bundled:generator"),
+            texts,
+            conf_base(CausalTraining),
+            conf_base(Lora),
+            seed=0,
+            label="tuned",
+            prompts=prompts,
+        )
+
+
+def test_a_row_without_a_scored_token_is_refused() -> None:
+    """Its loss would be a mean over nothing, and the remedy a lower learning rate."""
+    with pytest.raises(InputError, match=r"tuned: 1 of 2 rows have no token of an answer, row 1 first"):
+        train_on_texts(
+            LanguageModel("bundled:generator"),
+            [" sum.", ""],
+            conf_base(CausalTraining),
+            conf_base(Lora),
+            seed=0,
+            label="tuned",
+            prompts=["Return the", "Return the"],
+        )
+
+
 def test_a_prompt_s_tokens_are_shown_and_not_scored() -> None:
     base = LanguageModel("bundled:generator")
     model, tokenizer = base.load()
     prompts, answers = ["Return the", "Close the file and"], [" sum of the two numbers.", " forget it."]
-    rows = rows_behind_prompts(prompts, answers, tokenizer, 100)
+    rows = rows_behind_prompts(prompts, answers, tokenizer)
     shown = [tokenizer(prompt)["input_ids"] for prompt in prompts]
     for row, ids, prompt, answer in zip(rows, shown, prompts, answers, strict=True):
         assert only_shown(row[: len(ids)]).tolist() == ids

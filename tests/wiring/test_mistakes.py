@@ -123,6 +123,22 @@ COMMANDS = [  # options of `kedro run`
     ("--pipelines largefedbench_export", "an export needs a snapshot", "export.config=congress"),
     ("--params corpus.source=snapshot", "corpus.source 'snapshot' needs corpus.snapshot", "corpus.config=congress"),
     ("--params chunking.length=5000", "chunking.length is 5000", "make it smaller"),
+    (
+        "--pipelines pe_sft --params chunking.length=250",
+        "pe_sft lists 6 samples of chunking.length 250, up to 1668 tokens",
+        "'generator' reads 1024 at once: lower chunking.length to 142, or choose a generator",
+    ),
+    (
+        "--pipelines popri --params chunking.length=330",
+        "popri lists 3 samples of chunking.length 330, up to 1106 tokens",
+        "'generator' reads 1024 at once: lower chunking.length to",
+    ),
+    (
+        "--pipelines wasp --params wasp.shown=12,chunking.length=100",
+        "wasp lists 12 samples of chunking.length 100, up to 1464 tokens",
+        "lower chunking.length to",
+    ),
+    ("--params corpus.description=คำถามของลูกค้าธนาคาร,models.describer=smollm2", "100%", "of corpus.description"),
     ("--params data_root=", "data_root is empty", "name a directory"),
     ("--params popri.seed=18446744073709551616", "popri.seed is 18446744073709551616", "less than 4294967296"),
     ("--params evaluation.seed=-1", "evaluation.seed is -1", "greater than or equal to 0"),
@@ -147,6 +163,32 @@ def test_commands(
         if place is not None:
             options[place] += f",{root}"
     is_refused(said("run", *options), thing, remedy)
+    assert not private_reads
+
+
+SCRIPTS = [  # public texts that the encoder cannot tell apart
+    ("thai", "แม่หากุญแจทุกวันจันทร์ หมอส่งยาตอนเช้า"),
+    ("khmer", "ខ្ញុំបានបាត់កាតរបស់ខ្ញុំ"),
+    ("burmese", "ကျွန်တော့်ကတ်ပျောက်သွားသည်"),
+    ("chinese", "我昨天在银行取消了我的信用卡但是还没有收到确认邮件"),
+    ("emoji", "🙂🙃🥲 🫠"),
+]
+
+
+@pytest.mark.parametrize("text", [text for _, text in SCRIPTS], ids=[name for name, _ in SCRIPTS])
+@pytest.mark.parametrize("pipeline", ["popri", "pe", "wasp"])
+def test_public_texts_in_a_script_that_the_encoder_does_not_know(
+    said: Callable[..., Told], private_reads: list[str], tmp_path: Path, text: str, pipeline: str
+) -> None:
+    public, private = tmp_path / "public.csv", tmp_path / "private.csv"
+    public.write_text("text\n" + "".join(f"{text} {number}\n" for number in range(30)))
+    private.write_text("client_id,text\n" + "".join(f"c{number},{text} {number}\n" for number in range(30)))
+    told = said(
+        *("run", "--env", "tiny", "--pipelines", pipeline, "--params"),
+        f"data_root={tmp_path / 'data'},corpus.source=table,corpus.path={private},corpus.public_path={public},"
+        "privacy.population=30",
+    )
+    is_refused(told, "encoder 'offline' does not know", f"of corpus.public_path {public}", "models.encoder=")
     assert not private_reads
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
@@ -11,6 +12,7 @@ from kedro.io import AbstractDataset
 from fedtext.datasets.errors import StorageError
 from fedtext.models import fit
 from fedtext.models.language_model import place_of
+from fedtext.models.reading_limits import Beyond, refuse_unknown
 from fedtext.models.source import SHIPPED, check_model_files, context_of, fetch, model_identity
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
     kind: ClassVar[str]
     instead: ClassVar[str]  # what an error offers
     asked: ClassVar[tuple[fit.Ask, ...]] = ()  # of its tokenizer
+    beyond: ClassVar[Beyond] = Beyond.REFUSED  # what becomes of a text that is longer than its `context`
 
     def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
         self._source = source
@@ -162,7 +165,7 @@ class EncoderDataset(PublicModelDataset):
         metadata: Ignored by Kedro.
     """
 
-    kind, instead, asked = "encoder", f"'{OFFLINE}'", fit.ENCODER
+    kind, instead, asked, beyond = "encoder", f"'{OFFLINE}'", fit.ENCODER, Beyond.WINDOWS
 
     def __init__(
         self,
@@ -183,6 +186,16 @@ class EncoderDataset(PublicModelDataset):
 
             self._encoder = load_encoder(self._source, device=self._device, batch_tokens=self._batch_tokens)
         return self._encoder
+
+    def refuse_unknown(self, texts: Sequence[str], named: str) -> None:
+        """Raises ValueError where it does not know the script of public texts, which a message calls `named`.
+
+        Its tokenizer alone is read, and that only if the texts have more than plain Latin letters, which all know.
+        """
+        from fedtext.models.encoder import encoder_tokenizer, unknown_share
+
+        if not all(text.isascii() for text in texts):
+            refuse_unknown(unknown_share(encoder_tokenizer(self._source), texts), self._source, named)
 
     @cached_property
     def _place(self) -> str:

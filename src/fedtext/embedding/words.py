@@ -5,8 +5,11 @@ its words. They are hashed into signed buckets, so no vocabulary has to be known
 everybody's buckets the same, and two texts' product estimates how many words they share (Weinberger et al., Feature
 Hashing for Large Scale Multitask Learning, ICML 2009).
 
-A text travels as its list of grams, which takes a tenth of the room of its buckets. Both are functions of the text
-alone, bit for bit.
+A text travels as its list of grams, all of them, which takes a fraction of the room of its buckets. Both are functions
+of the text alone, bit for bit.
+
+Scripts that put no space between words (Chinese, Japanese, Thai and their neighbours) are taken by the character, and
+their pairs are of characters: to find words in them takes a dictionary.
 """
 
 from __future__ import annotations
@@ -20,16 +23,21 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Float, Int64
 
-WORD = re.compile(r"\w+|[^\w\s]|\n")
+UNSPACED = (
+    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf"  # Thai, Lao, Tibetan; Burmese; Khmer; Tai
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua980-\ua9df"  # kana, Han; Javanese
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"  # compatible Han; narrow kana; rare Han
+)
+WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+|[^\w\s]|\n")
 START = ""  # before the first word, so that how texts begin is a pair too
-GRAMS = 160  # words and pairs kept of a text; a sample of 64 tokens has at most 129
 NONE = -1.0  # fills a short text's list up
 
 
 def word_grams(texts: Sequence[str], *, buckets: int, seed: int) -> Float[np.ndarray, "text gram"]:
     """The grams of every text, in its own order: twice the bucket, and one more where the sign is minus.
 
-    Floats, so that they may stand beside an embedding in one matrix; all are whole and below 2^24.
+    As many columns as the longest of the texts has grams. Floats, so that they may stand beside an embedding in one
+    matrix; all are whole and below 2^24.
 
     Args:
         texts: Any; an empty one has no gram.
@@ -37,10 +45,10 @@ def word_grams(texts: Sequence[str], *, buckets: int, seed: int) -> Float[np.nda
         seed: Public. Clients and server must hash alike.
     """
     known: dict[str, int] = {}
-    rows = np.full((len(texts), GRAMS), NONE, dtype=np.float32)
-    for row, text in zip(rows, texts, strict=True):
-        found = [_bucket(gram, buckets, seed, known) for gram in _grams(text)][:GRAMS]
-        row[: len(found)] = found
+    found = [[_bucket(gram, buckets, seed, known) for gram in _grams(text)] for text in texts]
+    rows = np.full((len(texts), max(map(len, found), default=0)), NONE, dtype=np.float32)
+    for row, codes in zip(rows, found, strict=True):
+        row[: len(codes)] = codes
     return rows
 
 

@@ -1,7 +1,7 @@
 """How far synthetic text is from held-out text, as embeddings: Frechet distance (FID), mean gap, MMD, spread, PCA.
 
 Everything is computed in float64. FID is biased upwards at finite size: two samples of the SAME text are not at
-distance 0, and `frechet_bias` measures by how much, so that a report never reads a distance without it. The bias falls
+distance 0, and `self_distance` measures by how much, so that a report never reads a distance without it. The bias falls
 with size, so distances compare only at equal sizes: `HeldOut` holds a report to one.
 """
 
@@ -18,11 +18,12 @@ from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 
 FID_TEXTS = 240  # a side; Private Evolution compares 256 candidates a round by default, and an empty text is left out
+TakenOfTwo = Callable[[np.ndarray, np.ndarray], float]
 ROWS_AT_ONCE = 2048  # blocks of pairwise distances: 2048 x 10,000 doubles are 160 MB
 
 
 class Bias(NamedTuple):
-    """FID between two disjoint samples of the same text, `size` texts each: mean and deviation over the draws."""
+    """A distance between two disjoint samples of one text, `size` texts each: mean and deviation over the draws."""
 
     mean: float
     stddev: float
@@ -47,18 +48,20 @@ def frechet_distance(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "oth
     return float(max(mean_gap(a, b) + spread, 0.0))
 
 
-def frechet_bias(x: Float[np.ndarray, "text dim"], n: int, repeats: int, rng: np.random.Generator) -> Bias:
-    """FID between two disjoint random samples of `x`, of `n` rows each or half of `x` where that is less.
+def self_distance(
+    distance: TakenOfTwo, x: Float[np.ndarray, "text dim"], n: int, repeats: int, rng: np.random.Generator
+) -> Bias:
+    """Distance between two disjoint random samples of `x`, of `n` rows each or half of `x` where that is less.
 
-    The distance that a perfect synthetic data set of that size would show. It shrinks about as 1/n.
+    It is what a perfect synthetic data set of that size would show. FID's shrinks about as 1/n.
     """
     size = min(n, len(x) // 2)
     if size < 2 or repeats < 1:
-        raise InputError(f"FID's bias needs two disjoint samples of 2 or more texts, got {len(x)} texts: add texts")
+        raise InputError(f"a floor needs two disjoint samples of 2 or more texts, got {len(x)} texts: add texts")
     draws = []
     for _ in range(repeats):
         order = rng.permutation(len(x))
-        draws.append(frechet_distance(x[order[:size]], x[order[size : 2 * size]]))
+        draws.append(distance(x[order[:size]], x[order[size : 2 * size]]))
     return Bias(float(np.mean(draws)), float(np.std(draws)), size)
 
 
@@ -119,9 +122,9 @@ class HeldOut:
         """Reference at `FID_TEXTS`, or at what the held-out texts and the smallest set allow."""
         return cls(embeddings, min(FID_TEXTS, len(embeddings) // 2, smallest_set), seed=seed)
 
-    def floor(self) -> Bias:
-        """FID of held-out text against itself at this size."""
-        return frechet_bias(self.embeddings, self.size, self.repeats, stream(self.seed, "fid floor"))
+    def floor(self, distance: TakenOfTwo = frechet_distance) -> Bias:
+        """A distance of held-out text against itself at this size; FID, if nothing else is asked for."""
+        return self_distance(distance, self.embeddings, self.size, self.repeats, stream(self.seed, "fid floor"))
 
     def frechet(self, texts: Float[np.ndarray, "text dim"]) -> float:
         """FID of `texts` at this size.
@@ -131,9 +134,7 @@ class HeldOut:
         """
         return self.over_draws(frechet_distance, texts)
 
-    def over_draws(
-        self, distance: Callable[[np.ndarray, np.ndarray], float], texts: Float[np.ndarray, "text dim"]
-    ) -> float:
+    def over_draws(self, distance: TakenOfTwo, texts: Float[np.ndarray, "text dim"]) -> float:
         """Mean of a distance, of texts first and held-out text second, over the draws of this size.
 
         Raises:

@@ -7,6 +7,10 @@ that is always full (a text repeated fills the last one), by one thread. Measure
 bfloat16 and in float32, at every row, in any company, and on an H200 (tests/models/test_encoder.py). Other machines and
 other versions of torch round differently.
 
+A text that is longer than the encoder reads is embedded by windows: parts of about equal length, each of which fits,
+whose unit embeddings are averaged (decision 42). So no token of a text goes unread, and a shorter text's embedding is
+what it would be without windows.
+
 Matrix products run in bfloat16 where the hardware is made for it (cosine to the float32 embedding above 0.9999 for
 all-MiniLM-L6-v2, at a third of the time on a CPU with AMX).
 """
@@ -16,10 +20,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Int64
 
 from fedtext.models.offline_encoder import offline_encoder_files
 from fedtext.models.source import Place, find_model, unreadable
@@ -30,6 +35,7 @@ from fedtext.system.progress import progress, without_library_bars
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+    from transformers import PreTrainedTokenizerBase
 
 OFFLINE = "offline"
 COUNTED_AT_ONCE = 1024  # texts whose tokens are counted together
@@ -58,22 +64,19 @@ class Encoder:
     ) -> Float32[np.ndarray, "text dim"]:
         """Unit-norm embeddings, in the order of `texts`; no texts give an array of no rows.
 
-        `undirected_as_zeros`: a text that the encoder gives no direction has a row of zeros, which contributes nothing:
-        of private texts, whether a run ends must not be one client's say.
+        `undirected_as_zeros`: a text that the encoder gives no direction, or of which it knows no token, has a row of
+        zeros, which contributes nothing: of private texts, whether a run ends must not be one client's say.
 
         Raises:
             ValueError: An embedding is not finite or has no direction; names its row, never its text.
         """
-        distinct = sorted(set(texts))
-        rows = {text: row for row, text in enumerate(distinct)}
-        embedded = np.zeros((len(distinct), self.dim), dtype=np.float32)
-        batches = self._batches(distinct)
-        # Taken as needed, in this thread: tokenizers are not made for several.
-        full = (self._full([distinct[row] for row in batch], width) for width, batch in batches)
-        done = over_cores(self._forward, full, len(batches), self.model.device)
-        for (_, batch), vectors in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
-            embedded[batch] = vectors[: len(batch)]
-        embeddings = embedded[[rows[text] for text in texts]] if len(texts) else embedded
+        windows = self._windows(texts)
+        parts = sorted({part for own in windows.values() for part in own})
+        rows = dict(zip(parts, self._embedded(parts, label), strict=True))
+        whole = {text: _mean_direction([rows[part] for part in own]) for text, own in windows.items()}
+        if undirected_as_zeros:
+            whole |= dict.fromkeys(self._unknown(list(windows)), np.zeros(self.dim, dtype=np.float32))
+        embeddings = np.array([whole[text] for text in texts], dtype=np.float32).reshape(len(texts), self.dim)
         norms = np.linalg.norm(embeddings, axis=1, keepdims=True)
         bad = np.flatnonzero(~np.isfinite(norms[:, 0]) | (norms[:, 0] == 0))
         if undirected_as_zeros:
@@ -85,16 +88,64 @@ class Encoder:
             )
         return np.asarray(embeddings / norms, dtype=np.float32)
 
+    @property
+    def limit(self) -> int | None:
+        """The most tokens that it reads at once, its special ones among them; None if it names no limit."""
+        limit: int | None = self.model.max_seq_length
+        return limit
+
+    def unknown_share(self, texts: Sequence[str]) -> float:
+        """Share of the texts' tokens that the encoder does not know: those of scripts that it was not trained on."""
+        return unknown_share(self.model.tokenizer, texts)
+
+    def _embedded(self, texts: list[str], label: str) -> Float32[np.ndarray, "text dim"]:
+        """Embeddings of distinct texts, each of which fits, as the model gives them."""
+        embedded = np.zeros((len(texts), self.dim), dtype=np.float32)
+        batches = self._batches(texts)
+        # Taken as needed, in this thread: tokenizers are not made for several.
+        full = (self._full([texts[row] for row in batch], width) for width, batch in batches)
+        done = over_cores(self._forward, full, len(batches), self.model.device)
+        for (_, batch), vectors in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
+            embedded[batch] = vectors[: len(batch)]
+        return embedded
+
+    def _windows(self, texts: Sequence[str]) -> dict[str, list[str]]:
+        """Each distinct text with the parts that it is read in: itself, where it fits."""
+        distinct = sorted(set(texts))
+        limit = self.limit
+        if limit is None:
+            return {text: [text] for text in distinct}
+        full = [text for text, tokens in zip(distinct, self._lengths(distinct), strict=True) if tokens >= limit]
+        cut = {text: self._parts(text, limit) for text in full}
+        return {text: cut.get(text, [text]) for text in distinct}
+
+    def _parts(self, text: str, limit: int) -> list[str]:
+        """As few parts of about equal length as fit, cut before words where there are any."""
+        number = -(-self._whole_lengths([text])[0] // limit)
+        while True:
+            parts = _equal_parts(text, number)
+            if number >= len(text) or max(self._whole_lengths(parts)) <= limit:
+                return parts
+            number += 1
+
+    def _unknown(self, texts: list[str]) -> list[str]:
+        """Those without a token that the encoder knows."""
+        return [
+            text
+            for text, known in zip(texts, _known(self.model.tokenizer, texts)[:, 0].tolist(), strict=True)
+            if not known
+        ]
+
     def fitted(self, heads: Sequence[str], tails: Sequence[Sequence[str]]) -> list[str]:
         """Each head without as much of its beginning as does not fit, before the longest of its own tails, into a text.
 
-        A head is cut before a word. Where a tail alone is too long nothing is left of the head, and `encode` cuts the
-        tail.
+        A head is cut before a word. Where a tail alone is too long nothing is left of the head, and `encode` reads
+        the tail by windows.
         """
         return [self._without_beginning(head, own) for head, own in zip(heads, tails, strict=True)]
 
     def _without_beginning(self, head: str, tails: Sequence[str]) -> str:
-        longest, cut = self.model.max_seq_length, 0
+        longest, cut = self.limit, 0
         for tail in tails if longest is not None else ():
             spans = self.model.tokenizer(
                 f"{head} {tail}", add_special_tokens=False, return_offsets_mapping=True, verbose=False
@@ -117,9 +168,15 @@ class Encoder:
             for first in range(0, len(rows), self._height(width))
         ]
 
+    def _whole_lengths(self, texts: list[str]) -> list[int]:
+        """Tokens of every text, those beyond the limit among them."""
+        prompt = self._prompt or ""
+        found = self.model.tokenizer([f"{prompt}{text}" for text in texts], verbose=False)["input_ids"]
+        return [len(tokens) for tokens in found]
+
     def _lengths(self, texts: list[str]) -> list[int]:
-        """Tokens of every text."""
-        blocks = (texts[first : first + COUNTED_AT_ONCE] for first in range(0, len(texts), COUNTED_AT_ONCE))
+        """Tokens of every text, as far as the encoder reads it at once."""
+        blocks = (texts[first : first + COUNTED_AT_ONCE] for first in _firsts(texts))
         counted = (self._tokenised(block, {"padding": True})["attention_mask"].sum(1) for block in blocks)
         return [tokens for counts in counted for tokens in counts.tolist()]
 
@@ -129,7 +186,7 @@ class Encoder:
         Attention runs without a mask, on a GPU by another kernel, where no text of a batch is padded. So every text is,
         except those that cannot be, which are by themselves.
         """
-        longest = self.model.max_seq_length
+        longest = self.limit
         width = (tokens // STEP + 1) * STEP
         width = width if longest is None else min(width, longest)
         return width, tokens == width
@@ -144,10 +201,16 @@ class Encoder:
         return self._tokenised(rows, {"padding": "max_length", "max_length": width})
 
     def _tokenised(self, texts: list[str], padding: dict[str, Any]) -> dict[str, Any]:
-        name = self.model.default_prompt_name
-        prompt = self.model.prompts[name] if name else None
-        features: dict[str, Any] = self.model.preprocess(texts, prompt=prompt, processing_kwargs={"text": padding})
+        features: dict[str, Any] = self.model.preprocess(
+            texts, prompt=self._prompt, processing_kwargs={"text": padding}
+        )
         return features
+
+    @property
+    def _prompt(self) -> str | None:
+        """What the model wants before every text."""
+        name = self.model.default_prompt_name
+        return self.model.prompts[name] if name else None
 
     def _forward(self, features: dict[str, Any]) -> Float32[np.ndarray, "text dim"]:
         import torch
@@ -157,6 +220,61 @@ class Encoder:
         with torch.inference_mode(), bfloat16_where_it_pays(device):
             vectors = self.model(batch_to_device(features, device))["sentence_embedding"]
         return np.asarray(vectors[:, : self.dim].float().cpu().numpy(), dtype=np.float32)
+
+
+def encoder_tokenizer(source: str) -> PreTrainedTokenizerBase:
+    """An encoder's tokenizer alone, without its weights.
+
+    Raises:
+        OSError: the source is not there, or has none.
+    """
+    from transformers import AutoTokenizer
+
+    place = _place(source)
+    try:
+        return AutoTokenizer.from_pretrained(place.name, **place.keywords)
+    except (OSError, ValueError) as error:
+        raise unreadable(source, "encoder", f"'{OFFLINE}'", error) from error
+
+
+def unknown_share(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> float:
+    """Share of the texts' tokens that stand for what the tokenizer does not know."""
+    known, tokens = _known(tokenizer, texts).sum(axis=0).tolist()
+    return 1 - known / tokens if tokens else 0.0
+
+
+def _known(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> Int64[np.ndarray, "text 2"]:
+    """Of every text, how many of its tokens the tokenizer knows, and how many there are; special ones left out."""
+    counts = []
+    for first in _firsts(texts):
+        block = list(texts[first : first + COUNTED_AT_ONCE])
+        found = tokenizer(block, add_special_tokens=False, verbose=False)["input_ids"]
+        counts += [(sum(token != tokenizer.unk_token_id for token in tokens), len(tokens)) for tokens in found]
+    return np.array(counts, dtype=np.int64).reshape(-1, 2)
+
+
+def _firsts(texts: Sequence[str]) -> range:
+    """Where each block of texts begins that are counted together."""
+    return range(0, len(texts), COUNTED_AT_ONCE)
+
+
+def _equal_parts(text: str, number: int) -> list[str]:
+    """About as many characters in each of so many parts; a part begins with a word where one begins nearby."""
+    cuts = [0]
+    for place in (len(text) * part // number for part in range(1, number)):
+        space = text.rfind(" ", cuts[-1] + 1, place + 1)
+        cuts.append(space + 1 if space > (cuts[-1] + place) // 2 else place)
+    return [text[start:end] for start, end in pairwise([*cuts, len(text)])]
+
+
+def _mean_direction(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """The one embedding as it is, or the mean of the unit embeddings of several parts."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = np.array(parts, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a part without a direction leaves the text without one
+        units = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return np.asarray(units.mean(axis=0), dtype=np.float32)
 
 
 def load_encoder(source: str, *, device: str = "auto", batch_tokens: int | None = None) -> Encoder:
@@ -175,13 +293,16 @@ def load_encoder(source: str, *, device: str = "auto", batch_tokens: int | None 
     return Encoder(name=source, dim=dim, model=model.eval(), batch_tokens=batch_tokens or BATCH_TOKENS)
 
 
+def _place(source: str) -> Place:
+    if source == OFFLINE:
+        return Place(str(offline_encoder_files()), local=True)
+    return find_model(source, "encoder", f"'{OFFLINE}'")
+
+
 def _read(source: str, device: str) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
 
-    if source == OFFLINE:
-        place = Place(str(offline_encoder_files()), local=True)
-    else:
-        place = find_model(source, "encoder", f"'{OFFLINE}'")
+    place = _place(source)
     try:
         with without_library_bars():
             return SentenceTransformer(

@@ -26,6 +26,8 @@ LANGUAGE_MODELS = ("smollm2", SHIPPED, f"{BUNDLED}on_device")  # words that stan
 AT_HAND = {"encoder": ("offline",), "masked language model": ("none",)}  # and for other kinds
 READ = [*TOKENIZER_FILES, "*.safetensors"]
 TOKENIZER_SIGNS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json")
+CONFIGURATIONS = ("config.json", "sentence_bert_config.json")
+LIMITS = ("max_seq_length", "max_position_embeddings", "n_positions")  # the first that is told holds
 NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
 
 
@@ -156,13 +158,14 @@ def check_model_files(source: str, kind: str, shipped: str) -> None:
 def context_of(source: str, kind: str, shipped: str) -> int | None:
     """The most tokens that the model reads at once, by its configuration; None where that is not here or has no limit.
 
-    An encoder cuts what is longer, and says so in a file of its own.
+    A sentence encoder may have a lower limit than its transformer, in a file of its own.
     """
     directory = Path(find_model(source, kind, shipped).name)
-    if not (directory / "config.json").is_file() or (directory / "modules.json").is_file():
-        return None
-    told = json.loads((directory / "config.json").read_bytes())
-    return next((told[name] for name in ("max_position_embeddings", "n_positions") if told.get(name)), None)
+    told: dict[str, Any] = {}
+    for name in CONFIGURATIONS:
+        if (directory / name).is_file():
+            told |= json.loads((directory / name).read_bytes())
+    return next((told[name] for name in LIMITS if told.get(name)), None)
 
 
 def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:

@@ -6,13 +6,15 @@ All values are released, public, or aggregates of held-out text, on the terms th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.distribution import Bias
+from fedtext.evaluation.measures.known import MEASURES
+from fedtext.evaluation.measures.measure import Distance
 from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONTROLS, PRIVATE, SYNTHETIC
 from fedtext.params.privacy import Adjacency
@@ -71,9 +73,9 @@ class Distribution(BaseModel):
 
     `rounds` has one row of `measures.distances.compared` for each generator with its `adapter` and `released_score`;
     `sets` one for each data set (`synthetic`, `public_control`); `held_out_distance` is the held-out text's own median
-    distance to its medoid. Of a priced evaluation the rows are `priced_distances.ReleasedMean.compare`'s, `floor` is
-    what noise makes of its Frechet distance, and what would be exact (`bias`, `held_out_texts`, `held_out_distance`) is
-    None.
+    distance to its medoid, `floors` what distances with a floor of their own are of held-out text against itself. Of a
+    priced evaluation the rows are `priced_distances.ReleasedMean.compare`'s, `floor` is what noise makes of its Frechet
+    distance, and what would be exact (`bias`, `held_out_texts`, `held_out_distance`) is None.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,6 +83,7 @@ class Distribution(BaseModel):
     rounds: tuple[dict[str, float | int | None], ...] = ()
     sets: dict[str, dict[str, float | int | None]] = {}
     bias: Bias | None = None
+    floors: dict[str, Bias] = {}
     held_out_texts: int | None = None
     held_out_distance: float | None = None
     floor: dict[str, float] | None = None
@@ -150,8 +153,9 @@ def _reasons(protection: Protection) -> tuple[str, ...]:
 def _distances(distribution: Distribution | None) -> dict[str, Any] | None:
     if distribution is None:
         return None
-    bias = distribution.bias
-    return {**distribution.model_dump(), "bias": None if bias is None else bias._asdict()}
+    bias, told = distribution.bias, distribution.model_dump(exclude={"floors"})
+    floors = {name: floor._asdict() for name, floor in distribution.floors.items()}
+    return {**told, "bias": None if bias is None else bias._asdict(), **({"floors": floors} if floors else {})}
 
 
 def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, terms: Terms) -> list[str]:
@@ -194,6 +198,7 @@ def _open_limits(distribution: Distribution | None) -> list[str]:
     floor = [_floor_of_distances(distribution.bias)] if distribution and distribution.bias else []
     return [
         *floor,
+        *(_own_floors(distribution) if distribution else ()),
         "Intervals cover the draw of the held-out clients. They do not cover the randomness of training and sampling: "
         "this is one run.",
     ]
@@ -211,6 +216,21 @@ def _priced_limits(distribution: Distribution | None) -> list[str]:
             "few main axes of public text and is no FID; a ± is the deviation of the noise."
         )
     return said
+
+
+def _own_floors(distribution: Distribution) -> Iterator[str]:
+    """Of the distances that have a floor of their own: what it is, or that they were not taken."""
+    asked = {name for row in distribution.sets.values() for name in row}
+    for each in MEASURES:
+        if not isinstance(each, Distance) or each.floor is None or each.name not in asked:
+            continue
+        if (floor := distribution.floors.get(each.name)) is None:
+            yield f"{each.title} is not taken of fewer than {each.fewest} texts a side: of so few it says nothing."
+        else:
+            yield (
+                f"{each.title} of two samples of {floor.size:,} held-out texts each is {floor.mean:.3f} ± "
+                f"{floor.stddev:.3f}: compare it with that, not with 1."
+            )
 
 
 def _floor_of_distances(bias: Bias) -> str:

@@ -121,6 +121,7 @@ def _floor(distribution: Mapping[str, Any], taken: Sequence[Distance]) -> tuple[
     if bias := distribution["bias"]:
         least, own = rounded(bias["mean"], bias["stddev"]), distribution["held_out_distance"]
         floors = {FID.name: least, MEDIAN_DISTANCE.name: MEDIAN_DISTANCE.shown(own)}
+        floors |= {name: rounded(each["mean"], each["stddev"]) for name, each in distribution.get("floors", {}).items()}
         return "held-out text against itself", f"2 × {count(bias['size'])}", floors
     noise = distribution["floor"]
     noised = {key for row in distribution["sets"].values() for key in row}

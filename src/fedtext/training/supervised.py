@@ -10,13 +10,15 @@ import numpy as np
 from jaxtyping import Int
 
 from fedtext.models.generator import TrainableGenerator
+from fedtext.models.language_model import context_length
 from fedtext.params.training import CausalTraining, Lora
+from fedtext.system.errors import InputError
 from fedtext.training.causal_lm import train_causal_lm
 from fedtext.training.client_gradients import only_shown
 from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 NO_TOKEN = -1  # padding that no tokenizer writes
 
@@ -36,7 +38,8 @@ def train_on_texts(
     With `prompts` each text follows its own, which is shown to the model and not scored.
 
     Raises:
-        ValueError: there is no text, or the loss is not finite.
+        ValueError: there is no text, one is longer with its prompt than the model reads, nothing of one is scored, or
+            the loss is not finite.
     """
     import torch
     from peft import get_peft_model
@@ -45,26 +48,20 @@ def train_on_texts(
     torch.manual_seed(seed)
     with without_deprecations():
         adapted = get_peft_model(model, lora_config(model, lora))
-        longest = model.config.max_position_embeddings
-        rows = (
-            padded_rows(texts, tokenizer, longest)
-            if prompts is None
-            else rows_behind_prompts(prompts, texts, tokenizer, longest)
-        )
+        rows = padded_rows(texts, tokenizer) if prompts is None else rows_behind_prompts(prompts, texts, tokenizer)
+        refuse_long(rows, model, label)
+        refuse_unscored(rows, label)
         history = train_causal_lm(adapted, rows, params, seed=seed, pad_token_id=NO_TOKEN, label=label)
     return TrainedAdapter.of(adapted, base.source), history
 
 
-def padded_rows(
-    texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, longest: int
-) -> Int[np.ndarray, "text length"]:
-    """Token ids of each text, cut to `longest`, padded on the right with `NO_TOKEN` to the longest among them."""
-    encoded = tokenizer(list(texts), truncation=True, max_length=longest)["input_ids"] if texts else []
-    return _padded(encoded)
+def padded_rows(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> Int[np.ndarray, "text length"]:
+    """Token ids of each text, padded on the right with `NO_TOKEN` to the longest among them. None is cut."""
+    return _padded(tokenizer(list(texts), verbose=False)["input_ids"] if texts else [])
 
 
 def rows_behind_prompts(
-    prompts: Sequence[str], texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, longest: int
+    prompts: Sequence[str], texts: Sequence[str], tokenizer: PreTrainedTokenizerBase
 ) -> Int[np.ndarray, "text length"]:
     """The same of each prompt with its text behind it; the prompt's tokens are only shown.
 
@@ -73,13 +70,34 @@ def rows_behind_prompts(
     """
     if not texts:
         return _padded([])
-    whole = tokenizer([p + t for p, t in zip(prompts, texts, strict=True)], truncation=True, max_length=longest)
-    alone = tokenizer(list(prompts), truncation=True, max_length=longest)["input_ids"]
+    whole = tokenizer([p + t for p, t in zip(prompts, texts, strict=True)], verbose=False)
+    alone = tokenizer(list(prompts), verbose=False)["input_ids"]
     encoded = []
     for ids, prompt in zip(whole["input_ids"], alone, strict=True):
         shown = len(commonprefix([ids, prompt]))  # noqa: RUF071 - of tokens, not of paths
         encoded.append([*only_shown(np.asarray(ids[:shown], dtype=np.int64)).tolist(), *ids[shown:]])
     return _padded(encoded)
+
+
+def refuse_long(rows: Int[np.ndarray, "text length"], model: PreTrainedModel, label: str) -> None:
+    """`ValueError` where a text with its prompt has more tokens than `model` reads: cut, it would lose its answer."""
+    lengths, limit = (rows != NO_TOKEN).sum(axis=1), context_length(model)
+    if limit is not None and (lengths > limit).any():
+        raise InputError(
+            f"{label}: {(lengths > limit).sum()} of {len(rows)} texts have more tokens with their prompts, up to "
+            f"{lengths.max()}, than the {limit} that the model reads at once: lower chunking.length or the prompts' "
+            "length, or choose a model with a longer context (models.generator)"
+        )
+
+
+def refuse_unscored(rows: Int[np.ndarray, "text length"], label: str) -> None:
+    """`ValueError` where nothing of a row is scored: its answer is empty, or was cut off. A mean of nothing is NaN."""
+    unscored = ~(rows[:, 1:] >= 0).any(axis=1)
+    if unscored.any():
+        raise InputError(
+            f"{label}: {unscored.sum()} of {len(rows)} rows have no token of an answer, row "
+            f"{int(np.flatnonzero(unscored)[0])} first: leave empty answers out, or shorten the prompts"
+        )
 
 
 def _padded(encoded: Sequence[Sequence[int]]) -> Int[np.ndarray, "text length"]:

@@ -8,11 +8,13 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from fedtext.evaluation.distribution import HeldOut
+from fedtext.evaluation.distribution import Bias, HeldOut
+from fedtext.evaluation.measures.distances import FID, compared, floors
 from fedtext.evaluation.measures.known import measure, of_sets
-from fedtext.evaluation.measures.mauve import MAUVE, PACKAGE, mauve_of
+from fedtext.evaluation.measures.mauve import FEWEST, MAUVE, PACKAGE, mauve_floor, mauve_of
 from fedtext.evaluation.measures.measure import Extra
-from tests.evaluation.examples import HELD_OUT, cloud
+from fedtext.reporting.tables import distance_table
+from tests.evaluation.examples import HELD_OUT, card, cloud, distribution
 
 REFERENCE = HeldOut.of(HELD_OUT, smallest_set=100)
 
@@ -58,3 +60,40 @@ def test_texts_from_elsewhere_are_farther() -> None:
     near, far = cloud(200, 3), cloud(200, 3) + 0.8 * np.eye(12)[0]
     assert mauve_of(REFERENCE, near) > 0.9 > mauve_of(REFERENCE, far)
     assert mauve_of(REFERENCE, near) == mauve_of(REFERENCE, near)
+
+
+def test_few_texts_have_no_mauve_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set against itself is 0.75 in some draws of 64 texts: such a value is not shown."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: SimpleNamespace())
+    monkeypatch.setattr("fedtext.evaluation.measures.mauve._mauve", lambda ours, theirs: pytest.fail("it is taken"))
+    few = HeldOut.of(HELD_OUT, smallest_set=FEWEST - 1)
+    assert mauve_of(few, cloud(150, 3)) is None
+    assert mauve_floor(few) is None
+    assert floors(few, [MAUVE]) == {}
+    found = distribution().model_copy(update={"sets": {"synthetic": compared(few, cloud(150, 3), [MAUVE])}})
+    made = card(distribution=found)
+    assert "MAUVE is not taken of fewer than 100 texts a side: of so few it says nothing." in made["limits"]
+    assert "floors" not in made["distribution"]
+
+
+def test_a_floor_stands_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two disjoint samples of held-out text, at the size that the sets are taken at."""
+    seen = []
+
+    def taken(ours: np.ndarray, theirs: np.ndarray) -> float:
+        seen.append((ours, theirs))
+        return 0.9
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: SimpleNamespace())
+    monkeypatch.setattr("fedtext.evaluation.measures.mauve._mauve", taken)
+    own = floors(REFERENCE, [MAUVE, FID])
+    assert own == {"mauve": Bias(pytest.approx(0.9), pytest.approx(0), 100)}
+    assert all(len(ours) == len(theirs) == 100 for ours, theirs in seen)
+    assert not any(np.isin(ours[:, 0], theirs[:, 0]).any() for ours, theirs in seen)
+    sets = {"synthetic": compared(REFERENCE, cloud(150, 3), [FID, MAUVE])}
+    made = card(distribution=distribution().model_copy(update={"sets": sets, "floors": own}))
+    said = "MAUVE of two samples of 100 held-out texts each is 0.900 ± 0.000: compare it with that, not with 1."
+    assert said in made["limits"]
+    assert made["distribution"]["floors"]["mauve"]["size"] == 100
+    last_row = distance_table(made["distribution"]).rpartition("held-out text against itself")[2]
+    assert "0.9" in last_row

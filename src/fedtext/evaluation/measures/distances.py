@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.evaluation.distribution import HeldOut, median_distance_to_medoid, mmd_squared, unbiased_mean_gap
+from fedtext.evaluation.distribution import Bias, HeldOut, median_distance_to_medoid, mmd_squared, unbiased_mean_gap
 from fedtext.evaluation.measures.measure import Direction, Distance
 
 FID = Distance(
@@ -54,10 +54,16 @@ DISTANCES = (FID, MEAN_GAP, MMD, FRECHET_MAIN_AXES, MEDIAN_DISTANCE)  # in the o
 
 def compared(
     held_out: HeldOut, texts: Float[np.ndarray, "text dim"], measures: Sequence[Distance]
-) -> dict[str, float | int]:
+) -> dict[str, float | int | None]:
     """One row: those of the distances that exact embeddings have, by name, and the number of `texts`."""
     taken = {each.name: each.value(held_out, texts) for each in measures if each.value is not None}
     return {**taken, "texts": len(texts)}
+
+
+def floors(held_out: HeldOut, measures: Sequence[Distance]) -> dict[str, Bias]:
+    """What each distance that has a floor of its own is of held-out text against itself, by name."""
+    taken = {each.name: each.floor(held_out) for each in measures if each.floor is not None}
+    return {name: floor for name, floor in taken.items() if floor is not None}
 
 
 def stddev_of(measure: Distance) -> str:

@@ -21,7 +21,7 @@ from fedtext.evaluation.ratios import Ratio, clustered_ratio
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
-    from fedtext.evaluation.distribution import HeldOut
+    from fedtext.evaluation.distribution import Bias, HeldOut
 
 ABSENT = "–"
 
@@ -174,14 +174,19 @@ class Distance(Measure):
     """How far the embeddings of a set of texts are from those of held-out text.
 
     Args:
-        value: Takes it of exact embeddings; None where only a priced evaluation has it.
+        value: Takes it of exact embeddings; None where only a priced evaluation has it. It may find too few texts.
+        floor: Takes it of held-out text against itself, where that tells more than 0 or 1 would; FID's is every
+            report's.
+        fewest: Texts a side, below which it is not taken.
         curve: Title of its curve over the rounds; none without one.
         rough: Written with no more digits than FID's floor supports.
     """
 
     HOME = ("distribution", "sets")
 
-    value: Callable[[HeldOut, Float[np.ndarray, "text dim"]], float] | None = None
+    value: Callable[[HeldOut, Float[np.ndarray, "text dim"]], float | None] | None = None
+    floor: Callable[[HeldOut], Bias | None] | None = None
+    fewest: int = 0
     curve: str = ""
     rough: bool = False
 

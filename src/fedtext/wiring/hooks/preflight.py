@@ -24,7 +24,7 @@ from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_paramet
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_loader, active_parameters
 from fedtext.wiring.console import say
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
-from fedtext.wiring.hooks.lengths import check_lengths
+from fedtext.wiring.hooks.lengths import check_lengths, check_script
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.run_facts import told_client
 from fedtext.wiring.hooks.tracking import tracking_is_on
@@ -63,6 +63,7 @@ class PreflightHook:
         check_trained(pipeline, catalog)
         check_inputs(pipeline, catalog)
         check_lengths(pipeline, catalog, active_parameters())
+        check_script(pipeline, catalog, active_parameters())
         check_told(pipeline, catalog)
         check_page(pipeline, active_parameters())
         check_data_root(active_data_root())

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float, Int
 
-from fedtext.embedding.words import GRAMS, bucket_features, word_grams
+from fedtext.embedding.words import bucket_features, word_grams
 from fedtext.params.popri import Popri
 from fedtext.seeding import derived_seed
 from fedtext.voting.witness import random_features, witness_scores
@@ -49,11 +49,15 @@ class SingleRelease:
     def seen(
         self, texts: Sequence[str], embeddings: Float[np.ndarray, "text dim"], popri: Popri
     ) -> Float[np.ndarray, "text seen"]:
-        """What features are made of: the embeddings, with words the texts' grams beside them."""
+        """What features are made of: the embeddings, with words the texts' grams beside them, and how many columns.
+
+        That number, in every row's last place, lets rows be told apart again: long texts have more grams than short.
+        """
         if not self.words:
             return embeddings
         grams = word_grams(texts, buckets=popri.word_buckets, seed=self.word_seed(popri))
-        joined: np.ndarray = np.concatenate([embeddings, grams.astype(embeddings.dtype)], axis=1)
+        columns = np.full((len(grams), 1), grams.shape[1])
+        joined: np.ndarray = np.concatenate([embeddings, grams, columns], axis=1, dtype=embeddings.dtype)
         return joined
 
     def features(self, seen: Float[np.ndarray, "text seen"], popri: Popri) -> Float[np.ndarray, "text feature"]:
@@ -63,8 +67,10 @@ class SingleRelease:
         """
         if not self.words:
             return self._of_meaning(seen, popri)
-        meaning = self._of_meaning(seen[:, :-GRAMS], popri)
-        words = bucket_features(seen[:, -GRAMS:].astype(np.float32), popri.word_buckets).astype(meaning.dtype)
+        columns = int(seen[0, -1]) if len(seen) else 0
+        embeddings, grams = np.split(seen[:, :-1], [seen.shape[1] - 1 - columns], axis=1)
+        meaning = self._of_meaning(embeddings, popri)
+        words = bucket_features(grams.astype(np.float32), popri.word_buckets).astype(meaning.dtype)
         share = popri.word_share
         joined: np.ndarray = np.concatenate([np.sqrt(1 - share) * meaning, np.sqrt(share) * words], axis=1)
         return joined

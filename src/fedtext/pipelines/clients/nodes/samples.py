@@ -10,6 +10,7 @@ from fedtext.federation.population import Population
 from fedtext.federation.private_samples import label_codes
 from fedtext.federation.units import unit_codes
 from fedtext.models.encoder import Encoder
+from fedtext.models.reading_limits import refuse_unknown
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.clients.units import unit_of, units_of
@@ -116,5 +117,11 @@ def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder) -> Arra
 
 
 def embed_public_samples(public_samples: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings of the public samples, one row a sample."""
-    return encoder.encode(public_samples["text"].tolist(), label="public samples")
+    """Unit embeddings of the public samples, one row a sample.
+
+    Raises:
+        ValueError: the encoder does not know their script.
+    """
+    texts = public_samples["text"].tolist()
+    refuse_unknown(encoder.unknown_share(texts), encoder.name, "the public samples")
+    return encoder.encode(texts, label="public samples")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.evaluation.distribution import HeldOut, median_distance_to_medoid
-from fedtext.evaluation.measures.distances import compared
+from fedtext.evaluation.measures.distances import compared, floors
 from fedtext.evaluation.measures.known import of_kind
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.of_texts import of_sets
@@ -39,6 +39,7 @@ def measure_distances(
         ],
         "sets": {name: compared(held_out, rows, measures) for name, rows in sets.items()},
         "bias": held_out.floor()._asdict(),
+        "floors": {name: floor._asdict() for name, floor in floors(held_out, measures).items()},
         "held_out_texts": len(private_test_embeddings),
         "held_out_distance": median_distance_to_medoid(private_test_embeddings),
     }

@@ -1,0 +1,55 @@
+"""What is said, and refused, of a model that reads less at once than a sample or a list of samples may have."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedtext.models.reading_limits import FRAME, Beyond, ReadingLimit, refuse_long_list, refuse_unknown
+from fedtext.system.errors import InputError
+
+WRITER, ENCODER = ReadingLimit("generator", 1024, Beyond.REFUSED), ReadingLimit("encoder", 256, Beyond.WINDOWS)
+
+
+def test_a_sample_that_is_read_as_a_whole_or_not_at_all_is_refused_with_both_numbers() -> None:
+    assert WRITER.said_of(1023) is None
+    with pytest.raises(InputError, match=r"chunking.length is 1024, but 'generator' reads 1024 .*make it smaller"):
+        WRITER.said_of(1024)
+
+
+def test_a_sample_that_is_read_by_windows_is_spoken_of() -> None:
+    assert ENCODER.said_of(255) is None
+    said = ENCODER.said_of(400)
+    assert said is not None
+    assert "'encoder' reads 256 tokens at once and chunking.length is 400" in said
+
+
+def test_a_reader_without_a_limit_reads_anything() -> None:
+    free = ReadingLimit("generator", None, Beyond.REFUSED)
+    assert free.said_of(10**6) is None
+    refuse_long_list(free, listed=6, length=10**6, new_tokens=72, asked_by="pe_sft")
+
+
+@given(st.integers(1, 12), st.integers(4, 3000), st.integers(4, 400), st.integers(64, 8192))
+def test_the_length_that_a_refusal_names_would_do(listed: int, length: int, new: int, limit: int) -> None:
+    reader = ReadingLimit("generator", limit, Beyond.REFUSED)
+    fits = listed * (length + FRAME) + new < limit
+    try:
+        refuse_long_list(reader, listed=listed, length=length, new_tokens=new, asked_by="popri")
+    except InputError as error:
+        assert not fits
+        told = int(str(error).partition("lower chunking.length to ")[2].partition(",")[0])
+        assert told < length
+        if told >= 1:
+            refuse_long_list(reader, listed=listed, length=told, new_tokens=new, asked_by="popri")
+            with pytest.raises(InputError):
+                refuse_long_list(reader, listed=listed, length=told + 1, new_tokens=new, asked_by="popri")
+    else:
+        assert fits
+
+
+def test_an_encoder_that_knows_too_little_is_refused_with_another() -> None:
+    refuse_unknown(0.25, "offline", "the public samples")
+    with pytest.raises(InputError, match=r"'offline' does not know 74% of the tokens of x, .*models.encoder=\S+/\S+"):
+        refuse_unknown(0.74, "offline", "x")
