@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -40,6 +40,7 @@ from fedtext.wiring.config import active_data_root, active_parameters, is_privat
 from fedtext.wiring.console import say, written_down
 from fedtext.wiring.folders import private_folders
 from fedtext.wiring.guard import Guard
+from fedtext.wiring.made_with import facts_in, told
 from fedtext.wiring.rules import active_rules
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.whose import RECORDS, units_known_by
@@ -116,9 +117,12 @@ class ResumableRunner(SequentialRunner):
         with self._store(data_root) as store, written_down(store.root), own_temporary_folder() as temporary:
             guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _passed, temporary)
             clock = Clock(order, stages(pipeline), store.seconds())
-            resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, project.PACKAGE_NAME or "fedtext")
+            package, made = project.PACKAGE_NAME or "fedtext", _made_by_any()
+            resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, package, made)
             for position, node in enumerate(order, start=1):
+                _tell_facts(resumption, node, cast(DataCatalog, catalog))
                 if (reason := resumption.reason_to_run(node)) is not None:
+                    _refuse_mixture(resumption, node)
                     if (line := clock.begin(node)) is not None:
                         say(line)
                     self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
@@ -152,6 +156,36 @@ class ResumableRunner(SequentialRunner):
         except Exception:
             self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
             raise
+
+
+def _made_by_any() -> set[str]:
+    """Names of all that a pipeline of the project makes."""
+    return set().union(*(pipeline.all_outputs() for pipeline in project.pipelines.values()))
+
+
+def _tell_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
+    """Tells the report that `node` writes what made its inputs."""
+    if (facts := facts_in(node.inputs, catalog)) is not None:
+        facts.tell(told(node, resumption.made_with(node)))
+
+
+def _refuse_mixture(resumption: Resumption, node: Node) -> None:
+    """Raises RunRefusedError for a report at other values than those that made what it reports on."""
+    if Tag.REPORT not in node.tags or not (others := resumption.contradictions(node)):
+        return
+    name, values = next(iter(others.items()))
+    made = " and ".join(map(repr, values))
+    raise RunRefusedError(
+        f"{node.name} would report {name} = {_active(name)!r}, but what it reports on was made at {made}: give that "
+        "value, or run the whole pipeline"
+    )
+
+
+def _active(name: str) -> Any:
+    value: Any = active_parameters()
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def _passed() -> Sequence[Release]:

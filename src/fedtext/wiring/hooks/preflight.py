@@ -25,8 +25,8 @@ from fedtext.wiring.console import say
 from fedtext.wiring.guard.catalog import dataset_classes
 from fedtext.wiring.hooks.lengths import check_lengths
 from fedtext.wiring.hooks.named_files import check_named_files
-from fedtext.wiring.hooks.run_facts import told_client
 from fedtext.wiring.hooks.tracking import tracking_is_on
+from fedtext.wiring.made_with import told_client
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
 
