@@ -18,6 +18,7 @@ from zipfile import BadZipFile
 
 from fsspec import AbstractFileSystem
 from kedro.config import MissingConfigException, OmegaConfigLoader
+from kedro.framework.project import settings
 from kedro.utils import find_kedro_project
 from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
@@ -161,6 +162,14 @@ class ProjectConfigLoader(OmegaConfigLoader):
         around = Path(self.conf_source).resolve().parent
         return Path(find_kedro_project(around) or find_kedro_project(Path.cwd()) or around)
 
+    @property
+    def named_source(self) -> str | None:
+        """Where the configuration lies, for another process; None where that is the project's own folder."""
+        here = Path(self.conf_source)
+        if here.resolve() == (self.project_path / settings.CONF_SOURCE).resolve():
+            return None
+        return str(here.resolve()) if here.exists() else str(self.conf_source)
+
     @cached_property
     def data_root(self) -> Path:
         """Absolute path below which the run reads and writes everything.
@@ -302,7 +311,7 @@ def is_private_name(name: str) -> bool:
 
 def loader_for(env: str | None, parameters: dict[str, Any]) -> ProjectConfigLoader:
     """The loader that a session with these options would make; it is the active one."""
-    from kedro.framework.project import PACKAGE_NAME, settings
+    from kedro.framework.project import PACKAGE_NAME
 
     package = Path(str(import_module(PACKAGE_NAME or "fedtext").__file__))
     project = find_kedro_project(package.parent) or find_kedro_project(Path.cwd())

@@ -34,16 +34,15 @@ def told(node: Node, made_with: MadeWith) -> dict[str, Any]:
     shown = {name: value for name, value in known.items() if name.partition(".")[0] in {*made, *SHARED}}
     return {
         "models": {name: _said(values) for name, values in made_with.models.items()},
-        "parameters": {"corpus": corpus_facts(made_with), **_nested(shown)},
+        "parameters": {"corpus": corpus_facts(_nested(known)), **_nested(shown)},
         "unrecorded": list(made_with.unrecorded),
     }
 
 
-def corpus_facts(made_with: MadeWith) -> dict[str, Any]:
-    """What a report may say of the corpus, and what a client of it is."""
-    known = {name: _said(values) for name, values in made_with.parameters.items()}
-    said = {name: known[f"corpus.{name}"] for name in OF_CORPUS if f"corpus.{name}" in known}
-    return {**said, "a client is": _client(made_with)}
+def corpus_facts(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report may say of the corpus, and what a client of it is, by parameters or by those that were read."""
+    said = {name: value for name, value in (parameters.get("corpus") or {}).items() if name in OF_CORPUS}
+    return {**said, "a client is": _client(parameters)}
 
 
 def told_client(parameters: Mapping[str, Any]) -> str | None:
@@ -51,16 +50,12 @@ def told_client(parameters: Mapping[str, Any]) -> str | None:
     return client_of(Corpus.model_validate(parameters["corpus"]), Partition.model_validate(parameters["partition"]))
 
 
-def _client(made_with: MadeWith) -> str | None:
+def _client(parameters: Mapping[str, Any]) -> str | None:
     """The same of a corpus that was read earlier; None where the records do not say all that decides it."""
-    known = {name: values[0] for name, values in made_with.parameters.items() if len(values) == 1}
-    corpus, partition = (
-        {name.removeprefix(f"{group}."): value for name, value in known.items() if name.startswith(f"{group}.")}
-        for group in ("corpus", "partition")
-    )
+    corpus, partition = parameters.get("corpus") or {}, parameters.get("partition") or {}
     try:
         return client_of(Corpus.model_construct(**corpus), Partition.model_construct(**partition))
-    except AttributeError:  # it was not read, or at several values
+    except AttributeError:  # of a field that nobody has read
         return None
 
 

@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from kedro.framework import project
-from kedro.framework.session import KedroSession
-from kedro.io import CatalogProtocol, DataCatalog, DatasetNotFoundError
+from kedro.io import CatalogProtocol, DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.runner import SequentialRunner
 from kedro.runner.task import Task
-from kedro.validation.exceptions import ParameterValidationError
-from kedro.validation.type_extractor import TypeExtractor
 from pluggy import PluginManager
 
 from fedtext.privacy.gate import current, standing
@@ -32,10 +29,9 @@ from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
-from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
+from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import Account, NodeGate
 from fedtext.wiring.allowance import active_allowance
-from fedtext.wiring.choice import check_choice
 from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
 from fedtext.wiring.console import say, written_down
 from fedtext.wiring.folders import private_folders
@@ -231,45 +227,3 @@ def _tell_whose(account: Account, node: Node, catalog: CatalogProtocol[Any, Any]
     for name in names:
         account.history.know(*units_known_by(catalog.load(name), active_parameters()))
     return True
-
-
-def _refusal(error: Exception) -> RunRefusedError | None:
-    """What a user is told instead of a traceback; None where only a traceback helps."""
-    if isinstance(error, ParameterValidationError):
-        models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
-        faults = parameter_faults(active_parameters(), models) or [str(error)]
-        return parameters_refused(faults)
-    said = explanation(error, active_data_root())
-    return None if said is None else RunRefusedError(said)
-
-
-class ResumableSession(KedroSession):
-    """Kedro's session with `ResumableRunner` in place of the plain sequential one, whoever starts the run.
-
-    `kedro run --runner ThreadRunner` runs without records: the next plain run then repeats what it cannot vouch for. A
-    run that releases private data is refused there (fedtext.wiring.hooks.preflight): nothing would remember it.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # Parameters decide the graph: one that an earlier session of this process built may be another run's.
-        project.pipelines.configure(f"{self._package_name}.pipeline_registry")
-
-    def run(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """As Kedro's `run`; the default runner and a literal `SequentialRunner` resume.
-
-        Raises:
-            RunRefusedError: something that a user can put right; the error it was first is its cause.
-        """
-        runner = kwargs.get("runner") or SequentialRunner()
-        if type(runner) is SequentialRunner:
-            kwargs["runner"] = ResumableRunner(is_async=runner._is_async)
-        try:
-            result: dict[str, Any] = super().run(*args, **kwargs)
-        except Exception as error:
-            if isinstance(error, ValueError | KeyError | DatasetNotFoundError) and not isinstance(error, FedtextError):
-                check_choice(kwargs)
-            if isinstance(error, RunRefusedError) or (refusal := _refusal(error)) is None:
-                raise
-            raise refusal from error
-        return result

@@ -11,9 +11,12 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
+from fedtext.wiring.config import active_loader
 from fedtext.wiring.hooks.command import repeating_command
 from fedtext.wiring.hooks.tracking import revision
-from fedtext.wiring.made_with import facts_in
+from fedtext.wiring.made_with import corpus_facts, facts_in
+
+__all__ = ["RunFactsHook", "corpus_facts"]
 
 
 class RunFactsHook:
@@ -25,7 +28,7 @@ class RunFactsHook:
         if (facts := facts_in(pipeline.inputs(), catalog)) is not None:
             facts.tell(
                 {
-                    "command": repeating_command(run_params),
+                    "command": repeating_command(run_params, active_loader().named_source),
                     "date": time.strftime("%Y-%m-%d", time.gmtime()),
                     "version": _version(Path(run_params["project_path"])),
                 }
