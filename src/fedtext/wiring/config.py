@@ -35,6 +35,7 @@ DEFAULT_DATA_ROOT = "data"
 TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: the data root whose MLflow records to use in place of one's own
 MOST_ROUNDS = 200  # a graph of 200 rounds is built in 5 s; one of 1000 takes 85 s and 2.4 GB
 ARCHIVES = ("tar", "zip")
+MLFLOW_FILES = ["mlflow*", "mlflow*/**", "**/mlflow*"]  # as kedro-mlflow names them
 SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
 
 
@@ -62,6 +63,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["merge_strategy"] = {**SOFT, **(kwargs.get("merge_strategy") or {})}
+        kwargs["config_patterns"] = {"mlflow": MLFLOW_FILES, **(kwargs.get("config_patterns") or {})}
         self._read: dict[str, dict[str, Any]] = {}  # Kedro reads the globals while it makes itself
         super().__init__(*args, **kwargs)
         self._refuse_unknown_environment()
@@ -137,24 +139,41 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return found
 
     def _refuse_unknown_environment(self) -> None:
-        """Raises RunRefusedError where base or environment has no folder; Kedro would say so with a traceback."""
-        for env in filter(None, (self.base_env, self.env)):
-            folder = self._get_conf_env_path(env)
-            if not self._fs.isdir(folder):
-                beside = folder.rpartition("/")[0]
-                known = [Path(path).name for path in self._fs.ls(beside, detail=False) if self._fs.isdir(path)]
-                known = [name for name in known if name[:1] not in "._"]
-                raise RunRefusedError(
-                    f"environment '{env}' has no folder {folder}: {meant(env, known, 'make it')}"
-                    if env == self.env
-                    else f"{self.conf_source} has no folder '{env}', which holds all parameters: name the directory or "
-                    "the archive that has it, --conf-source PLACE, or start from the project's directory"
-                )
+        """Raises RunRefusedError where base or environment has no folder; Kedro would say so with a traceback.
+
+        Of a place on the network Kedro finds out itself.
+        """
+        if self._protocol not in ("file", *ARCHIVES):
+            return
+        if not self._has_folder(self.base_env):
+            raise RunRefusedError(
+                f"{self.conf_source} has no folder '{self.base_env}', which holds all parameters: start from the "
+                "project's directory, or name the directory or archive that has it, as `kedro package` makes one (--conf-source)"
+            )
+        if self.env and not self._has_folder(self.env):
+            folder = self._get_conf_env_path(self.env)
+            beside = self._fs.ls(str(Path(folder).parent), detail=False)
+            known = [name for name in (Path(path).name for path in beside) if name[:1] not in "._"]
+            known = [name for name in known if self._has_folder(name)]
+            raise RunRefusedError(
+                f"environment '{self.env}' has no folder {folder}: {meant(self.env, known, 'make it')}"
+            )
+
+    def _has_folder(self, env: str) -> bool:
+        return bool(self._fs.isdir(Path(self._get_conf_env_path(env)).as_posix()))
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """All parameters of the run, read once; not validated yet."""
         return self["parameters"]
+
+    @property
+    def tracking(self) -> dict[str, Any]:
+        """What mlflow.yml says; nothing where there is none."""
+        try:
+            return self["mlflow"]
+        except MissingConfigException:
+            return {}
 
     @property
     def project_path(self) -> Path:

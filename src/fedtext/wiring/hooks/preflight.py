@@ -54,7 +54,7 @@ class PreflightHook:
             raise RunRefusedError(f"data_root {data_root} is a file: name a directory, --params data_root=DIR")
         if tracking_is_on():
             make_data_root(data_root)
-            check_server((active_loader()["mlflow"].get("server") or {}).get("mlflow_tracking_uri"))
+            check_server((active_loader().tracking.get("server") or {}).get("mlflow_tracking_uri"))
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:

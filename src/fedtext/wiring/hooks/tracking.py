@@ -62,7 +62,7 @@ class TrackingHook:
         self._run_id = mlflow.active_run().info.run_id
         mlflow.set_tags({**revision(Path(run_params["project_path"])), **_environment(), **_command(run_params)})
         mlflow.set_tags({**_models(pipeline, catalog), **process_tags()})
-        chosen = active_loader()["mlflow"]["tracking"]["run"].get("name")
+        chosen = (active_loader().tracking.get("tracking") or {}).get("run", {}).get("name")
         self._nested.adopt_or_join(self._run_id, chosen or run_name(run_params, pipeline))
         for abandoned in close_abandoned(self._run_id):
             LOG.info("MLflow's run %s had been killed; its record says so now", abandoned)
