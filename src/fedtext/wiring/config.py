@@ -148,7 +148,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         if not self._has_folder(self.base_env):
             raise RunRefusedError(
                 f"{self.conf_source} has no folder '{self.base_env}', which holds all parameters: start from the "
-                "project's directory, or name the directory or archive that has it, as `kedro package` makes one (--conf-source)"
+                "project's directory, or name a directory or an archive of `kedro package` that has it (--conf-source)"
             )
         if self.env and not self._has_folder(self.env):
             folder = self._get_conf_env_path(self.env)
