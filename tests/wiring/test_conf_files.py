@@ -12,7 +12,7 @@ import pytest
 
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader
-from tests.wiring.conftest import ToyProject
+from tests.wiring.conftest import ToyProject, here
 from tests.wiring.test_hooks import KEDRO
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def test_a_run_from_an_archive_without_a_folder_of_ones_own_is_the_same_run(toy:
     with tarfile.open(toy.path / "conf.tar.gz", "w:gz") as archive:
         archive.add(toy.path / "conf", "conf", filter=lambda found: None if "local" in found.name else found)
     command = [KEDRO, "run", "--conf-source", "conf.tar.gz", "--params", "data_root=two"]
-    subprocess.run(command, cwd=toy.path, check=True, capture_output=True)
+    subprocess.run(command, cwd=toy.path, env=here(), check=True, capture_output=True)
     one, two = toy.files(toy.path / "one"), toy.files(toy.path / "two")
     assert {name: digest for name, digest in one.items() if "private" not in name} == {
         name: digest for name, digest in two.items() if "private" not in name
@@ -94,7 +94,7 @@ def test_a_version_that_is_not_there_is_refused_before_anything_runs(
         catalog.read_text().replace('"{name}_report":\n', f'"{{name}}_report":\n  versioned: {versioned}\n')
     )
     command = [KEDRO, "run", "--load-versions", "toy_report:2020-01-01T00.00.00.000Z"]
-    done = subprocess.run(command, cwd=toy.path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=toy.path, env=here(), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr

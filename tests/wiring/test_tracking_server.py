@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.hooks.tracking import flat_parameters
 from fedtext.wiring.tracking_server import check_server, database_uri, tracked_at
-from tests.wiring.conftest import ToyProject
+from tests.wiring.conftest import ToyProject, here
 from tests.wiring.test_hooks import KEDRO
 
 
@@ -52,7 +52,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
 
 
 def run(toy: ToyProject, *options: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "FEDTEXT_TRACKING": "on", "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = here() | {"FEDTEXT_TRACKING": "on"}
     return subprocess.run(
         [KEDRO, "run", *options], cwd=toy.path, env=env, capture_output=True, text=True, check=False, timeout=300
     )
@@ -97,7 +97,7 @@ def test_a_path_is_what_sqlalchemy_reads_out_of_the_uri(name: str) -> None:
 
 
 def test_the_template_of_kedro_mlflow_breaks_nothing(toy: ToyProject) -> None:
-    env = {**os.environ, "FEDTEXT_TRACKING": "on"}
+    env = here() | {"FEDTEXT_TRACKING": "on"}
     subprocess.run([KEDRO, "mlflow", "init"], cwd=toy.path, env=env, check=True, capture_output=True)
     done = run(toy)
     assert done.returncode == 0, done.stderr
