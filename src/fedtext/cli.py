@@ -55,7 +55,7 @@ def with_lists(context: click.Context, option: click.Parameter, value: Any) -> A
 
 
 def _quoted(item: str) -> str:
-    """`NAME=VALUE` with quotes around what YAML would not read as a text: nothing, and words with a colon or a number sign."""
+    """`NAME=VALUE` with quotes around what YAML would not read as a text: nothing, words with a colon or a `#`."""
     name, _, value = item.partition("=")
     in_words = not value.lstrip().startswith(tuple("[{'\""))
     cut = any(sign in value for sign in (": ", " #"))
