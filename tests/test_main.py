@@ -7,6 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from fedtext.__main__ import main
+from fedtext.system.refusal import RunRefusedError
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -27,3 +32,9 @@ def test_a_mistake_is_one_sentence_there_too(tmp_path: Path) -> None:
     done = run("--env", "tiny", "--params", f"data_root={tmp_path},corpus.source=letters")
     assert done.returncode == 1
     assert "corpus.source is 'letters'" in done.stdout + done.stderr
+
+
+def test_python_hands_it_the_options_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(RunRefusedError, match="environment 'papr' has no folder"):
+        main(["--env", "papr"])

@@ -1,19 +1,32 @@
-"""`python -m fedtext`: `kedro run` with its options, for schedulers and containers."""
+"""`python -m fedtext`: `kedro run` with its options, for schedulers, containers and Python itself."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from kedro.framework.cli.utils import find_run_command
 from kedro.framework.project import configure_project
 
 
-def main() -> None:
-    """The run of Kedro's command line; the working directory is the project, with its `conf`."""
+def main(arguments: Sequence[str] | None = None, **options: Any) -> Any:
+    """The run of Kedro's command line; the working directory is the project, with its `conf`.
+
+    Args:
+        arguments: The options of `kedro run`, as `["--env", "tiny"]`; None: those of the command line, which ends the
+            process. With arguments a failed run raises its error.
+        options: Of click's, as Kedro hands them to a packaged project.
+
+    Returns:
+        What the run returns.
+    """
     package = Path(__file__).parent.name
     configure_project(package)
-    find_run_command(package)(sys.argv[1:], standalone_mode=True, prog_name=f"python -m {package}")
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = {"standalone_mode": arguments is None, "prog_name": f"python -m {package}"} | options
+    return find_run_command(package)(given, **options)
 
 
 if __name__ == "__main__":

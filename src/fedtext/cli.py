@@ -55,10 +55,11 @@ def with_lists(context: click.Context, option: click.Parameter, value: Any) -> A
 
 
 def _quoted(item: str) -> str:
-    """`NAME=VALUE` with quotes around what YAML would not read as a text: nothing, and words with a colon."""
+    """`NAME=VALUE` with quotes around what YAML would not read as a text: nothing, words with a colon or a `#`."""
     name, _, value = item.partition("=")
     in_words = not value.lstrip().startswith(tuple("[{'\""))
-    return f"{name}={json.dumps(value.strip())}" if not value or (in_words and ": " in value) else item
+    cut = any(sign in value for sign in (": ", " #"))
+    return f"{name}={json.dumps(value.strip())}" if not value or (in_words and cut) else item
 
 
 def known_runner(context: click.Context, option: click.Parameter, value: str | None) -> str | None:

@@ -12,7 +12,7 @@ os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
 
 from fedtext.wiring.config import ProjectConfigLoader
 from fedtext.wiring.hooks import HOOKS as PROJECT_HOOKS
-from fedtext.wiring.runner import ResumableSession
+from fedtext.wiring.session import ResumableSession, SessionHook, resume_in_every_session
 
 # Said at every command by others' code, which sets its own filters: Kedro calling OmegaConf, kedro-mlflow calling
 # MLflow. Nothing that a user could act on.
@@ -27,7 +27,8 @@ def _show_unless_idle(message: Warning | str, *rest: Any, **options: Any) -> Non
 _show = warnings.showwarning
 warnings.showwarning = _show_unless_idle
 
-HOOKS = PROJECT_HOOKS
+resume_in_every_session()
+HOOKS = (*PROJECT_HOOKS, SessionHook())
 SESSION_CLASS = ResumableSession
 CONFIG_LOADER_CLASS = ProjectConfigLoader
 CONFIG_LOADER_ARGS = {"base_env": "base", "default_run_env": "local"}

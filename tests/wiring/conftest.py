@@ -91,6 +91,11 @@ def complete(parameters: Path) -> None:
     parameters.write_text(yaml.safe_dump(given | {name: group.model_dump() for name, group in shared.items()}))
 
 
+def here() -> dict[str, str]:
+    """The environment of a process that imports what this one does."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
 def forget() -> None:
     """Drops the toy package and everything that was remembered of source files."""
     for name in [name for name in sys.modules if name == "toy" or name.startswith("toy.")]:

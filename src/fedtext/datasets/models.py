@@ -44,6 +44,12 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
         """What a result depends on: a directory's content, or a Hugging Face id with the commit it stands for today."""
         return model_identity(self._place, self.kind, self.instead)
 
+    @property
+    def model_name(self) -> str:
+        """How a report names it: by its source, or by its id and commit."""
+        source, identity = self._describe().get("source"), str(self.identity())
+        return identity if "@" in identity or source is None else str(source)
+
     @cached_property
     def _place(self) -> str:
         """The source, or the directory of what comes with a package."""

@@ -12,10 +12,12 @@ from fedtext.datasets.errors import StorageError
 
 
 class RunFactsDataset(AbstractDataset[Any, Any]):
-    """`command`, `date`, `version`, `models` and `parameters` of the run, which a hook tells; empty until then.
+    """What a report says of how it was made, which the run tells; empty until then.
 
-    What is made of them depends on models and parameters alone: a repeated run on another day changes nothing, and the
-    report keeps the day and the command of the run that wrote it.
+    `command`, `date` and `version` are those of the run that writes it. `models`, `parameters` and `unrecorded` are of
+    the nodes that made what it reports on, whichever run they were part of. What is made of all this depends on the
+    latter alone: a repeated run on another day changes nothing, and the report keeps the day and the command of the run
+    that wrote it.
 
     Args:
         metadata: Ignored by Kedro.
@@ -26,12 +28,12 @@ class RunFactsDataset(AbstractDataset[Any, Any]):
         self.metadata = metadata
 
     def tell(self, facts: Mapping[str, Any]) -> None:
-        """Takes what the hook knows."""
-        self._facts = dict(facts)
+        """Takes more of what is known; what was told before under the same name is forgotten."""
+        self._facts |= facts
 
     def identity(self) -> str:
         """What a result depends on."""
-        lasting = {name: self._facts.get(name) for name in ("models", "parameters")}
+        lasting = {name: self._facts.get(name) for name in ("models", "parameters", "unrecorded")}
         return json.dumps(lasting, sort_keys=True, default=str)
 
     def load(self) -> dict[str, Any]:

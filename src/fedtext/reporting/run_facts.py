@@ -8,6 +8,7 @@ from typing import Any
 from fedtext.reporting.tables import table
 
 UNSAID = ("seed",)
+WRITTEN, MADE = "Of the run that wrote this report", "Of the runs that made what it reports on, as far as it was read"
 
 
 def facts_table(facts: Mapping[str, Any]) -> str:
@@ -18,10 +19,14 @@ def facts_table(facts: Mapping[str, Any]) -> str:
     """
     if not facts:
         return ""
-    rows = [[name, facts[name]] for name in ("command", "date", "version")]
-    rows += [[f"model: {role.replace('_', '-')}", name] for role, name in facts["models"].items()]
-    rows += [row for group, values in facts["parameters"].items() for row in _rows(group, values)]
-    return table("Of the run that wrote this report", ["what", "value"], rows, kind="words")
+    run = [[name, facts[name]] for name in ("command", "date", "version") if name in facts]
+    made = [[f"model: {role.replace('_', '-')}", name] for role, name in facts.get("models", {}).items()]
+    made += [row for group, values in facts.get("parameters", {}).items() for row in _rows(group, values)]
+    if unrecorded := facts.get("unrecorded"):
+        made.append(["not on record", f"how {', '.join(unrecorded)} came to be"])
+    return "".join(
+        table(title, ["what", "value"], rows, kind="words") for title, rows in ((WRITTEN, run), (MADE, made)) if rows
+    )
 
 
 def _rows(name: str, values: Mapping[str, Any]) -> Iterator[list[str]]:

@@ -37,5 +37,11 @@ def settings(dataset: AbstractDataset[Any, Any]) -> dict[str, str]:
     return {"type": _class_name(inner), **{k: v if isinstance(v, str) else repr(v) for k, v in given.items()}}
 
 
+def model_name(dataset: AbstractDataset[Any, Any]) -> str | None:
+    """How a public model is named where people read it; None of what is no model."""
+    named: str | None = getattr(getattr(dataset, "_dataset", dataset), "model_name", None)
+    return named
+
+
 def _class_name(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"

@@ -17,6 +17,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ from kedro.pipeline.node import Node
 from fedtext.params.reading import watched
 from fedtext.privacy.tags import Tag
 from fedtext.resuming import fingerprint
-from fedtext.resuming.dataset_content import content, settings
+from fedtext.resuming.dataset_content import content, model_name, settings
 from fedtext.resuming.fingerprint import FileDigests, canonical, text_digest
+from fedtext.resuming.made_with import MadeWith
 from fedtext.resuming.records import NodeRecord, Store
 from fedtext.resuming.source_digest import source_tree
 
@@ -44,12 +46,15 @@ class Resumption:
         catalog: Its datasets.
         store: The records of the data root.
         package: The project's package; a node's code version is read from it.
+        made: Names of all data sets that nodes of the project make, those outside of the pipeline too.
     """
 
-    def __init__(self, pipeline: Pipeline, catalog: DataCatalog, store: Store, package: str) -> None:
+    def __init__(
+        self, pipeline: Pipeline, catalog: DataCatalog, store: Store, package: str, made: Collection[str] = ()
+    ) -> None:
         self._catalog, self._store, self._package = catalog, store, package
         self._makers = {output: node for node in pipeline.nodes for output in node.outputs}
-        self._wanted = pipeline.outputs()
+        self._wanted, self._made = pipeline.outputs(), frozenset(made)
         self._records = {node.name: store.node(node.name) for node in pipeline.nodes}
         known = {key: digest for record in self._records.values() if record for key, digest in record.files.items()}
         self._digests = FileDigests(known)
@@ -81,6 +86,7 @@ class Resumption:
         for name in saved:
             if self._content_digest(name) != record.outputs.get(name):
                 return f"{name} is not what was saved"
+        self._refresh(node, record)
         return None
 
     def parts(self, node: Node, read: Collection[str] | None = None) -> dict[str, str]:
@@ -130,9 +136,67 @@ class Resumption:
             files=files,
             read=None if read is None else tuple(sorted(read)),
             seconds=seconds,
+            made_with=self._made_with(node, read),
         )
         if outputs:
             self._store.commit(node.name, record)
+
+    def made_with(self, node: Node) -> MadeWith:
+        """What the inputs of `node` were made from, by the records of the nodes that made them."""
+        return MadeWith.together(self._of_inputs(node, None))
+
+    def contradictions(self, node: Node) -> dict[str, tuple[Any, ...]]:
+        """Parameters that `node` would read at other values than the nodes that made its inputs: their values.
+
+        In a run of all nodes there are none: what was made at another value is made anew.
+        """
+        record = self._records[node.name]
+        own = MadeWith.together(self._own(node, record.read if record else None))
+        return self.made_with(node).contradicted_by(own)
+
+    def _refresh(self, node: Node, record: NodeRecord) -> None:
+        """An up to date result would be made the same today, so today's values are those it tells of."""
+        today, had = self._made_with(node, record.read), record.made_with
+        if today == had or (had is not None and not set(today.unrecorded) <= set(had.unrecorded)):
+            return
+        self._records[node.name] = refreshed = record.model_copy(update={"made_with": today})
+        self._store.commit(node.name, refreshed)
+
+    def _made_with(self, node: Node, read: Collection[str] | None) -> MadeWith:
+        return MadeWith.together([*self._own(node, read), *self._of_inputs(node, read)])
+
+    def _own(self, node: Node, read: Collection[str] | None) -> Iterator[MadeWith]:
+        """Parameters and public models that the node takes itself."""
+        for name in node.inputs:
+            if _is_parameter(name):
+                value = self._dataset(name).load()
+                yield MadeWith.of_parameter(name, value if read is None else fingerprint.narrowed(value, read))
+            elif (model := model_name(self._dataset(name))) is not None:
+                yield MadeWith(models={name: (model,)})
+
+    def _of_inputs(self, node: Node, read: Collection[str] | None) -> Iterator[MadeWith]:
+        for name in node.inputs:
+            if _is_parameter(name):
+                continue
+            maker = self._makers.get(name)
+            if not self._saved([name]):
+                if maker is not None:
+                    yield self._made_with(maker, read)
+            elif (found := self._of_saved(name, maker)) is not None:
+                yield found
+
+    def _of_saved(self, name: str, maker: Node | None) -> MadeWith | None:
+        """By the record that names what is saved under `name` now; None if no node makes it."""
+        makers = self._elsewhere.get(name, []) if maker is None else [self._records[maker.name]]
+        if not makers and name not in self._made:
+            return None
+        digest = self._content_digest(name)
+        told = [record.made_with for record in makers if record is not None and record.outputs.get(name) == digest]
+        return next((found for found in told if found is not None), MadeWith(unrecorded=(name,)))
+
+    @cached_property
+    def _elsewhere(self) -> dict[str, list[NodeRecord]]:
+        return self._store.makers()
 
     def unsaved_inputs(self, node: Node) -> list[Node]:
         """Nodes of this pipeline that must run again because `node` reads what they made and nobody saved."""

@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fedtext.resuming.fingerprint import text_digest
+from fedtext.resuming.made_with import MadeWith
 from fedtext.system.atomic import write_text
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder
@@ -38,7 +39,8 @@ class NodeRecord(BaseModel):
     the file system says of the saved files, so that they need not be read again. `read` names the fields of parameters
     that the node read, on which alone their parts stand; None if on all. `seconds` is the wall time of the run that
     made them, kept here and not among the results, which must come out the same however long they take; None if
-    outputs that were found were taken over.
+    outputs that were found were taken over. `made_with` are the values behind the digests, those of all earlier nodes
+    too; None in a record of an earlier version.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -48,6 +50,7 @@ class NodeRecord(BaseModel):
     files: dict[str, str]
     read: tuple[str, ...] | None = None
     seconds: float | None = None
+    made_with: MadeWith | None = None
 
 
 class Store:
@@ -89,9 +92,19 @@ class Store:
 
     def seconds(self) -> dict[str, float]:
         """Wall time of every node that ran here, by name, whichever run it was."""
+        return {name: record.seconds for name, record in self._records() if record.seconds is not None}
+
+    def makers(self) -> dict[str, list[NodeRecord]]:
+        """Records of the nodes that have made each data set here, by its name, whichever run it was."""
+        found: dict[str, list[NodeRecord]] = {}
+        for _, record in self._records():
+            for output in record.outputs:
+                found.setdefault(output, []).append(record)
+        return found
+
+    def _records(self) -> Iterator[tuple[str, NodeRecord]]:
         names = sorted(unquote(file.stem) for file in (self.root / "nodes").glob("*.json"))
-        records = {name: self.node(name) for name in names}
-        return {name: record.seconds for name, record in records.items() if record and record.seconds is not None}
+        return ((name, record) for name in names if (record := self.node(name)) is not None)
 
     def note_run(self, nodes: Iterable[str]) -> None:
         """Records a finished run: all nodes it was made of."""

@@ -13,22 +13,30 @@ from copy import deepcopy
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from tarfile import TarError
 from typing import Any, ClassVar, cast
+from zipfile import BadZipFile
 
+from fsspec import AbstractFileSystem
 from kedro.config import MissingConfigException, OmegaConfigLoader
+from kedro.framework.project import settings
 from kedro.utils import find_kedro_project
 from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus
 from fedtext.params.generation import TEXT
-from fedtext.system.errors import InputError
+from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.meant import meant
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.conf_files import CONF_ERRORS, conf_refused
+from fedtext.wiring.tracking_server import said, tracked_at
 
 DEFAULT_DATA_ROOT = "data"
 TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: the data root whose MLflow records to use in place of one's own
 MOST_ROUNDS = 200  # a graph of 200 rounds is built in 5 s; one of 1000 takes 85 s and 2.4 GB
+ARCHIVES = ("tar", "zip")
+MLFLOW_FILES = ["mlflow*", "mlflow*/**", "**/mlflow*"]  # as kedro-mlflow names them
 SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
 
 
@@ -36,11 +44,14 @@ class ProjectConfigLoader(OmegaConfigLoader):
     """Kedro's loader with nine additions.
 
     - The newest loader is `active`, for `active_parameters()`.
-    - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file.
+    - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file; `local` may be
+      absent. All lie in a directory or in an archive.
+    - A mistake in a file is one sentence.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
       global `data_root`; a relative path starts at the project.
     - `${tracking_root:}` is where MLflow's records lie: the data root, or that which the environment variable
-      FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI.
+      FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI. What mlflow.yml makes of them
+      is completed (fedtext.wiring.tracking_server).
     - `${description:}` says what the texts are: `corpus.description` of the command line, else the global
       `generation.description`; for the docstrings, that of the global `generation.docstrings` where neither is given.
     - `${prompt:}` says how generators are asked: `generation.prompt` of the command line, else the global; else for the
@@ -54,6 +65,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["merge_strategy"] = {**SOFT, **(kwargs.get("merge_strategy") or {})}
+        kwargs["config_patterns"] = {"mlflow": MLFLOW_FILES, **(kwargs.get("config_patterns") or {})}
         self._read: dict[str, dict[str, Any]] = {}  # Kedro reads the globals while it makes itself
         super().__init__(*args, **kwargs)
         self._refuse_unknown_environment()
@@ -72,9 +84,18 @@ class ProjectConfigLoader(OmegaConfigLoader):
             # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
             _ = self.data_root, self.description, self.prompt
         if key in self or key not in self._read:  # what was set comes before what was read
-            config = self._credentials() if key == "credentials" else super().__getitem__(key)
-            self._read[key] = _without_private_previews(config) if key == "catalog" else config
+            config = self._credentials() if key == "credentials" else self._checked(key)
+            self._read[key] = self._completed(key, config)
         return deepcopy(self._read[key])
+
+    def _checked(self, key: str) -> dict[str, Any]:
+        """As Kedro reads it; a mistake in a file is one sentence (fedtext.wiring.conf_files)."""
+        try:
+            return super().__getitem__(key)
+        except (FedtextError, MissingConfigException):  # no file of a kind: Kedro asks for some that need not be there
+            raise
+        except CONF_ERRORS as error:
+            raise conf_refused(key, error, self._fs, self._files(key)) from error
 
     def _credentials(self) -> dict[str, Any]:
         """Those of `conf/local`, and over them those of the environment.
@@ -87,21 +108,79 @@ class ProjectConfigLoader(OmegaConfigLoader):
             for env in dict.fromkeys((self.default_run_env, own or self.default_run_env)):
                 self.env = env  # Kedro reads one environment at a time
                 with suppress(MissingConfigException):
-                    found |= super().__getitem__("credentials")
+                    found |= self._checked("credentials")
         finally:
             self.env = own
         if not found:
             raise MissingConfigException(f"no credentials in {self.conf_source}")
         return found
 
-    def _refuse_unknown_environment(self) -> None:
-        """Raises RunRefusedError where the environment has no folder; Kedro would say so with a traceback."""
-        conf = Path(self.conf_source)
-        if self.env and conf.is_dir() and not (conf / self.env).is_dir():
-            known = [folder.name for folder in conf.iterdir() if folder.is_dir() and folder.name[:1] not in "._"]
+    def _completed(self, key: str, config: dict[str, Any]) -> dict[str, Any]:
+        if key == "catalog":
+            return _without_private_previews(config)
+        return tracked_at(config, self.tracking_root) if key == "mlflow" else config
+
+    def _merge_configs(self, config: dict[str, Any], env_config: dict[str, Any], key: str, env_path: str) -> Any:
+        return super()._merge_configs(config, said(env_config) if key == "mlflow" else env_config, key, env_path)
+
+    def _files(self, key: str) -> Iterator[str]:
+        for folder in dict.fromkeys((self.base_env, self.env or self.default_run_env)):
+            for pattern in self.config_patterns[key]:
+                yield from self._fs.glob(f"{self._get_conf_env_path(folder)}/{pattern}")
+
+    @staticmethod
+    def _initialise_filesystem_and_protocol(conf_source: str) -> tuple[AbstractFileSystem, str]:
+        """As Kedro's.
+
+        Raises:
+            RunRefusedError: an archive cannot be opened.
+        """
+        try:
+            return OmegaConfigLoader._initialise_filesystem_and_protocol(conf_source)
+        except (TarError, BadZipFile, EOFError, OSError) as error:
             raise RunRefusedError(
-                f"environment '{self.env}' has no folder {conf / self.env}: {meant(self.env, known, 'make it')}"
+                f"--conf-source {conf_source} cannot be opened ({error}): name a directory, or an archive as "
+                "`kedro package` makes it"
+            ) from None
+
+    def _get_conf_env_path(self, env: str) -> str:
+        """As Kedro's; an archive has the environments at its top, or in any one folder there."""
+        if self._protocol not in ARCHIVES:
+            return str(super()._get_conf_env_path(env))
+        tops = ["", *(f"{top}/" for top in self._fs.ls("", detail=False))]
+        return next((f"{top}{env}" for top in tops if self._fs.isdir(f"{top}{self.base_env}")), env)
+
+    def _read_dir_configs(self, conf_path: str, *args: Any, **kwargs: Any) -> dict[Path, DictConfig]:
+        """As Kedro's; the folder of one's own (`local`), which git and `kedro package` leave out, may be absent."""
+        own = not self.env and conf_path == self._get_conf_env_path(self.default_run_env)
+        if own and not self._fs.isdir(conf_path):
+            return {}
+        found: dict[Path, DictConfig] = super()._read_dir_configs(conf_path, *args, **kwargs)
+        return found
+
+    def _refuse_unknown_environment(self) -> None:
+        """Raises RunRefusedError where base or environment has no folder; Kedro would say so with a traceback.
+
+        Of a place on the network Kedro finds out itself.
+        """
+        if self._protocol not in ("file", *ARCHIVES):
+            return
+        if not self._has_folder(self.base_env):
+            raise RunRefusedError(
+                f"{self.conf_source} has no folder '{self.base_env}', which holds all parameters: start from the "
+                "project's directory, or name a directory or an archive of `kedro package` that has it (--conf-source)"
             )
+        if self.env and not self._has_folder(self.env):
+            folder = self._get_conf_env_path(self.env)
+            beside = self._fs.ls(str(Path(folder).parent), detail=False)
+            known = [name for name in (Path(path).name for path in beside) if name[:1] not in "._"]
+            known = [name for name in known if self._has_folder(name)]
+            raise RunRefusedError(
+                f"environment '{self.env}' has no folder {folder}: {meant(self.env, known, 'make it')}"
+            )
+
+    def _has_folder(self, env: str) -> bool:
+        return bool(self._fs.isdir(Path(self._get_conf_env_path(env)).as_posix()))
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -109,10 +188,26 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return self["parameters"]
 
     @property
+    def tracking(self) -> dict[str, Any]:
+        """What mlflow.yml says; nothing where there is none."""
+        try:
+            return self["mlflow"]
+        except MissingConfigException:
+            return {}
+
+    @property
     def project_path(self) -> Path:
         """The Kedro project around `conf`, or, for a `--conf-source` outside of one, the working directory's."""
         around = Path(self.conf_source).resolve().parent
         return Path(find_kedro_project(around) or find_kedro_project(Path.cwd()) or around)
+
+    @property
+    def named_source(self) -> str | None:
+        """Where the configuration lies, for another process; None where that is the project's own folder."""
+        here = Path(self.conf_source)
+        if here.resolve() == (self.project_path / settings.CONF_SOURCE).resolve():
+            return None
+        return str(here.resolve()) if here.exists() else str(self.conf_source)
 
     @cached_property
     def data_root(self) -> Path:
@@ -155,21 +250,24 @@ class ProjectConfigLoader(OmegaConfigLoader):
         given = (self.runtime_params or {}).get("corpus")
         if isinstance(given, Mapping) and "source" in given:
             return str(given["source"])
-        sources = (OmegaConf.select(file, "corpus.source") for file in self._parameter_files())
+        sources = (OmegaConf.select(file, "corpus.source") for file in self._parameter_files)
         return next((str(stated) for stated in sources if stated is not None), None)
 
     @cached_property
     def groups(self) -> frozenset[str]:
         """Names of the groups of parameters that the configuration's files have, whoever asks for them."""
-        return frozenset(str(name) for file in self._parameter_files() for name in file)
+        return frozenset(str(name) for file in self._parameter_files for name in file)
 
-    def _parameter_files(self) -> Iterator[DictConfig]:
-        """The files with parameters as they stand, those of the environment first."""
-        for folder in filter(None, (self.env or self.default_run_env, self.base_env)):
-            for file in sorted(Path(self.conf_source, folder).rglob("parameters*.y*ml")):
-                read = OmegaConf.load(file)
-                if isinstance(read, DictConfig):
-                    yield read
+    @cached_property
+    def _parameter_files(self) -> tuple[DictConfig, ...]:
+        """The files with parameters as they stand, wherever they lie, those of the environment first."""
+        try:
+            base, own, *_ = self._read_raw_config("parameters")
+        except MissingConfigException:
+            return ()
+        except CONF_ERRORS as error:
+            raise conf_refused("parameters", error, self._fs, self._files("parameters")) from error
+        return tuple(files[path] for files in (own, base) for path in sorted(files))
 
     @property
     def tracking_root(self) -> Path:
@@ -252,7 +350,7 @@ def is_private_name(name: str) -> bool:
 
 def loader_for(env: str | None, parameters: dict[str, Any]) -> ProjectConfigLoader:
     """The loader that a session with these options would make; it is the active one."""
-    from kedro.framework.project import PACKAGE_NAME, settings
+    from kedro.framework.project import PACKAGE_NAME
 
     package = Path(str(import_module(PACKAGE_NAME or "fedtext").__file__))
     project = find_kedro_project(package.parent) or find_kedro_project(Path.cwd())

@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
 from kedro.framework import project
-from kedro.framework.session import KedroSession
-from kedro.io import CatalogProtocol, DataCatalog, DatasetNotFoundError
+from kedro.io import CatalogProtocol, DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.runner import SequentialRunner
 from kedro.runner.task import Task
-from kedro.validation.exceptions import ParameterValidationError
-from kedro.validation.type_extractor import TypeExtractor
 from pluggy import PluginManager
 
 from fedtext.privacy.gate import current, standing
@@ -32,14 +29,14 @@ from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
-from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
+from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import Account, NodeGate
 from fedtext.wiring.allowance import active_allowance
-from fedtext.wiring.choice import check_choice
 from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
 from fedtext.wiring.console import say, written_down
 from fedtext.wiring.folders import private_folders
 from fedtext.wiring.guard import Guard
+from fedtext.wiring.made_with import facts_in, told
 from fedtext.wiring.rules import active_rules
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers
@@ -117,9 +114,12 @@ class ResumableRunner(SequentialRunner):
         with self._store(data_root) as store, written_down(store.root), own_temporary_folder() as temporary:
             guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _passed, temporary)
             clock = Clock(order, stages(pipeline), store.seconds())
-            resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, project.PACKAGE_NAME or "fedtext")
+            package, made = project.PACKAGE_NAME or "fedtext", _made_by_any()
+            resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, package, made)
             for position, node in enumerate(order, start=1):
+                _tell_facts(resumption, node, cast(DataCatalog, catalog))
                 if (reason := resumption.reason_to_run(node)) is not None:
+                    _refuse_mixture(resumption, node)
                     if not ran:  # a finished run asks nobody
                         check_servers(pipeline, cast(DataCatalog, catalog), active_parameters())
                     if (line := clock.begin(node)) is not None:
@@ -155,6 +155,36 @@ class ResumableRunner(SequentialRunner):
         except Exception:
             self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
             raise
+
+
+def _made_by_any() -> set[str]:
+    """Names of all that a pipeline of the project makes."""
+    return set().union(*(pipeline.all_outputs() for pipeline in project.pipelines.values()))
+
+
+def _tell_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
+    """Tells the report that `node` writes what made its inputs."""
+    if (facts := facts_in(node.inputs, catalog)) is not None:
+        facts.tell(told(node, resumption.made_with(node)))
+
+
+def _refuse_mixture(resumption: Resumption, node: Node) -> None:
+    """Raises RunRefusedError for a report at other values than those that made what it reports on."""
+    if Tag.REPORT not in node.tags or not (others := resumption.contradictions(node)):
+        return
+    name, values = next(iter(others.items()))
+    made = " and ".join(map(repr, values))
+    raise RunRefusedError(
+        f"{node.name} would report {name} = {_active(name)!r}, but what it reports on was made at {made}: give that "
+        "value, or run the whole pipeline"
+    )
+
+
+def _active(name: str) -> Any:
+    value: Any = active_parameters()
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def _passed() -> Sequence[Release]:
@@ -200,45 +230,3 @@ def _tell_whose(account: Account, node: Node, catalog: CatalogProtocol[Any, Any]
     for name in names:
         account.history.know(*units_known_by(catalog.load(name), active_parameters()))
     return True
-
-
-def _refusal(error: Exception) -> RunRefusedError | None:
-    """What a user is told instead of a traceback; None where only a traceback helps."""
-    if isinstance(error, ParameterValidationError):
-        models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
-        faults = parameter_faults(active_parameters(), models) or [str(error)]
-        return parameters_refused(faults)
-    said = explanation(error, active_data_root())
-    return None if said is None else RunRefusedError(said)
-
-
-class ResumableSession(KedroSession):
-    """Kedro's session with `ResumableRunner` in place of the plain sequential one, whoever starts the run.
-
-    `kedro run --runner ThreadRunner` runs without records: the next plain run then repeats what it cannot vouch for. A
-    run that releases private data is refused there (fedtext.wiring.hooks.preflight): nothing would remember it.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        # Parameters decide the graph: one that an earlier session of this process built may be another run's.
-        project.pipelines.configure(f"{self._package_name}.pipeline_registry")
-
-    def run(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """As Kedro's `run`; the default runner and a literal `SequentialRunner` resume.
-
-        Raises:
-            RunRefusedError: something that a user can put right; the error it was first is its cause.
-        """
-        runner = kwargs.get("runner") or SequentialRunner()
-        if type(runner) is SequentialRunner:
-            kwargs["runner"] = ResumableRunner(is_async=runner._is_async)
-        try:
-            result: dict[str, Any] = super().run(*args, **kwargs)
-        except Exception as error:
-            if isinstance(error, ValueError | KeyError | DatasetNotFoundError) and not isinstance(error, FedtextError):
-                check_choice(kwargs)
-            if isinstance(error, RunRefusedError) or (refusal := _refusal(error)) is None:
-                raise
-            raise refusal from error
-        return result

@@ -94,7 +94,7 @@ def _children(compare: Compare, seed: int, left: Mapping[str, Left]) -> list[Chi
             seed,
             root=loader.data_root / "compare",
             project=loader.project_path,
-            conf=str(loader.conf_source),
+            conf=loader.named_source or str(loader.conf_source),
             env=loader.env,
             given=loader.runtime_params or {},
             parameters=active_parameters(),

@@ -6,9 +6,10 @@ from fedtext.wiring.hooks.outcome import OutcomeHook
 from fedtext.wiring.hooks.preflight import PreflightHook
 from fedtext.wiring.hooks.privacy_flow import PrivacyFlowHook, check_pipeline, check_registered_pipelines
 from fedtext.wiring.hooks.run_facts import RunFactsHook
+from fedtext.wiring.hooks.run_status import FailedHookHook
 from fedtext.wiring.hooks.tracking import TrackingHook
 
 __all__ = ["HOOKS", "check_pipeline", "check_registered_pipelines"]
 
 # The last one is asked first: the graph is judged before anything is touched, and MLflow hears of the run last.
-HOOKS = (OutcomeHook(), RunFactsHook(), TrackingHook(), PreflightHook(), PrivacyFlowHook())
+HOOKS = (OutcomeHook(), RunFactsHook(), TrackingHook(), PreflightHook(), PrivacyFlowHook(), FailedHookHook())

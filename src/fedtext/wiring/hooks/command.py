@@ -21,13 +21,26 @@ CHOICES = {  # options of `kedro run`, and what Kedro calls them
 }
 
 
-def repeating_command(run_params: Mapping[str, Any]) -> str:
-    """`kedro run` with all that chose the run, for a shell; `run_params` are what Kedro hands to hooks."""
+def repeating_command(run_params: Mapping[str, Any], conf_source: str | None = None) -> str:
+    """`kedro run` with all that chose the run, for a shell.
+
+    Args:
+        run_params: What Kedro hands to hooks.
+        conf_source: Where the configuration lies, if not in the project.
+    """
     values = [f"{name}={_as_given(value)}" for name, value in leaves(run_params.get("runtime_params") or {})]
     chosen = {option: ",".join(run_params.get(name) or ()) for option, name in CHOICES.items()}
-    options = {**chosen, "env": run_params.get("env"), "params": ",".join(values)}
+    versions = [f"{name}:{version}" for name, version in (run_params.get("load_versions") or {}).items()]
+    options = {
+        "conf-source": conf_source,
+        **chosen,
+        "load-versions": ",".join(versions),
+        "env": run_params.get("env"),
+        "params": ",".join(values),
+    }
     words = [word for name, value in options.items() if value for word in (f"--{name}", value)]
-    return shlex.join(["kedro", "run", *words])
+    flags = ["--only-missing-outputs"] if run_params.get("only_missing_outputs") else []
+    return shlex.join(["kedro", "run", *words, *flags])
 
 
 def leaves(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from fedtext.wiring.guard.catalog import entry
 
 STAGE = re.compile(r"[^.]+\.(?P<stage>[^.]+)\.[^.]+")
 ROUND = re.compile(r"round_(?P<round>\d+)")
-NOT_MLFLOWS = re.compile(r"[^\w.\-/ ]")  # what the name of a metric cannot hold
+NOT_MLFLOWS = re.compile(r"[^\w.\-/ ]")  # what the name of a metric or a parameter cannot hold
 
 Wanted = Mapping[str, str]
 

@@ -19,20 +19,31 @@ from kedro.pipeline.node import Node
 
 from fedtext.models.generator import ChatGenerator, TrainableGenerator
 from fedtext.params.generation import NAME, TEXT, TOPIC
+from fedtext.privacy.gate import current
 from fedtext.privacy.tags import Tag
+from fedtext.system.meant import meant
 from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
-from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_loader, active_parameters
+from fedtext.wiring.account import NodeGate
+from fedtext.wiring.config import (
+    ProjectConfigLoader,
+    active_data_root,
+    active_loader,
+    active_parameters,
+    is_private_name,
+)
 from fedtext.wiring.console import say
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.lengths import check_lengths, check_script
 from fedtext.wiring.hooks.named_files import check_named_files
-from fedtext.wiring.hooks.run_facts import told_client
 from fedtext.wiring.hooks.tracking import tracking_is_on
+from fedtext.wiring.made_with import told_client
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
+from fedtext.wiring.tracking_server import check_server
 
 SMALLEST_FREE = 200 * 2**20
 COMFORTABLE_FREE = 2 * 2**30
+RUNNERS = "leave --runner out (in a script: session.run() without runner=...)"
 LOG = logging.getLogger(__name__)
 
 
@@ -51,6 +62,7 @@ class PreflightHook:
             raise RunRefusedError(f"data_root {data_root} is a file: name a directory, --params data_root=DIR")
         if tracking_is_on():
             make_data_root(data_root)
+            check_server((active_loader().tracking.get("server") or {}).get("mlflow_tracking_uri"))
         check_credentials(active_loader())
 
     @hook_impl(tryfirst=True)
@@ -59,6 +71,7 @@ class PreflightHook:
         check_runner(str(run_params.get("runner")), pipeline)
         check_guarded(str(run_params.get("runner")), pipeline, catalog)
         check_names(run_params.get("runtime_params") or {})
+        check_versions(run_params.get("load_versions") or {}, catalog)
         check_named_files(pipeline, active_parameters())
         check_trained(pipeline, catalog)
         check_inputs(pipeline, catalog)
@@ -72,6 +85,12 @@ class PreflightHook:
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
         if seed is not None:
             LOG.warning("privacy.noise_seed is %s: this run is a simulation, its noise protects nobody", seed)
+
+    @hook_impl(tryfirst=True)
+    def before_node_run(self, node: Node) -> None:
+        """Raises RunRefusedError for a private node of a run that nobody guards: some session's own default runner."""
+        if any(map(is_private_name, (*node.inputs, *node.outputs))) and not isinstance(current(), NodeGate):
+            raise RunRefusedError(f"{node.name} reads or makes private data, and nobody guards it: {RUNNERS}")
 
 
 def check_credentials(loader: ProjectConfigLoader) -> None:
@@ -124,8 +143,7 @@ def check_runner(runner: str, pipeline: Pipeline) -> None:
     releases = [node.name for node in pipeline.nodes if Tag.RELEASE in node.tags]
     if releases and name != ResumableRunner.__name__:
         raise RunRefusedError(
-            f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: leave "
-            "--runner out"
+            f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: {RUNNERS}"
         )
 
 
@@ -138,10 +156,34 @@ def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None
     classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
     private = sorted(name for name, privacy in classes.items() if privacy == "private")
     if private and (name := _class_name(runner)) != ResumableRunner.__name__:
-        raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: leave --runner out")
+        raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: {RUNNERS}")
+
+
+def check_versions(wanted: Mapping[str, str], catalog: DataCatalog) -> None:
+    """Every version that the command line asks for is there.
+
+    Raises:
+        RunRefusedError: one is not, or its data set has none.
+    """
+    for name, version in wanted.items():
+        dataset = catalog.get(name)
+        if dataset is None or getattr(dataset, "_version", None) is None:
+            raise RunRefusedError(
+                f"--load-versions {name}: its catalog entry keeps no versions; leave it out, or give the entry "
+                "'versioned: true' and run what makes it"
+            )
+        if not dataset.exists():
+            place = Path(str(getattr(dataset, "_filepath", "")))
+            known = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
+            raise RunRefusedError(
+                f"--load-versions {name}:{version}: no such version; {meant(version, known, 'it has none yet')}"
+            )
 
 
 def _class_name(runner: str) -> str:
+    """The runner's; where none was named, a session takes ours (fedtext.wiring.session)."""
+    if runner == str(None):
+        return ResumableRunner.__name__
     return runner.partition(" ")[0].rpartition(".")[2]
 
 

@@ -4,12 +4,54 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
+import sys
+from collections.abc import Generator, Mapping
 from pathlib import Path
+from typing import Any
 
-KILLED = "KILLED"
+from kedro.framework.hooks import hook_impl
+
+KILLED, FAILED = "KILLED", "FAILED"
 PID, HOST, BOOT = "process.pid", "process.host", "process.boot"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # Linux only; elsewhere a restart is not noticed
+
+
+class FailedHookHook:
+    """A run that fails in a hook, before its first node or after its last, is a failed one: Kedro tells nobody."""
+
+    def __init__(self) -> None:
+        self._ours = False
+
+    @hook_impl(wrapper=True)
+    def before_pipeline_run(self) -> Generator[None, Any, Any]:
+        """Around all hooks of that name: a run that one of them opens is ours to close."""
+        self._ours = not run_is_open()
+        try:
+            return (yield)
+        except Exception:
+            self._close()
+            raise
+
+    @hook_impl(wrapper=True)
+    def after_pipeline_run(self) -> Generator[None, Any, Any]:
+        """Around all hooks of that name."""
+        try:
+            return (yield)
+        except Exception:
+            self._close()
+            raise
+
+    def _close(self) -> None:
+        if self._ours and run_is_open():
+            import mlflow
+
+            mlflow.end_run(FAILED)
+
+
+def run_is_open() -> bool:
+    """Whether MLflow has a run open: without kedro-mlflow's hook nobody has imported mlflow, nor does this."""
+    mlflow = sys.modules.get("mlflow")
+    return mlflow is not None and mlflow.active_run() is not None
 
 
 def process_tags() -> dict[str, str]:

@@ -11,7 +11,6 @@ import json
 import logging
 import platform
 import subprocess
-import sys
 from collections.abc import Mapping
 from importlib import metadata
 from itertools import groupby
@@ -25,12 +24,12 @@ from kedro.pipeline import Pipeline
 
 from fedtext.datasets.models import PublicModelDataset
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.config import active_data_root, active_parameters
+from fedtext.wiring.config import active_data_root, active_loader, active_parameters
 from fedtext.wiring.guard.catalog import dataset_classes, entry
 from fedtext.wiring.hooks.command import leaves, repeating_command
-from fedtext.wiring.hooks.metrics import Point, Wanted, declared, points
+from fedtext.wiring.hooks.metrics import NOT_MLFLOWS, Point, Wanted, declared, points
 from fedtext.wiring.hooks.nested_runs import NestedRuns
-from fedtext.wiring.hooks.run_status import close_abandoned, mark_killed, process_tags
+from fedtext.wiring.hooks.run_status import close_abandoned, mark_killed, process_tags, run_is_open
 from fedtext.wiring.runner import RunInterruptedError
 
 LIBRARIES = ("fedtext", "kedro", "torch", "transformers", "trl", "peft", "dp-accounting", "numpy", "pandas")
@@ -56,14 +55,15 @@ class TrackingHook:
         classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
         self._shown = {name for name, privacy in classes.items() if privacy in {"released", "public"}}
         self._metrics = declared(self._shown & pipeline.all_outputs(), catalog.config_resolver)
-        if not _run_is_open():
+        if not run_is_open():
             return
         import mlflow
 
         self._run_id = mlflow.active_run().info.run_id
         mlflow.set_tags({**revision(Path(run_params["project_path"])), **_environment(), **_command(run_params)})
         mlflow.set_tags({**_models(pipeline, catalog), **process_tags()})
-        self._nested.adopt_or_join(self._run_id, run_name(run_params, pipeline))
+        chosen = (active_loader().tracking.get("tracking") or {}).get("run", {}).get("name")
+        self._nested.adopt_or_join(self._run_id, chosen or run_name(run_params, pipeline))
         for abandoned in close_abandoned(self._run_id):
             LOG.info("MLflow's run %s had been killed; its record says so now", abandoned)
         values = list(flat_parameters(_used_parameters(pipeline)).items())
@@ -73,14 +73,14 @@ class TrackingHook:
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
         """Metrics at once, so that a long run's curves can be watched."""
-        if dataset_name in self._metrics and _run_is_open():
+        if dataset_name in self._metrics and run_is_open():
             self._log_metrics(dataset_name, data)
 
     @hook_impl(tryfirst=True)
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Metrics of what was up to date already, and every file whose entry says `fedtext: {tracked: true}`."""
         self._nested.let_go()
-        if not _run_is_open():
+        if not run_is_open():
             return
         for name in sorted(self._metrics.keys() - self._logged):
             self._log_metrics(name, catalog.load(name))
@@ -122,8 +122,10 @@ def tracking_is_on() -> bool:
 def flat_parameters(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Leaves by dotted names as MLflow takes them; a value over 6000 characters is split: `name/0`, `name/1`..."""
     flat: dict[str, str] = {}
-    for name, value in leaves(parameters):
-        text = str(value)
+    for given, value in leaves(parameters):
+        name, text = NOT_MLFLOWS.sub("_", given), str(value)
+        while name in flat:  # two that differ in what MLflow has no sign for
+            name += "_"
         pieces = [text[i : i + LONGEST_VALUE] for i in range(0, len(text), LONGEST_VALUE)] or [""]
         flat |= {name: text} if len(pieces) == 1 else {f"{name}/{i}": piece for i, piece in enumerate(pieces)}
     return flat
@@ -134,12 +136,6 @@ def _used_parameters(pipeline: Pipeline) -> dict[str, Any]:
     inputs = pipeline.inputs()
     used = {name.removeprefix("params:").partition(".")[0] for name in inputs if name.startswith("params:")}
     return {key: value for key, value in active_parameters().items() if key in used or "parameters" in inputs}
-
-
-def _run_is_open() -> bool:
-    """Without kedro-mlflow's hook nobody has imported mlflow, and this does not either."""
-    mlflow = sys.modules.get("mlflow")
-    return mlflow is not None and mlflow.active_run() is not None
 
 
 def revision(project: Path) -> dict[str, str]:
@@ -173,7 +169,7 @@ def _models(pipeline: Pipeline, catalog: DataCatalog) -> dict[str, str]:
 def _command(run_params: dict[str, Any]) -> dict[str, str]:
     given = run_params.get("runtime_params") or {}
     return {
-        "command": repeating_command(run_params),
+        "command": repeating_command(run_params, active_loader().named_source),
         "runtime_params": json.dumps(flat_parameters(given)),
         "data_root": str(active_data_root()),
     }

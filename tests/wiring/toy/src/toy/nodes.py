@@ -101,3 +101,7 @@ def report(state: dict[str, Any], ledger: Ledger) -> dict[str, Any]:
 
 def leak(private_records: pd.DataFrame) -> dict[str, Any]:
     return {"first": private_records["text"].iloc[0]}
+
+
+def tell(report: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
+    return {"epsilon": report["epsilon"], "facts": facts}

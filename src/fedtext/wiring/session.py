@@ -1,0 +1,90 @@
+"""Whoever starts a run - `kedro run`, a script, a notebook - has it resumed, guarded and refused in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kedro.framework import project
+from kedro.framework.hooks import hook_impl
+from kedro.framework.session import KedroSession, service_session, session
+from kedro.io import DatasetError, DatasetNotFoundError
+from kedro.runner import SequentialRunner
+from kedro.validation.exceptions import ParameterValidationError
+from kedro.validation.type_extractor import TypeExtractor
+from pydantic import ValidationError
+
+from fedtext.system.errors import FedtextError
+from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
+from fedtext.wiring.choice import check_choice
+from fedtext.wiring.config import active_data_root, active_parameters
+from fedtext.wiring.runner import ResumableRunner
+
+OF_ENTRIES = (
+    "An exception occurred when parsing config",
+    "is not a valid dataset configuration",
+    "valid for the constr",
+)
+
+
+def resume_in_every_session() -> None:
+    """Makes `ResumableRunner` the default of Kedro's own sessions too, which have no setting for it."""
+    for module in (session, service_session):
+        module.SequentialRunner = ResumableRunner  # type: ignore[attr-defined]
+
+
+class SessionHook:
+    """What a session of any class needs before its graph is built."""
+
+    @hook_impl(tryfirst=True)
+    def after_context_created(self) -> None:
+        """Parameters decide the graph: one that an earlier run of this process built may be another run's."""
+        project.pipelines.configure(f"{project.PACKAGE_NAME}.pipeline_registry")
+
+
+def _refusal(error: Exception) -> RunRefusedError | None:
+    """What a user is told instead of a traceback; None where only a traceback helps."""
+    if isinstance(error, ParameterValidationError):
+        models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
+        faults = parameter_faults(active_parameters(), models) or [str(error)]
+        return parameters_refused(faults)
+    if isinstance(error, ValidationError) and error.title == "KedroMlflowConfig":
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(map(str, fault["loc"]))
+        what = "is no setting" if fault["type"] == "extra_forbidden" else f"is {fault['input']!r}: {fault['msg']}"
+        return RunRefusedError(f"mlflow.yml: {where} {what}; conf/base/mlflow.yml shows those in use")
+    if isinstance(error, DatasetError) and any(words in str(error) for words in OF_ENTRIES):
+        return RunRefusedError(f"the catalog cannot be used: {_in_one_line(error)}")
+    said = explanation(error, active_data_root())
+    return None if said is None else RunRefusedError(said)
+
+
+def _in_one_line(error: Exception) -> str:
+    """What Kedro says of a catalog entry, without its hints."""
+    return " ".join(str(error).partition("Hint:")[0].split())
+
+
+class ResumableSession(KedroSession):
+    """Kedro's session with `ResumableRunner` in place of the plain sequential one, whoever starts the run.
+
+    `kedro run --runner ThreadRunner` runs without records: the next plain run then repeats what it cannot vouch for. A
+    run that releases private data is refused there (fedtext.wiring.hooks.preflight): nothing would remember it.
+    """
+
+    def run(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """As Kedro's `run`; the default runner and a literal `SequentialRunner` resume.
+
+        Raises:
+            RunRefusedError: something that a user can put right; the error it was first is its cause.
+        """
+        runner = kwargs.get("runner") or SequentialRunner()
+        if type(runner) is SequentialRunner:
+            kwargs["runner"] = ResumableRunner(is_async=runner._is_async)
+        try:
+            result: dict[str, Any] = super().run(*args, **kwargs)
+        except Exception as error:
+            if isinstance(error, ValueError | KeyError | DatasetNotFoundError) and not isinstance(error, FedtextError):
+                check_choice(kwargs)
+            if isinstance(error, RunRefusedError) or (refusal := _refusal(error)) is None:
+                raise
+            raise refusal from error
+        return result

@@ -1,0 +1,79 @@
+"""Where MLflow's records go: what an environment's mlflow.yml means beside conf/base/mlflow.yml."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from fedtext.system.refusal import RunRefusedError
+
+PORTS = {"http": 80, "https": 443}
+SERVERS = (*PORTS, "databricks", "databricks-uc")
+PATIENCE = 5.0  # seconds; MLflow itself would try again for minutes
+SQLITE = "sqlite:///"
+QUOTED = frozenset("?%")
+
+
+def database_uri(uri: str, root: Path) -> str:
+    """The same database, where the path of `root` has been pasted into a sqlite URI: such a path is quoted.
+
+    SQLAlchemy, which reads the URI, decodes the path and ends it at `?`.
+    """
+    path = uri.removeprefix(SQLITE)
+    if path == uri or not path.startswith(f"{root}/") or not set(path) & QUOTED:
+        return uri
+    return f"sqlite+pysqlite:///{quote(path)}"  # the driver is named: of `sqlite:///` MLflow makes a folder undecoded
+
+
+def tracked_at(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """The configuration `mlflow` with what follows from the rest of it.
+
+    A server keeps artifacts where it wants to, and not below the `root` of whoever runs. The template
+    that `kedro mlflow init` writes is for projects whose hooks do not log: kedro-mlflow starts the run again at every
+    node, so that nested ones would pile up, and the parameters that it logs beside ours may be long.
+    """
+    server, tracking = dict(config.get("server") or {}), dict(config.get("tracking") or {})
+    experiment, params = dict(tracking.get("experiment") or {}), dict(tracking.get("params") or {})
+    create = dict(experiment.get("create_experiment_kwargs") or {})
+    uri, place = server.get("mlflow_tracking_uri"), create.get("artifact_location")
+    if is_remote(uri) and isinstance(place, str) and place.startswith(root.as_uri()):
+        create["artifact_location"] = None
+    if isinstance(uri, str):
+        server["mlflow_tracking_uri"] = database_uri(uri, root)
+    if params.get("long_params_strategy") == "fail":
+        params["long_params_strategy"] = "truncate"
+    tracking |= {
+        "experiment": experiment | {"create_experiment_kwargs": create},
+        "params": params,
+        "run": {**(tracking.get("run") or {}), "nested": False},
+    }
+    return {**config, "server": server, "tracking": tracking}
+
+
+def is_remote(uri: object) -> bool:
+    """Whether records go to a server, and not to a file or a database of one's own."""
+    return (isinstance(uri, str) and urlsplit(uri).scheme.lower() in SERVERS) or uri in SERVERS
+
+
+def said(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is null: an environment that says nothing of a key leaves it as the base has it."""
+    return {
+        key: said(value) if isinstance(value, Mapping) else value for key, value in config.items() if value is not None
+    }
+
+
+def check_server(uri: object) -> None:
+    """Raises RunRefusedError where records go to a server that cannot be reached."""
+    parts = urlsplit(uri) if isinstance(uri, str) else None
+    if parts is None or parts.scheme not in PORTS:
+        return
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or PORTS[parts.scheme]), timeout=PATIENCE).close()
+    except (OSError, ValueError) as error:
+        raise RunRefusedError(
+            f"MLflow's server {uri} cannot be reached ({error}): start it, correct server.mlflow_tracking_uri in "
+            "mlflow.yml, or run without it: FEDTEXT_TRACKING=off"
+        ) from None
