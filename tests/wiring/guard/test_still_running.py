@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import joblib
 import pytest
 
 from fedtext.system.refusal import RunRefusedError
@@ -16,7 +18,7 @@ from fedtext.wiring.guard import still_running
 from fedtext.wiring.guard.left_behind import Surroundings
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.still_running import new_processes, new_threads, processes, threads, workers
-from fedtext.wiring.guard.watch import Watch
+from fedtext.wiring.guard.watch import Watch, suspended
 
 
 @pytest.fixture
@@ -102,3 +104,35 @@ def test_a_pool_that_is_up_is_a_worker_and_another_program_is_told_of(
         with pytest.raises(RunRefusedError, match=r"and the process \S+ runs beside it"), watched(watch, surroundings):
             pass
     assert workers() == []
+
+
+def test_workers_that_joblib_keeps_are_ended(watch: Watch, tmp_path: Path) -> None:
+    assert joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(one) for one in (-1, -2)) == [1, 2]
+    assert multiprocessing.active_children()
+    with watched(watch, Surroundings(tmp_path, tmp_path)):
+        pass
+    assert multiprocessing.active_children() == []
+
+
+def test_work_in_threads_goes_on(watch: Watch, tmp_path: Path) -> None:
+    """A lock of `multiprocessing` is a file to the system, an event loop writes to itself."""
+
+    async def sleeps() -> str:
+        return await asyncio.wait_for(asyncio.to_thread(lambda: "slept"), timeout=10)
+
+    with watched(watch, Surroundings(tmp_path, tmp_path)):
+        assert joblib.Parallel(n_jobs=2, prefer="threads")(joblib.delayed(abs)(one) for one in (-1, -2)) == [1, 2]
+        assert asyncio.run(sleeps()) == "slept"
+
+
+def test_what_people_do_meanwhile_is_left_alone(watch: Watch, tmp_path: Path) -> None:
+    """In the working folder: an editor's lock, empty files and folders, a backup of hard links."""
+    data, working = tmp_path / "data", tmp_path / "project"
+    (data / "private_texts").mkdir(parents=True)
+    (data / "private_texts/one").write_text("words")
+    working.mkdir()
+    made = "ln -s nobody .#notes.txt; touch notes.md; mkdir -p new; : > new/__init__.py; cp -rl ../data backup"
+    with watched(watch, Surroundings(data, working)), suspended():
+        subprocess.run(["sh", "-c", made], cwd=working, check=True)
+    assert {path.name for path in working.iterdir()} == {".#notes.txt", "notes.md", "new", "backup"}
+    assert (working / "backup/private_texts/one").read_text() == "words"

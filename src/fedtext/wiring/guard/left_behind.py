@@ -112,7 +112,7 @@ class Surroundings:
                 )
 
 
-def _threads_left(before: set[int], watch: Watch) -> Iterator[str]:
+def _threads_left(before: set[running.ThreadNumbers], watch: Watch) -> Iterator[str]:
     if left := running.new_threads(before):
         for number in left:
             condemn(number, watch)

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from typing import NamedTuple
 
 import psutil
 from psutil import Process
@@ -16,9 +17,17 @@ PATIENCE = 1.0  # seconds in which what a node has told to end may end
 TRACKER = "multiprocessing.resource_tracker"  # Python's own process, which is told names of shared memory
 
 
-def threads() -> set[int]:
-    """The threads that run Python code, by their numbers."""
-    return set(sys._current_frames())
+class ThreadNumbers(NamedTuple):
+    """Python's number of a thread, which another gets when it has ended, and the system's, where Python knows it."""
+
+    python: int
+    system: int | None
+
+
+def threads() -> set[ThreadNumbers]:
+    """The threads that run Python code."""
+    system = {one.ident: one.native_id for one in threading.enumerate()}
+    return {ThreadNumbers(number, system.get(number)) for number in sys._current_frames()}
 
 
 def processes() -> list[Process]:
@@ -27,7 +36,13 @@ def processes() -> list[Process]:
 
 
 def workers() -> list[str]:
-    """Processes to which this one hands Python objects, which no watch of this process sees: their names."""
+    """Processes to which this one hands Python objects, which no watch of this process sees: their names.
+
+    joblib keeps workers for minutes after their work, and starts new ones when it is asked: those are ended here.
+    """
+    idle = getattr(sys.modules.get("joblib.externals.loky.reusable_executor"), "_executor", None)
+    if idle is not None:
+        idle.shutdown(wait=True)
     found = [f"the process {one.name}" for one in multiprocessing.active_children()]
     ray = sys.modules.get("ray")
     if ray is not None and ray.is_initialized():
@@ -35,14 +50,14 @@ def workers() -> list[str]:
     return found
 
 
-def new_threads(before: set[int]) -> list[int]:
-    """The threads that were not there before, after giving them time to end."""
-    new = sorted(threads() - before)
+def new_threads(before: set[ThreadNumbers]) -> list[int]:
+    """Python's numbers of the threads that were not there before, after giving them time to end."""
+    new = threads() - before
     until = time.monotonic() + PATIENCE
     while new and time.monotonic() < until:
         time.sleep(0.01)
-        new = sorted(set(new) & threads())
-    return new
+        new &= threads()
+    return sorted(one.python for one in new)
 
 
 def new_processes(before: list[Process]) -> list[Process]:
