@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from fedtext.__main__ import main
+from fedtext.cli import run as run_command
+from fedtext.cli import with_lists
 from fedtext.system.refusal import RunRefusedError
 
 ROOT = Path(__file__).parents[1]
@@ -38,3 +41,9 @@ def test_python_hands_it_the_options_of_the_command_line(monkeypatch: pytest.Mon
     monkeypatch.chdir(ROOT)
     with pytest.raises(RunRefusedError, match="environment 'papr' has no folder"):
         main(["--env", "papr"])
+
+
+def test_a_value_with_a_number_sign_is_not_cut() -> None:
+    context = click.Context(run_command)
+    given = with_lists(context, run_command.params[0], "data_root=out/é #1,a.b=x: y")
+    assert given == {"data_root": "out/é #1", "a": {"b": "x: y"}}

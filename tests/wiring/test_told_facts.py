@@ -16,10 +16,10 @@ def told(toy: ToyProject) -> Any:
     return json.loads((toy.data / "08_reporting" / "facts.json").read_text())["facts"]
 
 
-def run_a_part(toy: ToyProject, chosen: dict[str, Any], env: str | None = None, **params: Any) -> None:
+def run(toy: ToyProject, chosen: dict[str, Any], env: str | None = None, **params: Any) -> None:
     (toy.data / "08_reporting" / "facts.json").unlink(missing_ok=True)
     with settings.SESSION_CLASS.create(project_path=toy.path, env=env, runtime_params=params) as session:
-        session.run(pipeline_names=["told"], **chosen)
+        session.run(pipeline_names=["__default__", "told"], **chosen)
 
 
 @pytest.mark.parametrize(
@@ -28,10 +28,10 @@ def run_a_part(toy: ToyProject, chosen: dict[str, Any], env: str | None = None, 
     ids=str,
 )
 def test_a_part_of_a_run_tells_the_facts_of_what_it_reads(toy: ToyProject, chosen: dict[str, Any]) -> None:
-    toy.run("told", privacy={"epsilon": 4.0})
+    run(toy, {}, privacy={"epsilon": 4.0})
     whole = told(toy)
     assert whole["parameters"]["privacy"]["epsilon"] == 4.0
-    run_a_part(toy, chosen, env="paper", privacy={"epsilon": 1.0, "delta": 1e-5})
+    run(toy, chosen, env="paper", privacy={"epsilon": 1.0, "delta": 1e-5})
     part = told(toy)
     assert part["parameters"] == whole["parameters"]
     assert part["unrecorded"] == []
@@ -39,14 +39,14 @@ def test_a_part_of_a_run_tells_the_facts_of_what_it_reads(toy: ToyProject, chose
 
 
 def test_what_was_made_anew_at_another_value_is_told_with_it(toy: ToyProject) -> None:
-    toy.run("told", privacy={"epsilon": 4.0})
-    toy.run("told", privacy={"epsilon": 2.0})
+    run(toy, {}, privacy={"epsilon": 4.0})
+    run(toy, {}, privacy={"epsilon": 2.0})
     assert told(toy)["parameters"]["privacy"]["epsilon"] == 2.0
 
 
 def test_lost_records_are_said_to_be_lost(toy: ToyProject) -> None:
-    toy.run("told")
+    run(toy, {})
     shutil.rmtree(toy.data / ".fedtext" / "nodes")
-    run_a_part(toy, {"from_nodes": ["tell"]})
+    run(toy, {"from_nodes": ["tell"]})
     assert told(toy)["unrecorded"] == ["toy_report"]
     assert "privacy" not in told(toy)["parameters"]
