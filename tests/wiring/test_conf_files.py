@@ -28,7 +28,7 @@ FAULTS = [
     (PARAMETERS, "a: 1\na: 2", r"parameters_more\.yml cannot be read: found duplicate key a in line 2"),
     (PARAMETERS, "a: *nobody", r"parameters_more\.yml cannot be read"),
     (PARAMETERS, "- 1", r"parameters_more\.yml cannot be read: it holds no names"),
-    (PARAMETERS, "toy: {rounds: 1}", r"Duplicate keys found in .*parameters\.yml and .*parameters_more\.yml"),
+    (PARAMETERS, "toy: {rounds: 1}", r"Duplicate keys found in .*parameters.*\.yml and .*parameters.*\.yml"),
     (PARAMETERS, "a: ${globals:nobody}", r"Globals key 'nobody' not found .*asked for by a"),
     ("base/globals.yml", "data_root: [", r"globals\.yml cannot be read"),
     ("local/catalog.yml", "a: {", r"catalog\.yml cannot be read"),
