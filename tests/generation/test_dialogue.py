@@ -44,8 +44,8 @@ def test_a_long_prompt_loses_its_beginning_and_answers_stay_apart(encoder: Encod
     answers = [["Yes, gladly.", "No, certainly not, and why would you ask?"]]
     (rows,) = embedded_answers(encoder, Dialogue(), [prompt], answers, label="x")
     assert np.linalg.norm(rows[0] - rows[1]) > 0.05
-    right_cut = encoder.encode([f"{Dialogue().head(prompt)} {answer}" for answer in answers[0]])
-    assert np.linalg.norm(right_cut[0] - right_cut[1]) < 1e-6
+    by_windows = encoder.encode([f"{Dialogue().head(prompt)} {answer}" for answer in answers[0]])
+    assert np.linalg.norm(by_windows[0] - by_windows[1]) < np.linalg.norm(rows[0] - rows[1])
     (head,) = encoder.fitted([Dialogue().head(prompt)], answers)
     assert head.endswith("Assistant:")
     assert 240 <= len(encoder.model.tokenizer(f"{head} {answers[0][1]}")["input_ids"]) <= 256

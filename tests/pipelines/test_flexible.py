@@ -194,7 +194,7 @@ def test_one_silo_of_all_is_one_whatever_a_column_says() -> None:
     assert setup.assign_silos(records, conf_base(Silos, groups=1), CLIENTS)["silo"].tolist() == ["silo-0", "silo-0"]
 
 
-@pytest.mark.parametrize(("split", "clients"), [("record", 10), ("hash", 40)])
+@pytest.mark.parametrize(("split", "clients"), [("record", 10), ("hash", 80)])
 def test_made_up_clients_as_silos_all_train_where_records_are_split_and_not_clients(split: str, clients: int) -> None:
     """The design note's miniature: ten silos, two of them strong. By a hash of the client whole silos are held out."""
     dealt = conf_base(Partition, method="iid", clients=clients, split=split, seed=0)
