@@ -25,7 +25,10 @@ LOOKED_AT = 200  # public texts
 
 
 def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[str, Any]) -> None:
-    """A sample is embedded, trained on and scored as a whole, with a start token; an encoder takes a long one in parts.
+    """A sample is read by every model with a start token; an encoder takes a long one in parts.
+
+    The on-device model reads `chunking.length` tokens of its own, so it is trained on and scored on those alone where
+    it needs more of them for a sample than the chunk tokenizer.
 
     Raises:
         FedtextError: a model that the pipeline reads takes fewer tokens than a sample, or a list of them, may have.
