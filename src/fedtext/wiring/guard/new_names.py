@@ -15,14 +15,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from fedtext.privacy.history import FOLDER as RECORDS
 from fedtext.system.file_limit import ENFORCED
 
 # Tools' own folders, and the records of runs.
 LEFT_OUT = frozenset(
-    {".fedtext", ".git", ".hypothesis", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+    {RECORDS, ".git", ".hypothesis", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
     | {"__pycache__", "node_modules"}
 )
-ENVIRONMENT, RECORDS = "pyvenv.cfg", ".fedtext"  # what marks a virtual environment, and another run's data root
+ENVIRONMENT = "pyvenv.cfg"  # what marks a virtual environment, as RECORDS marks another run's data root
 SETTLED = 2_000_000_000  # ns: a folder that was changed later than this before it was listed may change unseen
 
 Inode = tuple[int, int]

@@ -28,6 +28,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from fedtext.privacy.history import FOLDER as RECORDS
 from fedtext.system.file_limit import RefusedWrites, files_written, is_write_refused, no_file_written
 from fedtext.system.open_files import drop_buffers, write_buffers
 from fedtext.system.refusal import RunRefusedError
@@ -95,7 +96,7 @@ def saving(watch: Watch) -> Iterator[None]:
 
 @contextmanager
 def _without_a_trace(watch: Watch, surroundings: Surroundings | None) -> Iterator[None]:
-    records, refused = watch.data_root / ".fedtext", RefusedWrites()
+    records, refused = watch.data_root / RECORDS, RefusedWrites()
     with ExitStack() as stack:
         if surroundings is not None:
             stack.enter_context(surroundings.nothing_left(watch, refused))
