@@ -25,7 +25,7 @@ def params(**changes: object) -> DpSgdGeneration:
 
 def test_a_row_is_the_request_shown_then_the_text_and_its_end_scored() -> None:
     tokenizer = LanguageModel("bundled:generator").tokenizer()
-    rows = algorithm.training_rows(tokenizer, TEXTS, LABELS, params(), length=20, width=40)
+    rows, _ = algorithm.training_rows(tokenizer, TEXTS, LABELS, params(), width=40)
     prompts = dict(zip(*algorithm.final_prompts(params())[["label", "prompt"]].T.to_numpy(), strict=True))
     for row, text, label in zip(rows, TEXTS, LABELS, strict=True):
         asked = tokenizer(prompts[label])["input_ids"]
@@ -39,14 +39,25 @@ def test_a_row_is_the_request_shown_then_the_text_and_its_end_scored() -> None:
 def test_rows_are_as_wide_as_classes_and_chunks_allow_whoever_holds_what() -> None:
     model, tokenizer = LanguageModel("bundled:generator").load()
     width = algorithm.row_width(model, tokenizer, params(), 20)
-    long = algorithm.training_rows(tokenizer, ["word " * 99], LABELS[:1], params(), length=20, width=width)
-    assert (long >= 0).sum() == 20  # cut off, so no end is scored
-    whole = algorithm.training_rows(tokenizer, ["word"], LABELS[:1], params(), length=20, width=width)
+    whole, _ = algorithm.training_rows(tokenizer, ["word"], LABELS[:1], params(), width=width)
     assert whole[whole >= 0][-1] == tokenizer.eos_token_id
     assert width == max(len(tokenizer(f"{label}\n\n")["input_ids"]) for label in LABELS) + 21
     with pytest.raises(ValueError, match="the generator reads 1024 at once"):
         algorithm.row_width(model, tokenizer, params(), 1024)
-    assert algorithm.training_rows(tokenizer, [], [], params(), length=20, width=width).shape == (0, width)
+    assert algorithm.training_rows(tokenizer, [], [], params(), width=width)[0].shape == (0, width)
+
+
+@pytest.mark.parametrize("words", [1, 19, 20, 21, 99])
+def test_a_text_of_any_length_is_scored_to_its_end(words: int) -> None:
+    model, tokenizer = LanguageModel("bundled:generator").load()
+    width = algorithm.row_width(model, tokenizer, params(), 20)
+    text, short = "word" + " word" * (words - 1), "word"
+    rows, number = algorithm.training_rows(tokenizer, [text, short], LABELS, params(), width=width)
+    for i, one in enumerate((text, short)):
+        own = rows[number == i]
+        assert (own[1:, 0] == [row[row >= 0][-1] for row in own[:-1]]).all()  # behind its own last token
+        predicted = [token for row in own for token in row[1:].tolist() if token >= 0]
+        assert predicted == [*tokenizer(one, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
 
 
 def test_classes_take_turns_and_samples_of_others_are_left_out() -> None:
@@ -63,7 +74,7 @@ def test_classes_take_turns_and_samples_of_others_are_left_out() -> None:
 def test_a_label_that_nobody_declared_is_no_code() -> None:
     tokenizer = LanguageModel("bundled:generator").tokenizer()
     secret, nameless = (
-        algorithm.training_rows(tokenizer, TEXTS[:1], [label], params(labels=[]), length=20, width=40)
+        algorithm.training_rows(tokenizer, TEXTS[:1], [label], params(labels=[]), width=40)[0]
         for label in ("secret", None)
     )
     assert np.array_equal(secret, nameless)

@@ -20,7 +20,7 @@ from fedtext.evaluation.contamination import (
     longest_run,
     shared_ngrams,
 )
-from fedtext.evaluation.next_token import PADDING, count_next_tokens, padded, token_rows
+from fedtext.evaluation.next_token import PADDING, count_next_tokens, padded, text_windows
 from fedtext.generation.local_generator import LocalGenerator
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus
@@ -90,7 +90,7 @@ def test_a_gap_needs_texts_of_both_sides() -> None:
 def test_a_log_likelihood_is_that_of_the_text_s_tokens() -> None:
     texts = ["The ferry sailed at dusk.", "Gulls."]
     model, tokenizer = ON_DEVICE.load()
-    nats = count_next_tokens(model, token_rows(tokenizer, texts, 64), top=(1,)).nats
+    nats = count_next_tokens(model, text_windows(tokenizer, texts, 64).rows, top=(1,)).nats
     told = log_likelihoods(ON_DEVICE, texts)
     assert told == pytest.approx([-nats[0] / len(texts[0]), -nats[1] / len(texts[1])], rel=1e-5)
 
@@ -111,7 +111,7 @@ def reader(read_and_unread: tuple[list[str], list[str]], tmp_path_factory: pytes
     model, tokenizer = ON_DEVICE.load()
     recipe = CausalTraining(epochs=16.0, batch_size=8, learning_rate=3e-3, warmup_share=0.05, weight_decay=0.0)
     train_causal_lm(
-        model, padded(token_rows(tokenizer, read, 256)), recipe, seed=0, pad_token_id=PADDING, label="reader"
+        model, padded(text_windows(tokenizer, read, 256).rows), recipe, seed=0, pad_token_id=PADDING, label="reader"
     )
     place = tmp_path_factory.mktemp("reader")
     model.save_pretrained(place)

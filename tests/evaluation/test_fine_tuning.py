@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedModel
 
 from fedtext.evaluation import fine_tuning
-from fedtext.evaluation.fine_tuning import fine_tune, fine_tune_and_count, fine_tune_each, held_out_rows
-from fedtext.evaluation.next_token import PADDING, count_next_tokens, next_token_accuracy, padded, token_rows
+from fedtext.evaluation.fine_tuning import fine_tune, fine_tune_and_count, fine_tune_each, held_out_texts
+from fedtext.evaluation.next_token import PADDING, count_next_tokens, next_token_accuracy, padded, text_windows
 from fedtext.evaluation.scoring import score_conditions
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import TunedTraining
 from fedtext.training.causal_lm import train_causal_lm
+from fedtext.training.windows import Windows
 from tests.evaluation.conftest import InMemory, sentence
 from tests.parameters import conf_base
 
@@ -39,30 +40,35 @@ def loss_on(model: PreTrainedModel, rows: Sequence[Sequence[int]]) -> float:
     return count_next_tokens(model, rows, top=(1,)).summary()["cross_entropy"]
 
 
+def texts_of(rows: Sequence[list[int]]) -> Windows:
+    """Each row as a text."""
+    return Windows.of(rows, LENGTH)
+
+
 def split(rows: Sequence[list[int]], share: float) -> tuple[list[list[int]], list[list[int]]]:
     """Trained on, held out."""
-    held = set(held_out_rows(len(rows), share).tolist())
+    held = set(held_out_texts(len(rows), share).tolist())
     return [row for i, row in enumerate(rows) if i not in held], [row for i, row in enumerate(rows) if i in held]
 
 
 @pytest.fixture
 def rows(tokenizer) -> list[list[int]]:
     rng = np.random.default_rng(4)
-    return token_rows(tokenizer, [sentence(rng, 10) for _ in range(40)], LENGTH)
+    return [row[: LENGTH + 1] for row in text_windows(tokenizer, [sentence(rng, 10) for _ in range(40)], 99).rows]
 
 
 @pytest.fixture
 def contrary(tokenizer) -> list[list[int]]:
     """Held-out rows that say the opposite of the others: the longer the training, the worse they are predicted."""
     rows = [[1, *[5, 6] * 5] for _ in range(40)]
-    for i in held_out_rows(40, 0.2):
+    for i in held_out_texts(40, 0.2):
         rows[i] = [1, *[6, 7] * 5]
     return rows
 
 
 @given(st.integers(0, 400), st.floats(0, 0.499))
 def test_so_many_rows_are_held_out_and_evenly_spaced(count: int, share: float) -> None:
-    held = held_out_rows(count, share)
+    held = held_out_texts(count, share)
     if share == 0 or count < 10:
         assert len(held) == 0
         return
@@ -74,7 +80,7 @@ def test_so_many_rows_are_held_out_and_evenly_spaced(count: int, share: float) -
 
 def test_the_best_epoch_is_kept_and_not_the_last(llama, contrary) -> None:
     trained_on, held_out = split(contrary, 0.2)
-    model, facts = fine_tune(llama, contrary, tuned(epochs=8.0), seed=0, label="test")
+    model, facts = fine_tune(llama, texts_of(contrary), tuned(epochs=8.0), seed=0, label="test")
     after: list[float] = []
     last, _ = llama.load()
     recipe = tuned(epochs=8.0).training.at(1e-2)
@@ -93,9 +99,9 @@ def test_the_best_epoch_is_kept_and_not_the_last(llama, contrary) -> None:
 
 @pytest.mark.parametrize("rates", [(1e-5, 1e-2), (1e-2, 1e-5)])
 def test_the_better_rate_is_kept(llama, rows, rates: tuple[float, float]) -> None:
-    model, facts = fine_tune(llama, rows, tuned(learning_rates=rates), seed=0, label="test")
-    alone, expected = fine_tune(llama, rows, tuned(learning_rates=[1e-2]), seed=0, label="test")
-    poor = fine_tune(llama, rows, tuned(learning_rates=[1e-5]), seed=0, label="test")[1]
+    model, facts = fine_tune(llama, texts_of(rows), tuned(learning_rates=rates), seed=0, label="test")
+    alone, expected = fine_tune(llama, texts_of(rows), tuned(learning_rates=[1e-2]), seed=0, label="test")
+    poor = fine_tune(llama, texts_of(rows), tuned(learning_rates=[1e-5]), seed=0, label="test")[1]
     assert facts["learning_rate"] == 1e-2
     assert facts["held_out_loss"] == expected["held_out_loss"] < poor["held_out_loss"]
     assert torch.equal(weights(model), weights(alone))
@@ -103,7 +109,10 @@ def test_the_better_rate_is_kept(llama, rows, rates: tuple[float, float]) -> Non
 
 def test_the_first_of_equal_rates_is_kept(llama, rows, monkeypatch) -> None:
     monkeypatch.setattr(fine_tuning._BestEpoch, "__call__", lambda self, epoch: _keep(self, epoch, 1.0))
-    assert fine_tune(llama, rows, tuned(learning_rates=[3e-3, 1e-3]), seed=0, label="t")[1]["learning_rate"] == 3e-3
+    assert (
+        fine_tune(llama, texts_of(rows), tuned(learning_rates=[3e-3, 1e-3]), seed=0, label="t")[1]["learning_rate"]
+        == 3e-3
+    )
 
 
 def _keep(best: fine_tuning._BestEpoch, epoch: int, loss: float) -> None:
@@ -137,7 +146,7 @@ def test_the_result_is_the_same_on_any_number_of_cores(tokenizer, rows, base: ty
     try:
         for threads in (1, 3, 3):
             torch.set_num_threads(threads)
-            model, facts = fine_tune(base(tokenizer), rows, tuned(learning_rates=rates), seed=0, label="test")
+            model, facts = fine_tune(base(tokenizer), texts_of(rows), tuned(learning_rates=rates), seed=0, label="test")
             assert torch.get_num_threads() == threads
             found.append((weights(model), {name: value for name, value in facts.items() if name != "seconds"}))
     finally:
@@ -156,7 +165,7 @@ def test_the_model_is_loaded_once_and_before_any_training(tokenizer, rows, monke
         return train_causal_lm(*given, **options)
 
     monkeypatch.setattr(fine_tuning, "train_causal_lm", noting)
-    fine_tune_each(base, {"a": rows, "b": rows}, tuned(learning_rates=[1e-2, 3e-3, 1e-3]), seed=0)
+    fine_tune_each(base, {"a": texts_of(rows), "b": texts_of(rows)}, tuned(learning_rates=[1e-2, 3e-3, 1e-3]), seed=0)
     assert loaded_when_training == [1] * 6
     assert len(base.loads) == 1
 
@@ -170,17 +179,37 @@ def test_what_is_held_out_is_never_trained_on(llama, rows, monkeypatch) -> None:
 
     monkeypatch.setattr(fine_tuning, "train_causal_lm", noting)
     trained_on, held_out = split(rows, 0.2)
-    fine_tune(llama, [*rows, [0]], tuned(), seed=0, label="test")  # a text without a token is no text
+    fine_tune(llama, texts_of([*rows, [0]]), tuned(), seed=0, label="test")  # a text without a token is no text
     assert shown == trained_on
     assert len(held_out) == 8
     assert not any(row in shown for row in held_out)
+
+
+def test_all_windows_of_a_held_out_text_are_held_out_and_all_others_are_trained_on(llama, monkeypatch) -> None:
+    shown: list[list[int]] = []
+    judged_by: list[list[int]] = []
+
+    def noting(model: PreTrainedModel, matrix: np.ndarray, *given: Any, after_epoch: Any, **options: Any) -> Any:
+        shown.extend([token for token in row if token != PADDING] for row in matrix.tolist())
+        judged_by.extend(after_epoch.rows)
+        return train_causal_lm(model, matrix, *given, after_epoch=after_epoch, **options)
+
+    monkeypatch.setattr(fine_tuning, "train_causal_lm", noting)
+    texts = [[1, *([5 + i % 9] * (3 * i + 1))] for i in range(20)]
+    windows = Windows.of(texts, LENGTH)
+    facts = fine_tune(llama, windows, tuned(held_out_share=0.2), seed=0, label="test")[1]
+    held = held_out_texts(20, 0.2)
+    assert facts["texts"] == 20
+    assert judged_by == [row for row, text in zip(windows.rows, windows.sample, strict=True) if text in held]
+    assert shown == [row for row, text in zip(windows.rows, windows.sample, strict=True) if text not in held]
+    assert sum(len(row) - 1 for row in [*shown, *judged_by]) == sum(len(text) - 1 for text in texts)
 
 
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(("share", "texts"), [(0.0, 40), (0.4, 9)])
 def test_with_nothing_held_out_it_is_the_plain_training_of_all_epochs(llama, rows, share: float, texts: int) -> None:
     params = tuned(held_out_share=share)
-    model, facts = fine_tune(llama, rows[:texts], params, seed=3, label="test")
+    model, facts = fine_tune(llama, texts_of(rows[:texts]), params, seed=3, label="test")
     plain, _ = llama.load()
     history = train_causal_lm(plain, padded(rows[:texts]), params.training.at(1e-2), seed=3, pad_token_id=PADDING)
     assert torch.equal(weights(model), weights(plain))
@@ -196,7 +225,7 @@ def test_a_condition_is_trained_as_if_it_were_alone(tokenizer, base: type[InMemo
     rng = np.random.default_rng(8)
     sizes = {"a": 25, "b": 40, "too few to hold out of": 9}
     conditions = {
-        name: token_rows(tokenizer, [sentence(rng, 8) for _ in range(size)], LENGTH) for name, size in sizes.items()
+        name: text_windows(tokenizer, [sentence(rng, 8) for _ in range(size)], LENGTH) for name, size in sizes.items()
     }
     params = tuned(learning_rates=[1e-2, 3e-3])
     together = fine_tune_each(base(tokenizer), conditions, params, seed=4)
@@ -211,7 +240,7 @@ def test_a_condition_is_trained_as_if_it_were_alone(tokenizer, base: type[InMemo
 
 
 def test_a_part_of_an_epoch_is_told_as_such(llama, rows) -> None:
-    assert fine_tune(llama, rows, tuned(epochs=0.5), seed=0, label="test")[1]["epochs"] == 0.5
+    assert fine_tune(llama, texts_of(rows), tuned(epochs=0.5), seed=0, label="test")[1]["epochs"] == 0.5
 
 
 def test_a_condition_says_what_was_chosen(llama) -> None:

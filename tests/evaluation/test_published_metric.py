@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedtext.evaluation.fine_tuning import fine_tune_and_count
-from fedtext.evaluation.next_token import next_token_accuracy, token_rows
+from fedtext.evaluation.next_token import next_token_accuracy, text_windows
 from fedtext.evaluation.published_metric import (
     doubly_tokenised,
     fine_tune_and_score_as_published,
@@ -28,7 +28,7 @@ def test_more_than_half_of_the_window_is_filler(tokenizer):
     text = _texts(1)[0]
     row = doubly_tokenised(tokenizer, [text], LENGTH)[0]
     assert len(row) == LENGTH
-    once = token_rows(tokenizer, [text], 1000)[0]
+    once = text_windows(tokenizer, [text], 1000).rows[0]
     assert len(doubly_tokenised(tokenizer, [text], 1000)[0]) > 2.5 * len(once)
 
 

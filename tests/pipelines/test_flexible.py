@@ -51,8 +51,9 @@ class Trainable(Talker):
         return [[f"{request.split()[0]} {d}" for d in row] for request, row in zip(requests, drawn, strict=True)]
 
 
-def rows(tokenizer: None, codes: Sequence[str], texts: Sequence[str], **_: Any) -> np.ndarray:
-    return np.array([[len(code), len(text), 1, 2, 3] for code, text in zip(codes, texts, strict=True)], dtype=np.int32)
+def rows(tokenizer: None, codes: Sequence[str], texts: Sequence[str], **_: Any) -> tuple[np.ndarray, np.ndarray]:
+    each = [[len(code), len(text), 1, 2, 3] for code, text in zip(codes, texts, strict=True)]
+    return np.array(each, dtype=np.int32), np.arange(len(each))
 
 
 def pull(gradients: object, weights: np.ndarray, held: PrivateSamples) -> Iterator[Block]:

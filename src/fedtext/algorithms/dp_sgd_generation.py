@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Int32
+from jaxtyping import Bool, Int, Int32
 
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Query
@@ -54,11 +54,11 @@ def row_width(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, params
 
 def training_rows(
     tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], labels: Sequence[str | None], params: DpSgdGeneration,
-    *, length: int, width: int,
-) -> Int32[np.ndarray, "text width"]:  # fmt: skip
-    """Each text behind its class, which is shown and not scored, filled up on the right to `width`."""
+    *, width: int,
+) -> tuple[Int32[np.ndarray, "row width"], Int[np.ndarray, " row"]]:  # fmt: skip
+    """Each text behind its class, in rows filled up on the right to `width`, and the number of each row's text."""
     codes = [_code(params, label) for label in labels]
-    return coded_rows.token_rows(tokenizer, codes, texts, length=length, width=width)
+    return coded_rows.token_rows(tokenizer, codes, texts, width=width)
 
 
 def of_a_class(labels: pd.Series, params: DpSgdGeneration) -> Bool[np.ndarray, " sample"]:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from fedtext.evaluation.next_token import count_next_tokens, token_rows
-from fedtext.generation.cleaning import cut_to
+from fedtext.evaluation.next_token import count_by_text, text_windows
 from fedtext.models.framing import Framing
 from fedtext.models.language_model import context_length
 from fedtext.params.generation import Sampler
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 GREEDY = 1e-4  # a temperature at which the most probable token is drawn; 0 is no temperature
 TOKENS_A_WORD = 2  # at most, of nearly all words
-LONGEST = 1024  # tokens that are scored where a model names no limit
+LONGEST = 1024  # tokens that are read at once where a model names no limit
 SCORED_AT_ONCE = 8  # texts: their logits over a large vocabulary take a gigabyte at 64
 FEWEST = 10  # texts of either side: fewer tell nothing
 
@@ -115,14 +114,13 @@ def shared_ngrams(written: str, true: str, n: int) -> float:
 def log_likelihoods(model: LanguageModel, texts: Sequence[str]) -> Float[np.ndarray, " text"]:
     """The summed log-likelihood of a text's tokens, in nats a byte, for every model has tokens of its own.
 
-    A text is cut to what the model reads at once.
+    A text is read in windows of what the model reads at once.
     """
     loaded, tokenizer = model.load()
     length = min(context_length(loaded) or LONGEST, LONGEST) - 1  # and the start token
-    cut = cut_to(texts, tokenizer, [length] * len(texts))
-    rows = token_rows(tokenizer, cut, length)
-    counts = count_next_tokens(loaded, rows, top=(1,), batch_size=SCORED_AT_ONCE, label="likelihoods")
-    sizes = np.array([max(len(text.encode()), 1) for text in cut])
+    windows = text_windows(tokenizer, texts, length)
+    counts = count_by_text(loaded, windows, top=(1,), batch_size=SCORED_AT_ONCE, label="likelihoods")
+    sizes = np.array([max(len(text.encode()), 1) for text in texts])
     return np.asarray(-counts.nats / sizes)
 
 

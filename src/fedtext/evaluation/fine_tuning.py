@@ -16,12 +16,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.evaluation.next_token import PADDING, NextTokenCounts, count_next_tokens, padded, token_rows
+from fedtext.evaluation.next_token import (
+    PADDING,
+    NextTokenCounts,
+    count_by_text,
+    count_next_tokens,
+    padded,
+    text_windows,
+)
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import TunedTraining
 from fedtext.system.cores import over_cores
 from fedtext.system.hardware import compute_device
 from fedtext.training.causal_lm import refuse_long, train_causal_lm
+from fedtext.training.windows import Windows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,37 +80,37 @@ def fine_tune_and_count(
     Without texts to train on there is no choice among the facts.
     """
     tokenizer = on_device.tokenizer()
-    evaluated = token_rows(tokenizer, eval_texts, length)
-    rows = {name: token_rows(tokenizer, texts, length) for name, texts in conditions.items()}
-    trained = fine_tune_each(on_device, {name: own for name, own in rows.items() if own}, params, seed=seed)
+    evaluated = text_windows(tokenizer, eval_texts, length)
+    windows = {name: text_windows(tokenizer, texts, length) for name, texts in conditions.items()}
+    trained = fine_tune_each(on_device, {name: own for name, own in windows.items() if own.rows}, params, seed=seed)
     counted = {}
     for name in conditions:
         model, facts = trained.pop(name) if name in trained else (on_device.load()[0].float(), UNTRAINED)
-        refuse_long(evaluated, model, name)
-        counted[name] = count_next_tokens(model, evaluated, top=params.top, label=f"accuracy, {name}"), facts
+        refuse_long(evaluated.rows, model, name)
+        counted[name] = count_by_text(model, evaluated, top=params.top, label=f"accuracy, {name}"), facts
     return counted
 
 
 def fine_tune(
-    on_device: LanguageModel, rows: Sequence[Sequence[int]], params: Evaluation, *, seed: int, label: str
+    on_device: LanguageModel, texts: Windows, params: Evaluation, *, seed: int, label: str
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
     """`fine_tune_each` of one condition."""
-    return fine_tune_each(on_device, {label: rows}, params, seed=seed)[label]
+    return fine_tune_each(on_device, {label: texts}, params, seed=seed)[label]
 
 
 def fine_tune_each(
-    on_device: LanguageModel, conditions: Mapping[str, Sequence[Sequence[int]]], params: Evaluation, *, seed: int
+    on_device: LanguageModel, conditions: Mapping[str, Windows], params: Evaluation, *, seed: int
 ) -> dict[str, tuple[PreTrainedModel, dict[str, Any]]]:
-    """By condition, a fresh copy of the on-device model trained on its rows as `params.training` says, and the facts.
+    """By condition, a fresh copy of the on-device model trained on its texts as `params.training` says, and the facts.
 
     The facts: `texts` (those with a token, held out or not), `learning_rate`, `epochs` and `held_out_loss` as chosen,
     `training_loss` and `seconds`. Trainings run side by side, a core each; none depends on which others there are.
 
     Raises:
-        ValueError: no row has a token after its start, one is longer than the model reads, or a training diverges.
+        ValueError: no text has a token, a window is longer than the model reads, or a training diverges.
     """
-    usable = {name: [row for row in rows if len(row) > 1] for name, rows in conditions.items()}
-    trainings = [one for name, rows in usable.items() for one in _trainings(name, rows, params.training)]
+    usable = {name: texts.with_tokens() for name, texts in conditions.items()}
+    trainings = [one for name, texts in usable.items() for one in _trainings(name, texts, params.training)]
     best: dict[str, Trained] = {}
     seconds = dict.fromkeys(usable, 0.0)
     for training, trained, took in _side_by_side(on_device, trainings, params.training, seed=seed):
@@ -111,15 +119,15 @@ def fine_tune_each(
         if name not in best or trained.loss < best[name].loss:  # the first named among equals
             best[name] = trained
     return {
-        name: (trained.model, {"texts": len(usable[name]), **trained.facts(), "seconds": seconds[name]})
+        name: (trained.model, {"texts": usable[name].samples, **trained.facts(), "seconds": seconds[name]})
         for name, trained in best.items()
     }
 
 
-def held_out_rows(count: int, share: float) -> Int[np.ndarray, " held"]:
-    """Numbers of the rows of `count` that are held out: `share` of them, at least one, in the middle of equal parts.
+def held_out_texts(count: int, share: float) -> Int[np.ndarray, " held"]:
+    """Numbers of the texts of `count` that are held out: `share` of them, at least one, in the middle of equal parts.
 
-    None of fewer than ten rows, and none if `share` is 0.
+    None of fewer than ten texts, and none if `share` is 0.
     """
     if share == 0 or count < FEWEST_TO_HOLD_OUT_OF:
         return np.zeros(0, dtype=np.int64)
@@ -129,7 +137,7 @@ def held_out_rows(count: int, share: float) -> Int[np.ndarray, " held"]:
 
 @dataclass(frozen=True)
 class _Training:
-    """A condition's rows, without those that are held out, at one rate; with none held out nothing is chosen."""
+    """A condition's rows, without those of held-out texts, at one rate; with none held out nothing is chosen."""
 
     condition: str
     rows: Int[np.ndarray, "row length"]
@@ -155,11 +163,11 @@ class _Training:
         return Trained(model, self.rate, min(float(best.epoch), recipe.epochs), best.loss, last)
 
 
-def _trainings(condition: str, rows: Sequence[Sequence[int]], recipe: TunedTraining) -> Iterator[_Training]:
+def _trainings(condition: str, texts: Windows, recipe: TunedTraining) -> Iterator[_Training]:
     """One a rate, or one at the first rate where there is nothing to choose by."""
-    held_out = held_out_rows(len(rows), recipe.held_out_share)
-    judged_by = [rows[i] for i in held_out.tolist()]
-    trained_on = padded([rows[i] for i in np.delete(np.arange(len(rows)), held_out).tolist()])
+    held_out = held_out_texts(texts.samples, recipe.held_out_share)
+    judged_by = texts.chosen(held_out).rows
+    trained_on = padded(texts.chosen(np.delete(np.arange(texts.samples), held_out)).rows)
     for rate in recipe.learning_rates if judged_by else recipe.learning_rates[:1]:
         yield _Training(condition, trained_on, judged_by, rate)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedtext.evaluation.next_token import count_next_tokens, token_rows
+from fedtext.evaluation.next_token import count_by_text, text_windows
 from fedtext.generation.cleaning import cut_to
 from fedtext.system.errors import InputError
 
@@ -30,8 +30,9 @@ def nats_per_byte(model: LanguageModel, texts: Sequence[str], *, length: int = L
         ValueError: there is no text, or the texts are empty.
     """
     loaded, tokenizer = model.load()
-    size = sum(len(text.encode()) for text in cut_to(texts, tokenizer, [length] * len(texts)))
+    cut = cut_to(texts, tokenizer, [length] * len(texts))
+    size = sum(len(text.encode()) for text in cut)
     if size == 0:
         raise InputError("no texts: how well a generator knows them needs at least one")
-    counts = count_next_tokens(loaded, token_rows(tokenizer, texts, length), label="the generator's knowledge")
+    counts = count_by_text(loaded, text_windows(tokenizer, cut, length), label="the generator's knowledge")
     return float(counts.nats.sum()) / size

@@ -1,8 +1,9 @@
 """Next-token accuracy of an on-device model: the number that says whether synthetic text was worth its privacy.
 
-The rule, the same for every condition: a text is tokenised once and cut to `length` tokens; one start token (<bos>, or
-<eos> where a tokenizer has no other, as GPT-2's) is put before it; each real token is predicted from those before it.
-Padding is neither attended to nor scored, and the end of a text is never scored, since a chunk ends where it was cut.
+The rule, the same for every condition: a text is tokenised once; one start token (<bos>, or <eos> where a tokenizer has
+no other, as GPT-2's) is put before it; each real token is predicted once, from those before it in its window of
+`length` (`fedtext.training.windows`). None is left out, however many tokens the model needs for a text. Padding is
+neither attended to nor scored, and the end of a text is never scored, since a chunk ends where it was cut.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from jaxtyping import Float, Int
 
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
+from fedtext.training.windows import Windows
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -69,18 +71,16 @@ def next_token_accuracy(
     Raises:
         ValueError: no text holds a token, or the tokenizer has neither a <bos> nor an <eos>.
     """
-    return count_next_tokens(model, token_rows(tokenizer, texts, length), top=top, batch_size=batch_size).summary()
+    return count_by_text(model, text_windows(tokenizer, texts, length), top=top, batch_size=batch_size).summary()
 
 
-def token_rows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int) -> list[list[int]]:
-    """One row a text: the start token and at most `length` tokens; an empty text is the start token alone."""
+def text_windows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int) -> Windows:
+    """The start token and all tokens of each text, in windows of `length`; an empty text is the start token alone."""
     start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
     if start is None:
         raise InputError("the tokenizer has neither a <bos> nor an <eos> to start a text with: set its bos_token")
-    if not texts:
-        return []
-    encoded = tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=length)["input_ids"]
-    return [[start, *ids] for ids in encoded]
+    encoded = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"] if texts else []
+    return Windows.of([[start, *ids] for ids in encoded], length)
 
 
 def padded(rows: Sequence[Sequence[int]], width: int | None = None) -> Int[np.ndarray, "row length"]:
@@ -89,6 +89,19 @@ def padded(rows: Sequence[Sequence[int]], width: int | None = None) -> Int[np.nd
     for filled, row in zip(matrix, rows, strict=True):
         filled[: len(row)] = row
     return matrix
+
+
+def count_by_text(
+    model: PreTrainedModel,
+    texts: Windows,
+    *,
+    top: Sequence[int] = (1, 3, 5),
+    batch_size: int = 32,
+    label: str = "next-token accuracy",
+) -> NextTokenCounts:
+    """`count_next_tokens` of all windows of each text together."""
+    rows = count_next_tokens(model, texts.rows, top=top, batch_size=batch_size, label=label)
+    return NextTokenCounts(rows.top, *map(texts.summed, (rows.correct, rows.tokens, rows.nats)))
 
 
 def count_next_tokens(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fedtext.evaluation.fine_tuning import fine_tune
 from fedtext.evaluation.next_token import count_next_tokens
 from fedtext.params.evaluation import Evaluation
+from fedtext.training.windows import Windows
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -78,7 +79,7 @@ def fine_tune_and_score_as_published(
     tokenizer = on_device.tokenizer()
     rows = doubly_tokenised(tokenizer, train_texts, length)
     if rows:
-        model, _ = fine_tune(on_device, rows, params, seed=seed, label=f"published metric, {label}")
+        model, _ = fine_tune(on_device, Windows.of(rows, length), params, seed=seed, label=f"published metric, {label}")
     else:
         model, _ = on_device.load()
     return published_accuracy(model, tokenizer, eval_texts, length=length, top=params.top)

@@ -49,9 +49,9 @@ class ControlCode:
 
 
 def coded_rows(
-    tokenizer: PreTrainedTokenizerBase, codes: Sequence[str], texts: Sequence[str], length: int
+    tokenizer: PreTrainedTokenizerBase, codes: Sequence[str], texts: Sequence[str], length: int | None = None
 ) -> tuple[list[Int[np.ndarray, " shown"]], list[Int[np.ndarray, " scored"]]]:
-    """Tokens of what stands before each text, and of the text's first `length`.
+    """Tokens of what stands before each text, and of the text: its first `length`, or all of it.
 
     The token that ends a text follows one that is whole. One that was cut off does not end there, and is not said to.
     The first are those that a generator is asked with (`ControlCode.request`), so they begin as it begins.
@@ -61,5 +61,5 @@ def coded_rows(
     end = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
     shown = tokenizer(list(codes), verbose=False)["input_ids"]
     whole = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
-    scored = [[*tokens, *end] if len(tokens) <= length else tokens[:length] for tokens in whole]
+    scored = [[*tokens, *end] if length is None or len(tokens) <= length else tokens[:length] for tokens in whole]
     return [np.asarray(one) for one in shown], [np.asarray(one) for one in scored]

@@ -1,4 +1,7 @@
-"""Texts behind their control codes as rows of tokens: the code is shown, the text and its end are scored."""
+"""Texts behind their control codes as rows of tokens: the code is shown, the text and its end are scored, all of it.
+
+A text that takes more tokens than a row has goes on in another, behind its own last token and without the code.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Int32
+from jaxtyping import Int, Int32
 
 from fedtext.generation.control_codes import coded_rows
 from fedtext.models.language_model import context_length
 from fedtext.system.errors import InputError
 from fedtext.training.client_gradients import only_shown
 from fedtext.training.local_steps import NO_TOKEN
+from fedtext.training.windows import Windows
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -26,7 +30,7 @@ def row_width(
     Raises:
         ValueError: the model reads fewer at once; `asked_by` names who asks.
     """
-    shown, scored = coded_rows(tokenizer, codes, [""], length)
+    shown, scored = coded_rows(tokenizer, codes, [""])
     width, limit = max(map(len, shown)) + length + len(scored[0]), context_length(model)
     if limit is not None and width > limit:
         raise InputError(
@@ -37,12 +41,13 @@ def row_width(
 
 
 def token_rows(
-    tokenizer: PreTrainedTokenizerBase, codes: Sequence[str], texts: Sequence[str], *, length: int, width: int
-) -> Int32[np.ndarray, "text width"]:
-    """Each text behind its code, which is shown and not scored, filled up on the right to `width`."""
-    shown, scored = coded_rows(tokenizer, codes, texts, length)
-    rows = np.full((len(texts), width), NO_TOKEN, dtype=np.int32)
-    for row, code, text in zip(rows, shown, scored, strict=True):
-        row[: len(code)] = only_shown(code)
-        row[len(code) : len(code) + len(text)] = text
-    return rows
+    tokenizer: PreTrainedTokenizerBase, codes: Sequence[str], texts: Sequence[str], *, width: int
+) -> tuple[Int32[np.ndarray, "row width"], Int[np.ndarray, " row"]]:
+    """Each text behind its code, in rows filled up on the right to `width`, and the number of each row's text."""
+    shown, scored = coded_rows(tokenizer, codes, texts)
+    whole = [[*only_shown(code).tolist(), *text.tolist()] for code, text in zip(shown, scored, strict=True)]
+    windows = Windows.of(whole, width - 1)
+    rows = np.full((len(windows.rows), width), NO_TOKEN, dtype=np.int32)
+    for row, tokens in zip(rows, windows.rows, strict=True):
+        row[: len(tokens)] = tokens
+    return rows, windows.sample

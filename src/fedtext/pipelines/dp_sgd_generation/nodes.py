@@ -47,12 +47,12 @@ def tokenise_behind_classes(
     width = algorithm.row_width(model, tokenizer, dp_sgd_generation, chunking.length)
     kept = algorithm.of_a_class(private_train["label"], dp_sgd_generation)
     own = private_train[kept]
-    rows = algorithm.training_rows(
-        tokenizer, own["text"].tolist(), nullable(own["label"]), dp_sgd_generation, length=chunking.length, width=width
+    rows, text = algorithm.training_rows(
+        tokenizer, own["text"].tolist(), nullable(own["label"]), dp_sgd_generation, width=width
     )
     return {
         "features": rows,
-        **{name: codes[kept] for name, codes in units_of(private_train).items()},
+        **{name: codes[kept][text] for name, codes in units_of(private_train).items()},
         "label": np.zeros(len(rows), dtype=np.int64),
     }
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from fedtext.evaluation.next_token import padded, token_rows
+from fedtext.evaluation.next_token import padded, text_windows
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.pipelines.clients.units import units_of
@@ -14,11 +14,11 @@ def tokenise_private_samples(
 ) -> dict[str, np.ndarray]:
     """Clients tokenise their samples as the evaluation does.
 
-    Arrays `features` (padded rows), `client`, `record`, `label`. Rows are as wide as a sample may be, whoever holds it.
+    Arrays `features` (padded rows), `client`, `record`, `label`. Rows are as wide as a window, whoever holds it.
     """
-    rows = token_rows(on_device.tokenizer(), private_train["text"].tolist(), chunking.length)
+    windows = text_windows(on_device.tokenizer(), private_train["text"].tolist(), chunking.length)
     return {
-        "features": padded(rows, width=chunking.length + 1).astype(np.int32),
-        **units_of(private_train),
-        "label": np.zeros(len(rows), dtype=np.int64),
+        "features": padded(windows.rows, width=chunking.length + 1).astype(np.int32),
+        **{name: codes[windows.sample] for name, codes in units_of(private_train).items()},
+        "label": np.zeros(len(windows.rows), dtype=np.int64),
     }

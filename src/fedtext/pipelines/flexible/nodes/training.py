@@ -34,10 +34,11 @@ def tokenise_behind_codes(
     kept = private_train["label"].isin(flexible.labels).to_numpy() | (not flexible.labels)
     own = private_train[kept]
     before = [code_request(flexible, label) for label in own["label"]]
+    rows, text = token_rows(tokenizer, before, own["text"].tolist(), width=width)
     return {
-        "features": token_rows(tokenizer, before, own["text"].tolist(), length=chunking.length, width=width),
-        **{name: codes[kept] for name, codes in units_of(private_train).items()},
-        "label": np.zeros(int(kept.sum()), dtype=np.int64),
+        "features": rows,
+        **{name: codes[kept][text] for name, codes in units_of(private_train).items()},
+        "label": np.zeros(len(rows), dtype=np.int64),
     }
 
 
