@@ -38,9 +38,9 @@ def trained(root: Path, seed: int, training: int, extra: str) -> pd.Series[float
         environment = {**os.environ, "FEDTEXT_PROGRESS": "0", "FEDTEXT_STATE": str(root / "state")}
         subprocess.run([KEDRO, "run", "--params", params], cwd=ROOT, env=environment, check=True)
         shutil.copy(root / "08_reporting/popri/accuracy.json", kept)
-    return pd.Series({
-        name: 100 * scores["top_1"] for name, scores in json.loads(kept.read_text())["conditions"].items()
-    })
+    return pd.Series(
+        {name: 100 * scores["top_1"] for name, scores in json.loads(kept.read_text())["conditions"].items()}
+    )
 
 
 def said(values: pd.Series[float]) -> str:
