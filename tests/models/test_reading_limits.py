@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.models.reading_limits import FRAME, Beyond, ReadingLimit, refuse_long_list, refuse_unknown
+from fedtext.models.reading_limits import (
+    FRAME,
+    READINGS,
+    Beyond,
+    ReadingLimit,
+    readings,
+    refuse_long_list,
+    refuse_unknown,
+)
 from fedtext.system.errors import InputError
+from tests.parameters import parameters
 
 WRITER, ENCODER = ReadingLimit("generator", 1024, Beyond.REFUSED), ReadingLimit("encoder", 256, Beyond.WINDOWS)
 
@@ -53,3 +64,30 @@ def test_an_encoder_that_knows_too_little_is_refused_with_another() -> None:
     refuse_unknown(0.25, "offline", "the public samples")
     with pytest.raises(InputError, match=r"'offline' does not know 74% of the tokens of x, .*models.encoder=\S+/\S+"):
         refuse_unknown(0.74, "offline", "x")
+
+
+def test_a_run_s_readings_are_those_of_its_models_and_parameters() -> None:
+    values = {"chunking.length": 64, "dp_ft.tokens.prompt": 96, "dp_ft.tokens.answer": 32}
+    found = readings(["encoder", "on_device", "generator", "classifier"], values.get)
+    assert [(one.reader, one.cuts) for one, _ in found] == [
+        ("encoder", False),
+        ("on_device", False),
+        ("generator", True),
+        ("generator", True),
+    ]
+    assert found[1][1] == "every sample whole, in windows of 64 of its own tokens"
+    assert found[3][1] == "the first 32 of its tokens of a pair's answer"
+
+
+@pytest.mark.parametrize(("kind", "read"), [("fine_tuned", 1), ("embeddings", 0)])
+def test_a_classifier_reads_a_part_where_it_is_fine_tuned(kind: str, read: int) -> None:
+    values = {"classification.training.length": 128, "classification.training.kind": kind}
+    assert len(readings(["classifier"], values.get)) == read
+
+
+def test_every_parameter_that_bounds_a_reading_has_a_default() -> None:
+    for name in {name for one in READINGS for name in (one.parameter, *(one.where or ())[:1])}:
+        value: Any = parameters()
+        for group in str(name).split("."):
+            value = value[group]
+        assert value is not None

@@ -90,3 +90,14 @@ def test_public_samples_that_a_run_wrote_itself_are_looked_at_before_they_are_em
     with pytest.raises(InputError, match=r"does not know \d+% of the tokens of the public samples"):
         embed_public_samples(pd.DataFrame({"text": ["ลิฟต์เสียเมื่อวานนี้", "the lift"]}), encoder)
     assert embed_public_samples(pd.DataFrame({"text": ["the lift was broken"]}), encoder).shape == (1, 384)
+
+
+def test_what_is_read_of_a_beginning_alone_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    asked(64, "classifier", "params:classification", "params:evaluation")
+    assert not caplog.messages
+    fine_tuned = {"training": {**parameters()["classification"]["training"], "kind": "fine_tuned"}}
+    asked(64, "classifier", "params:classification", classification=fine_tuned)
+    assert caplog.messages == [
+        "'classifier' reads the first 128 of its tokens of a text (classification.training.length), and not the rest"
+    ]

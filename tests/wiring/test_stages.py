@@ -68,6 +68,13 @@ def test_every_stage_is_said_once() -> None:
     ]
 
 
+def test_a_run_without_an_algorithm_announces_every_node() -> None:
+    """As `pretrain` does: it has no clients."""
+    found = clock(Pipeline([made("read_text", "file"), made("train_generator", "read_text")]))
+    said = [line for each in found.nodes if (line := found.begin(each)) is not None]
+    assert said == ["[1/2] read text", "[2/2] train generator"]
+
+
 def test_an_algorithm_that_goes_on_with_another_one_s_rounds_comes_after_them() -> None:
     """As `pe_sft` does: it has no rounds of its own, and its nodes are of no round."""
     job = Pipeline(

@@ -14,10 +14,10 @@ from fedtext.datasets.errors import StorageError
 class RunFactsDataset(AbstractDataset[Any, Any]):
     """What a report says of how it was made, which the run tells; empty until then.
 
-    `command`, `date` and `version` are those of the run that writes it. `models`, `parameters` and `unrecorded` are of
-    the nodes that made what it reports on, whichever run they were part of. What is made of all this depends on the
-    latter alone: a repeated run on another day changes nothing, and the report keeps the day and the command of the run
-    that wrote it.
+    `command`, `date` and `version` are those of the run that writes it. `models`, `readings` (how they read long
+    texts), `parameters` and `unrecorded` are of the nodes that made what it reports on, whichever run they were part
+    of. What is made of all this depends on the latter alone: a repeated run on another day changes nothing, and the
+    report keeps the day and the command of the run that wrote it.
 
     Args:
         metadata: Ignored by Kedro.
@@ -33,7 +33,7 @@ class RunFactsDataset(AbstractDataset[Any, Any]):
 
     def identity(self) -> str:
         """What a result depends on."""
-        lasting = {name: self._facts.get(name) for name in ("models", "parameters", "unrecorded")}
+        lasting = {name: self._facts.get(name) for name in ("models", "readings", "parameters", "unrecorded")}
         return json.dumps(lasting, sort_keys=True, default=str)
 
     def load(self) -> dict[str, Any]:

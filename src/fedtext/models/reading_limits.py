@@ -6,8 +6,10 @@ is private, so a limit that the declared length passes is taken to be passed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from fedtext.system.errors import InputError
 
@@ -59,6 +61,60 @@ class ReadingLimit:
             f"'{self.reader}' reads {self.tokens} tokens at once and chunking.length is {length}: a longer sample's "
             "embedding is the mean of its parts'"
         )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a model reads a text that may be longer than it reads at once, by a declared number of its own tokens.
+
+    Attributes:
+        reader: The model's name in the catalog.
+        parameter: What declares the number, by its dotted name.
+        how: In words, with a place for the number.
+        cuts: Whether the rest of the text is not read.
+        where: A parameter and its value at which the model reads so; None: always.
+    """
+
+    reader: str
+    parameter: str
+    how: str
+    cuts: bool = True
+    where: tuple[str, object] | None = None
+
+
+READINGS = (
+    Reading("encoder", "chunking.length", "a sample that is too long for it as the mean of its parts", cuts=False),
+    Reading("on_device", "chunking.length", "every sample whole, in windows of {} of its own tokens", cuts=False),
+    Reading(
+        "classifier",
+        "classification.training.length",
+        "the first {} of its tokens of a text",
+        where=("classification.training.kind", "fine_tuned"),
+    ),
+    Reading(
+        "classifier",
+        "evaluation.questions.length",
+        "{} of its tokens of a question with its passage",
+        where=("evaluation.questions.measured", True),
+    ),
+    Reading("generator", "dp_ft.tokens.prompt", "the last {} of its tokens of a pair's prompt"),
+    Reading("generator", "dp_ft.tokens.answer", "the first {} of its tokens of a pair's answer"),
+)
+
+
+def readings(models: Collection[str], value_of: Callable[[str], Any]) -> list[tuple[Reading, str]]:
+    """How the models of a run read long texts, each with its words.
+
+    Args:
+        models: Their names in the catalog.
+        value_of: A parameter's value by its dotted name; None where the run does not read it.
+    """
+    found = []
+    for reading in READINGS:
+        number = value_of(reading.parameter) if reading.reader in models else None
+        if number is not None and (reading.where is None or value_of(reading.where[0]) == reading.where[1]):
+            found.append((reading, reading.how.format(number)))
+    return found
 
 
 def refuse_long_list(limit: ReadingLimit, *, listed: int, length: int, new_tokens: int, asked_by: str) -> None:

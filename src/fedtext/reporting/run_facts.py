@@ -21,6 +21,7 @@ def facts_table(facts: Mapping[str, Any]) -> str:
         return ""
     run = [[name, facts[name]] for name in ("command", "date", "version") if name in facts]
     made = [[f"model: {role.replace('_', '-')}", name] for role, name in facts.get("models", {}).items()]
+    made += [[f"{role.replace('_', '-')} reads", how] for role, how in facts.get("readings", [])]
     made += [row for group, values in facts.get("parameters", {}).items() for row in _rows(group, values)]
     if unrecorded := facts.get("unrecorded"):
         made.append(["not on record", f"how {', '.join(unrecorded)} came to be"])

@@ -13,6 +13,7 @@ from kedro.pipeline.node import Node
 
 from fedtext.corpora.clients import client_of
 from fedtext.datasets.run_facts import RunFactsDataset
+from fedtext.models.reading_limits import readings
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.resuming.made_with import MadeWith
 
@@ -34,6 +35,7 @@ def told(node: Node, made_with: MadeWith) -> dict[str, Any]:
     shown = {name: value for name, value in known.items() if name.partition(".")[0] in {*made, *SHARED}}
     return {
         "models": {name: _said(values) for name, values in made_with.models.items()},
+        "readings": [[reading.reader, how] for reading, how in readings(made_with.models, known.get)],
         "parameters": {"corpus": corpus_facts(_nested(known)), **_nested(shown)},
         "unrecorded": list(made_with.unrecorded),
     }

@@ -90,22 +90,31 @@ class Clock:
     nodes: Sequence[Node]
     stage: Mapping[str, Stage]
     earlier: Mapping[str, float]
-    _said: set[Stage] = field(default_factory=set)
+    _said: set[Stage | str] = field(default_factory=set)
     _ran: dict[str, float] = field(default_factory=dict)
 
     def begin(self, node: Node) -> str | None:
-        """The line that announces the node's stage, if it is the first of it that runs."""
+        """The line that announces the node's stage, if it is the first of it that runs.
+
+        A run without an algorithm, an evaluation or a report has one stage alone: there every node is announced.
+        """
         stage = self.stage[node.name]
-        if stage in self._said:
+        step = stage if self._has_stages else node.name
+        if step in self._said:
             return None
-        self._said.add(stage)
+        self._said.add(step)
+        title = self._title(stage) if self._has_stages else _words(node)
         position = self.nodes.index(node)
-        step = f"{position + 1:{len(str(len(self.nodes)))}}/{len(self.nodes)}"
-        return f"[{step}] {self._title(stage)}{self._left(position)}"
+        count = f"{position + 1:{len(str(len(self.nodes)))}}/{len(self.nodes)}"
+        return f"[{count}] {title}{self._left(position)}"
 
     def end(self, node: Node, seconds: float) -> None:
         """Note how long the node took: its like of a later round will take as long."""
         self._ran[node.name] = seconds
+
+    @property
+    def _has_stages(self) -> bool:
+        return any(stage.part != FIRST for stage in self.stage.values())
 
     def _title(self, stage: Stage) -> str:
         if stage.part != ALGORITHM:
@@ -146,6 +155,11 @@ def duration(seconds: float) -> str:
 
 def _algorithm(node: Node) -> str:
     return (node.namespace or "").partition(".")[0]
+
+
+def _words(node: Node) -> str:
+    """What the node does, by its name."""
+    return node.name.rpartition(".")[2].replace("_", " ")
 
 
 def _kind(name: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from kedro.io import DataCatalog
@@ -13,7 +14,7 @@ from fedtext.corpora.table import read_public_table
 from fedtext.datasets.generators import GeneratorDataset
 from fedtext.datasets.models import EncoderDataset, PublicModelDataset
 from fedtext.generation.prompts import LISTED, SHOTS
-from fedtext.models.reading_limits import ReadingLimit, refuse_long_list
+from fedtext.models.reading_limits import ReadingLimit, readings, refuse_long_list
 from fedtext.params.corpus import Corpus
 from fedtext.wiring.console import say
 from fedtext.wiring.readers import Reader, readers
@@ -27,12 +28,15 @@ LOOKED_AT = 200  # public texts
 def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[str, Any]) -> None:
     """A sample is read by every model with a start token; an encoder takes a long one in parts.
 
-    The on-device model reads `chunking.length` tokens of its own, so it is trained on and scored on those alone where
-    it needs more of them for a sample than the chunk tokenizer.
+    The on-device model may need more tokens for a sample than the chunk tokenizer: it reads it in windows of
+    `chunking.length` of its own. What is read of the beginning of a text alone is said.
 
     Raises:
         FedtextError: a model that the pipeline reads takes fewer tokens than a sample, or a list of them, may have.
     """
+    for reading, how in readings(pipeline.inputs(), partial(_value, pipeline.inputs(), parameters)):
+        if reading.cuts:
+            say(f"'{reading.reader}' reads {how} ({reading.parameter}), and not the rest")
     if "params:chunking" not in pipeline.inputs():
         return
     length = parameters["chunking"]["length"]
@@ -75,6 +79,17 @@ def _limits(pipeline: Pipeline, catalog: DataCatalog) -> Iterator[ReadingLimit]:
         dataset = catalog.get(name) if name in catalog else None
         if isinstance(dataset, PublicModelDataset):
             yield ReadingLimit(name, dataset.context, dataset.beyond)
+
+
+def _value(inputs: Collection[str], parameters: Mapping[str, Any], name: str) -> Any:
+    """A parameter by its dotted name; None where no node is given it, or a group that it lies in."""
+    groups = name.split(".")
+    if not any(f"params:{'.'.join(groups[:depth])}" in inputs for depth in range(1, len(groups) + 1)):
+        return None
+    value: Any = parameters
+    for group in groups:
+        value = value.get(group) if isinstance(value, Mapping) else None
+    return value
 
 
 def _lists(pipeline: Pipeline, parameters: Mapping[str, Any]) -> dict[str, int]:
