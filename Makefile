@@ -1,4 +1,4 @@
-# Two commands do everything: `make run` (environment + main job) and `make test` (environment + every check).
+# `make run` is the main job, `make test` is every check; `make help` lists the rest. Each makes the environment first.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,39 +16,46 @@ QUICK := $(addprefix tests/,params system resuming corpora voting reporting)
 # Rooms whose work is done on a GPU where there is one.
 COMPUTE := $(addprefix tests/,models generation training embedding evaluation voting)
 
-.PHONY: run check test lint viz mlflow nightly gpu audit clean
+.PHONY: help setup run check test lint viz mlflow nightly gpu audit clean
 
-run: $(INSTALLED)
+help:  ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
+
+setup: $(INSTALLED)  ## the environment in .venv, and the hooks that check a commit
+	$(BIN)/pre-commit install --hook-type pre-commit --hook-type pre-push
+
+run: $(INSTALLED)  ## the main job: about five minutes
 	$(BIN)/kedro run
 
 # The inner loop, under a minute; `make test` before handing in.
-check: $(INSTALLED) lint
+check: $(INSTALLED) lint  ## while working: lint, and the tests that need no model
 	$(PYTEST) -m "not slow and not network" $(QUICK)
 
-test: $(INSTALLED) lint
+test: $(INSTALLED) lint  ## before a change is handed in: lint, and all tests but the slow ones
 	$(PYTEST) -m "not slow and not network"
 
-lint: $(INSTALLED)
+lint: $(INSTALLED)  ## ruff, mypy, spelling and the import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell
 
-nightly: $(INSTALLED) lint
+nightly: $(INSTALLED) lint  ## all tests but those that need a network
 	$(PYTEST) -m "not network"
 
 # On a machine with a GPU: is what is computed there right? Eight workers share it.
-gpu: $(INSTALLED)
+gpu: $(INSTALLED)  ## the tests of what computes on a GPU
 	FEDTEXT_PROGRESS=0 $(BIN)/pytest -q -n 8 --dist loadfile -m "not slow and not network" $(COMPUTE)
 
 # Attacks on every algorithm, from records to release; writes docs/audits.md.
-audit: $(INSTALLED)
+audit: $(INSTALLED)  ## attacks every algorithm, from records to release
 	FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 $(BIN)/python -m audits
 
-viz: $(INSTALLED)
+viz: $(INSTALLED)  ## the graph in a browser
 	$(BIN)/kedro viz run
 
-mlflow: $(INSTALLED)
+mlflow: $(INSTALLED)  ## runs, parameters and metrics in a browser
 	$(BIN)/kedro mlflow ui
 
 $(INSTALLED): constraints.txt pyproject.toml
@@ -60,5 +67,5 @@ $(INSTALLED): constraints.txt pyproject.toml
 	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true  # some packages carry templates, which are no Python
 	touch $@
 
-clean:
+clean:  ## removes results and caches
 	rm -rf data/0* build .mypy_cache .ruff_cache .pytest_cache
