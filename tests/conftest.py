@@ -14,6 +14,8 @@ from hypothesis import settings
 from jaxtyping import install_import_hook
 from omegaconf import OmegaConf
 
+from tests.cpu_seconds import CpuSeconds
+
 STATE = "FEDTEXT_STATE"  # fedtext.system.state; nothing of the package may be imported before the checks are in place
 SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
 LONG = {"end_to_end", "neighbours", "golden", "audits", "wiring", "tutorial", "contracts"}
@@ -36,6 +38,11 @@ def _modules() -> list[str]:
 install_import_hook(_modules(), "tests.conftest.tower")
 settings.register_profile("fedtext", deadline=None)  # a busy machine is no fault of an example
 settings.load_profile("fedtext")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Every run says what its tests cost."""
+    config.pluginmanager.register(CpuSeconds(), "cpu_seconds")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

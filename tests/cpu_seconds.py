@@ -1,0 +1,98 @@
+"""Processor seconds of every test, its processes included: what took how long, and whether a test takes too long.
+
+Seconds on a clock say how busy a machine is; processor seconds say what a test costs. A test without the mark `slow`
+may take `AT_MOST` of them, so that the suite stays one that people run. What a fixture makes for several tests is not
+charged to the one that happens to need it first.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections import defaultdict
+from collections.abc import Generator
+from pathlib import PurePosixPath
+
+import pytest
+
+AT_MOST = 20.0
+SHOWN, WORTH_SHOWING = 25, 2.0
+PROPERTY, FILE = "cpu_seconds", "FEDTEXT_CPU_SECONDS"  # a file that all of them are written to, a line a test
+
+
+def spent() -> float:
+    """Processor seconds of this process and of those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+class CpuSeconds:
+    """A plugin of pytest: workers measure, and whoever prints the summary adds up."""
+
+    def __init__(self) -> None:
+        self.setup: dict[str, float] = defaultdict(float)
+        self.call: dict[str, float] = {}
+        self.slow: set[str] = set()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
+        """What a test needs."""
+        return (yield from self._measured(item, "setup"))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """The test itself."""
+        return (yield from self._measured(item, "call"))
+
+    def _measured(self, item: pytest.Item, phase: str) -> Generator[None, object, object]:
+        began = spent()
+        try:
+            return (yield)
+        finally:
+            item.user_properties.append((f"{PROPERTY}.{phase}", spent() - began))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Takes down what a worker has measured."""
+        if report.when == "teardown":
+            measured = dict(report.user_properties)
+            self.setup[report.nodeid] = float(str(measured.get(f"{PROPERTY}.setup", 0.0)))
+            self.call[report.nodeid] = float(str(measured.get(f"{PROPERTY}.call", 0.0)))
+            if "slow" in report.keywords:
+                self.slow.add(report.nodeid)
+
+    def too_long(self) -> dict[str, float]:
+        """Tests without the mark that take more than they may."""
+        return {name: took for name, took in self.call.items() if took > AT_MOST and name not in self.slow}
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """A test that takes too long fails the run, once all have run."""
+        if self.too_long() and session.exitstatus == pytest.ExitCode.OK and not _is_worker(session.config):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Prints seconds by package, and the tests that take most."""
+        if file := os.environ.get(FILE):
+            with open(file, "w", encoding="utf-8") as lines:
+                lines.writelines(f"{self.call[name]:.2f}\t{self.setup[name]:.2f}\t{name}\n" for name in self.call)
+        whole = {name: self.call[name] + self.setup[name] for name in self.call}
+        if sum(whole.values()) < AT_MOST:
+            return
+        packages: dict[str, float] = defaultdict(float)
+        for name, took in whole.items():
+            packages["/".join(PurePosixPath(name.partition("::")[0]).parts[:2])] += took
+        terminalreporter.section("processor seconds")
+        for package, took in sorted(packages.items(), key=lambda one: -one[1]):
+            terminalreporter.write_line(f"{took:8.0f} s  {package}")
+        for name, took in sorted(whole.items(), key=lambda one: -one[1])[:SHOWN]:
+            if took >= WORTH_SHOWING:
+                terminalreporter.write_line(f"{took:8.1f} s  {name}")
+        for name, took in self.too_long().items():
+            terminalreporter.write_line(
+                f"TOO LONG: {name} took {took:.0f} processor seconds, and a test may take {AT_MOST:.0f}: make it "
+                "smaller, or mark it slow",
+                red=True,
+            )
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
