@@ -32,6 +32,7 @@ class ControlCode:
 
     description: str | None = None
     framing: ClassVar[Framing] = Framing()
+    sentences: ClassVar[bool] = False
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """What stands before a text of class `label`.

@@ -9,6 +9,7 @@ Qwen, ...) whose layers see the whole text; `refuse_unfit` names one that does n
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jaxtyping import Bool, Float, Int
 
 from fedtext.generation.branch_attention import attends_in_parts, step_of
-from fedtext.generation.drawing import draw_tokens
+from fedtext.generation.drawing import draw_tokens, penalised
 from fedtext.generation.favoured_words import FavouredTokens
 from fedtext.generation.kv_cache import Layout, new_cache
 from fedtext.system.errors import InputError
@@ -138,11 +139,14 @@ def decode(
     min_p: float,
     is_complete: Callable[[Int[Tensor, "response step"]], Bool[Tensor, " response"]],
     favoured: FavouredTokens | None = None,
+    repetition_penalty: float = 1.0,
+    never_first: Bool[Tensor, " token"] | None = None,
 ) -> Int[Tensor, "response step"]:
     """Continuations of left-padded prompts, one row of `uniforms` for each of J responses a prompt, prompt by prompt.
 
     Decoding ends when `is_complete` holds for every response, asked every few steps about those still open; tokens past
     a response's completion mean nothing. `favoured` is of these prompts: added before temperature, top-p and min-p.
+    `repetition_penalty` is of the tokens that a response holds, and `never_first` are tokens that none begins with.
     """
     import torch
 
@@ -154,6 +158,10 @@ def decode(
         for step in range(most):
             if favoured is not None:
                 logits = favoured.added_to(logits, branches.responses // (total // len(ids)), step)
+            if repetition_penalty > 1 and step:
+                logits = penalised(logits, tokens[branches.responses, :step], repetition_penalty)
+            if never_first is not None and step == 0:
+                logits = logits.masked_fill(never_first, -math.inf)
             draws = uniforms[:, step][branches.responses]
             branches.tokens = draw_tokens(logits, draws, temperature=temperature, top_p=top_p, min_p=min_p)
             tokens[branches.responses, step] = branches.tokens

@@ -1,4 +1,4 @@
-"""Public text of a kind that a sentence describes: topics of it, then texts about each topic.
+"""Public text of a kind that a sentence describes, about topics or with openings where there are any.
 
 The generator is told in messages what to write (`prompt_forms.Chat`), or on the pages where such texts are found
 (`prompt_forms.Page`). Nothing but the description and the generator's own topics is in them.
@@ -16,6 +16,7 @@ import pandas as pd
 
 from fedtext.embedding.near_copies import without_near_copies
 from fedtext.generation.cleaning import clean_samples
+from fedtext.generation.few_shot import begun
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.generation.topics import named_topics, topics_framing, topics_request
 from fedtext.models.generator import ChatGenerator
@@ -61,15 +62,24 @@ def described_texts(
     generator: ChatGenerator,
     encoder: Encoder,
     description: str,
-    topics: Sequence[str],
+    topics: Sequence[str | None],
     texts: Texts,
     *,
     count: int,
     seed: int,
 ) -> pd.DataFrame:
-    """At most `count` texts of the described kind, topics in turn, without empty ones and near-copies.
+    """At most `count` texts of the described kind, topics and openings in turn, without empty ones and near-copies.
 
     Where too few of `texts.oversample` times as many are left, the missing ones are written in a second go.
+
+    Args:
+        generator: Writes them.
+        encoder: Says which are near-copies.
+        description: What they are, in the plural.
+        topics: What they are about; None among them: nothing is said.
+        texts: How they are written, and the openings that they begin with.
+        count: How many are wanted.
+        seed: Of the draws.
 
     Returns:
         Columns `text`, `topic`.
@@ -81,7 +91,7 @@ def described_texts(
     embedded: list[np.ndarray] = []
     written, wanted = 0, count * texts.oversample
     for go in range(GOES):
-        turns = math.ceil(wanted / len(topics))
+        turns = math.ceil(wanted / (len(topics) * max(len(texts.sampler.openings), 1)))
         more = _written(generator, description, topics, texts.sampler, turns, derived_seed(seed, "texts", go))
         written += len(more)
         said.append(more[more["text"] != ""])
@@ -99,13 +109,15 @@ def described_texts(
 
 
 def _written(
-    generator: ChatGenerator, description: str, topics: Sequence[str], sampler: Sampler, turns: int, seed: int
+    generator: ChatGenerator, description: str, topics: Sequence[str | None], sampler: Sampler, turns: int, seed: int
 ) -> pd.DataFrame:
-    """`turns` texts about each topic, topics in turn; one that is none is empty."""
+    """`turns` texts about each topic with each opening, these in turn; one that is none is empty."""
     form = prompt_form(sampler.model_copy(update={"description": description}))
+    asked = [topic for _ in sampler.openings or ("",) for topic in topics]
+    begins = [number // len(topics) for number in range(len(asked))]
     answers = generator.write(
-        [form.request([], topic=topic) for topic in topics],
-        framing=form.framing,
+        [form.request([], topic=topic) for topic in asked],
+        framing=begun(form.framing, sampler, begins),
         responses=turns,
         sampler=sampler,
         seed=seed,
@@ -113,7 +125,7 @@ def _written(
     )
     raw, most = [row[turn] for turn in range(turns) for row in answers], sampler.max_new_tokens
     texts = clean_samples(raw, form, generator.length_tokenizer(), most, legible_only=sampler.legible_only)
-    return pd.DataFrame({"text": texts, "topic": list(topics) * turns})
+    return pd.DataFrame({"text": texts, "topic": pd.Series(asked * turns, dtype=object)})
 
 
 def _tell(written: int, usable: int, distinct: int, count: int) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32
 
+from fedtext.generation.cleaning import whole_answers
 from fedtext.generation.few_shot import sampled_texts
-from fedtext.generation.sentences import whole_answers
 from fedtext.models.framing import Framing
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
@@ -40,6 +40,7 @@ class Dialogue:
 
     chat: bool = False
     answer_name: str = ASSISTANT
+    sentences: ClassVar[bool] = False
 
     @property
     def description(self) -> str | None:

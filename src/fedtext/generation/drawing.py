@@ -40,6 +40,18 @@ def draw_tokens(
     return torch.cat(drawn).view(uniforms.shape)
 
 
+def penalised(
+    logits: Float[Tensor, "row token"], held: Int[Tensor, "row step"], penalty: float
+) -> Float[Tensor, "row token"]:
+    """Logits in which tokens that a row `held` before are less probable (Keskar et al., 2019, section 4.1).
+
+    A positive logit is divided by the penalty, a negative one multiplied by it; a token that came twice counts once.
+    The given logits are overwritten.
+    """
+    found = logits.gather(-1, held)
+    return logits.scatter_(-1, held, found.where(found > 0, found * penalty**2) / penalty)
+
+
 def _draw(
     logits: Float[Tensor, "row token"],
     uniforms: Float[Tensor, " row"],

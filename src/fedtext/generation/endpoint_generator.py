@@ -87,6 +87,9 @@ class EndpointGenerator:
         own = self.own(sampler)
         ask = self._asking(framing, own)
 
+        asked = [framing.message(request, number) for number, request in enumerate(requests)]
+        if not framing.chat:
+            asked = [f"{request}{framing.before(number)}" for number, request in enumerate(requests)]
         failed = threading.Event()  # after an error nothing further is asked
 
         def respond(number: int) -> list[str]:
@@ -94,7 +97,7 @@ class EndpointGenerator:
             try:
                 while len(texts) < responses and not failed.is_set():
                     own_seed = derived_seed(seed, "endpoint", number, len(texts)) % LARGEST_SEED
-                    texts += ask(requests[number], responses - len(texts), own_seed)
+                    texts += ask(asked[number], responses - len(texts), own_seed)
             except BaseException:
                 failed.set()
                 raise
@@ -107,7 +110,11 @@ class EndpointGenerator:
             except BaseException:  # an interruption too: do not wait for the rest
                 failed.set()
                 raise
-        texts = [[framing.opened(without_reasoning(answer)) for answer in row] for row in raw]
+        begun = ["" if framing.chat else framing.before(number) for number in range(len(requests))]
+        texts = [
+            [words + framing.opened(without_reasoning(answer)) for answer in row]
+            for words, row in zip(begun, raw, strict=True)
+        ]
         if any(map(any, raw)) and not any(map(any, texts)):
             raise EndpointError(
                 f"{self.endpoint} reasons and does not answer within max_new_tokens ({own.max_new_tokens}): switch its "
@@ -127,17 +134,18 @@ class EndpointGenerator:
             "top_p": sampler.top_p,
             "max_tokens": sampler.max_new_tokens,
         }
-        if sampler.min_p > 0:  # no part of OpenAI's own API; vLLM and llama.cpp know it
-            settings["extra_body"] = {"min_p": sampler.min_p}
+        extra = {"min_p": sampler.min_p} if sampler.min_p > 0 else {}
+        if sampler.repetition_penalty > 1:
+            extra["repetition_penalty"] = sampler.repetition_penalty
+        if extra:  # no part of OpenAI's own API; vLLM knows both, llama.cpp the first
+            settings["extra_body"] = extra
         if framing.stops and not framing.chat:
             settings["stop"] = list(framing.stops)
         together = threading.Event()  # whether the server takes several responses a request, as far as is known
         together.set()
 
         def sent(request: str, count: int, seed: int) -> list[str]:
-            return patiently(
-                self.endpoint, lambda: send(client, framing.message(request), {**settings, "n": count, "seed": seed})
-            )
+            return patiently(self.endpoint, lambda: send(client, request, {**settings, "n": count, "seed": seed}))
 
         def ask(request: str, count: int, seed: int) -> list[str]:
             try:

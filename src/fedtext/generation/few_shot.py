@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from jaxtyping import Int
 from fedtext.generation.cleaning import clean_samples
 from fedtext.generation.prompt_forms import PromptForm, prompt_form
 from fedtext.generation.prompts import SHOTS
+from fedtext.models.framing import Framing
 from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
@@ -28,8 +30,11 @@ def draw_prompts(
     classes: Sequence[str | None],
     form: PromptForm,
     rng: np.random.Generator,
+    examples: bool = True,
 ) -> pd.DataFrame:
     """`count` prompts of `SHOTS` distinct samples drawn from the rows `pool`, classes in turn.
+
+    Without `examples` a prompt shows none of them, and asks alone.
 
     Where the form describes the texts and no class is asked for, a sample's label is its topic. A prompt then names the
     topic of the first sample that it draws, and draws the others among the pool's samples of that topic while there are
@@ -49,7 +54,7 @@ def draw_prompts(
         label = classes[k % len(classes)]
         shown = _of_one_topic(topics, pool, rng) if topics is not None else rng.choice(pool, size=SHOTS, replace=False)
         topic = None if topics is None else topics[shown[0]]
-        rows.append((k, form.request([texts[i] for i in shown], label, topic), label))
+        rows.append((k, form.request([texts[i] for i in shown] if examples else [], label, topic), label))
     return pd.DataFrame(rows, columns=["prompt_id", "prompt", "label"])
 
 
@@ -148,6 +153,12 @@ def refuse_none(kept: int, wanted: int) -> None:
         )
 
 
+def begun(framing: Framing, sampler: Sampler, numbers: Sequence[int]) -> Framing:
+    """With the sampler's openings, for requests of these numbers in turn; as it is where there are none."""
+    words = sampler.openings
+    return replace(framing, begun=tuple(words[number % len(words)] for number in numbers)) if words else framing
+
+
 def sampled_texts(
     generator: Generator,
     prompts: pd.DataFrame,
@@ -171,7 +182,7 @@ def sampled_texts(
     form = form or prompt_form(generator.own(sampler))
     written = generator.write(
         prompts["prompt"].tolist(),
-        framing=form.framing,
+        framing=begun(form.framing, sampler, prompts["prompt_id"].tolist()),
         responses=responses,
         sampler=sampler,
         seed=seed,

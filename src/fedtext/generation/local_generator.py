@@ -65,17 +65,21 @@ class LocalGenerator(LanguageModel):
         if not requests:
             return []
         model, tokenizer = self.load()
-        return sample_responses(
+        begun = [framing.before(number) for number in range(len(requests))]
+        beginnings = _beginnings(self.source, requests, framing, tokenizer)
+        written = sample_responses(
             model,
             tokenizer,
-            _beginnings(self.source, requests, framing, tokenizer),
+            [beginning + words for beginning, words in zip(beginnings, begun, strict=True)],
             responses=responses,
             sampler=self.own(sampler),
             seed=seed,
             stops=framing.stops,
             label=label,
             words=self.words,
+            letter_first=framing.letter_first and not framing.begun,
         )
+        return [[words + text for text in texts] for words, texts in zip(begun, written, strict=True)]
 
     def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
         """The requests themselves, or in the model's own chat template, up to where the sample begins.

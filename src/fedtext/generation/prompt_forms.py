@@ -9,11 +9,13 @@ model that has read many of them there.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, cast
 
+from fedtext.generation.messages import starting_with, without_greeting
 from fedtext.generation.prompts import SAMPLE_MARKER, heading, sample_list
 from fedtext.models.framing import Framing
 from fedtext.params.generation import NAME, TEXT, TOPIC, PromptName, Sampler
@@ -24,6 +26,19 @@ ANYTHING = "texts"
 PARAGRAPH = "\n\n"  # ends one
 HEADING = re.compile(r"^.*\btext sample", re.IGNORECASE | re.MULTILINE)
 QUOTED = "Answer with it alone, in quotation marks."
+CLOSED = ('"\n', "”\n")  # a quotation, at a line's end
+AFTERWARDS = starting_with(  # a paragraph that is said about the sample, or signs it
+    r"this (?:message|text|note|review|post|email|letter|question|abstract|one|is|was)\b",
+    r"here(?:'s| is| are)\b",
+    r"i (?:added|included|tried|wrote|hope this)\b",
+    r"(?:answer|response|explanation|title|subject|source|example|note)s?\b.{0,20}:",
+    r"let me know\b",
+    r"please (?:write|let me know|note)\b",
+    r"[\[({<*#-]",
+    r"\d+[.)]",
+    r"(?:best|kind|warm|sincere) (?:regards|wishes)",
+    r"(?:regards|sincerely|yours|cheers|thanks|thank you|love)\b[^.?!]{0,30}$",
+)
 MARK = re.compile(r'(?P<opens>“|(?<![^\s(\[{])"(?=\S))|["”]')  # a straight mark opens before a word, else it closes
 
 
@@ -37,6 +52,10 @@ class PromptForm(Protocol):
     @property
     def framing(self) -> Framing:
         """How a generator puts the request, and where the sample begins and ends."""
+
+    @property
+    def sentences(self) -> bool:
+        """Whether a sample is made of whole sentences; else it may be a piece of a text."""
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Asks for one sample like the `examples`, of class `label`, about `topic`."""
@@ -55,6 +74,7 @@ class SampleList:
 
     description: str | None = None
     framing: ClassVar[Framing] = Framing(closing="\n", stops=(SAMPLE_MARKER,))
+    sentences: ClassVar[bool] = False
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """The list, and the heading of the sample that is asked for."""
@@ -70,19 +90,21 @@ class SampleList:
 class Chat:
     """One message with the examples in quotation marks; the answer goes on inside a quotation that we open.
 
-    A sample is one paragraph: what chat models write after it is talk about it.
+    A sample is all that is quoted, in whole sentences, without a greeting. What is said about it, and who signs it, is
+    no part of it.
 
     Attributes:
         description: What the samples are, in the plural ("questions that customers ask their bank"); None: texts.
     """
 
     description: str | None = None
+    sentences: ClassVar[bool] = True
 
     @property
     def framing(self) -> Framing:
-        """A message, whose answer ends with its first paragraph."""
+        """A message, whose answer ends where the quotation is closed at a line's end."""
         opening = f'Here is one of the {self.description or ANYTHING}:\n\n"'
-        return Framing(chat=True, opening=opening, closing='"', plea=QUOTED, stops=(PARAGRAPH,))
+        return Framing(chat=True, opening=opening, closing='"', plea=QUOTED, stops=CLOSED, letter_first=True)
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """The examples, all of class `label`, then the task; the task alone where there is no example."""
@@ -92,16 +114,10 @@ class Chat:
         return f"{collected}{listed}Please write a new one{_about(_subject(label, topic))}."
 
     def cut(self, text: str) -> str:
-        """Up to the mark that closes the quotation or the paragraph's end; quotations inside the sample stay."""
-        inside, text = 0, text.lstrip().partition(PARAGRAPH)[0]
-        for mark in MARK.finditer(text):
-            if mark["opens"]:
-                inside += 1
-            elif inside == 0:
-                return text[: mark.start()].strip()
-            else:
-                inside -= 1
-        return text.strip()
+        """Up to the mark that closes the quotation, or to what is said about it; quotations inside the sample stay."""
+        first, *others = without_greeting(_quoted(text)).split(PARAGRAPH)
+        told = itertools.takewhile(lambda paragraph: not AFTERWARDS.match(paragraph), others)
+        return PARAGRAPH.join([first, *told]).strip()
 
 
 @dataclass(frozen=True)
@@ -114,6 +130,7 @@ class Labelled:
 
     description: str | None = None
     framing: ClassVar[Framing] = Framing(closing="\n", stops=("\nClass:",))
+    sentences: ClassVar[bool] = False
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Class, topic and text of every example, then class and topic of the sample asked for.
@@ -147,6 +164,7 @@ class Page:
 
     page: str
     description: str | None = None
+    sentences: ClassVar[bool] = False
 
     @property
     def framing(self) -> Framing:
@@ -174,6 +192,19 @@ class Page:
         """Up to where the page goes on, of that the first paragraph."""
         mark, paragraph = self.framing.stops
         return " ".join(text.lstrip().partition(mark)[0].partition(paragraph)[0].split())
+
+
+def _quoted(text: str) -> str:
+    """Up to the mark that closes the quotation."""
+    inside, text = 0, text.lstrip()
+    for mark in MARK.finditer(text):
+        if mark["opens"]:
+            inside += 1
+        elif inside == 0:
+            return text[: mark.start()]
+        else:
+            inside -= 1
+    return text
 
 
 FORMS: dict[PromptName, type[SampleList] | type[Chat] | type[Labelled]] = {

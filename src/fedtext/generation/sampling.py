@@ -18,6 +18,7 @@ from jaxtyping import Float
 from fedtext.generation.branch_attention import branch_attention
 from fedtext.generation.decoding import CHECK_EVERY, decode, refuse_unfit
 from fedtext.generation.favoured_words import favoured_tokens
+from fedtext.generation.first_tokens import never_first
 from fedtext.models.language_model import context_length
 from fedtext.models.word_weights import WordWeights
 from fedtext.params.generation import Sampler
@@ -48,13 +49,15 @@ def sample_responses(
     stops: Sequence[str] = (),
     label: str = "responses",
     words: Sequence[WordWeights] = (),
+    letter_first: bool = False,
 ) -> list[list[str]]:
     """`responses` continuations of every prompt, as raw text up to and including the first of `stops` (POPri Algorithm
     1, line 11).
 
     Prompts are decoded in batches of at most `sampler.batch_size` responses, those of similar length together, on a
     CPU one batch a core; the prompt is computed once for all its responses (generation/decoding.py).
-    `words` are what all prompts favour, or each of them (generation/favoured_words.py).
+    `words` are what all prompts favour, or each of them (generation/favoured_words.py). With `letter_first` a response
+    begins with a letter and no greeting (generation/first_tokens.py).
 
     Raises:
         ValueError: No responses asked, an empty prompt, a prompt that leaves no room for `sampler.max_new_tokens`, or a
@@ -74,6 +77,8 @@ def sample_responses(
     is_complete = _completion(model, tokenizer, stops)
     favoured = favoured_tokens(words, len(prompts), tokenizer, model.config.vocab_size, model.device)
 
+    excluded = never_first(tokenizer, model.config.vocab_size, model.device) if letter_first else None
+
     def respond(batch: Sequence[_Ask]) -> list[str]:
         ids, real = _left_padded([encoded[ask.prompt] for ask in batch], tokenizer.pad_token_id, model.device)
         draws = [ask.uniforms(seed, responses, sampler.max_new_tokens) for ask in batch]
@@ -87,6 +92,8 @@ def sample_responses(
             min_p=sampler.min_p,
             is_complete=is_complete,
             favoured=None if favoured is None else favoured.of_prompts([ask.prompt for ask in batch]),
+            repetition_penalty=sampler.repetition_penalty,
+            never_first=excluded,
         )
         return _texts(tokens, tokenizer, _ends(model, tokenizer), stops)
 

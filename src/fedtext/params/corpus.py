@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed, each_once, words
 from fedtext.system.errors import InputError
@@ -52,11 +52,29 @@ def is_described(public_path: object, description: object) -> bool:
     return public_path is None and description is not None
 
 
+def as_openings(given: object) -> Sequence[str]:
+    """Openings as a list; on a command line they are one string with semicolons between them.
+
+    Raises:
+        ValueError: one of them is empty or has a line's end.
+    """
+    listed = [part.strip() for part in given.split(";")] if isinstance(given, str) else given or []
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(one, str) and one.strip() for one in listed):
+        raise InputError(f"corpus.openings is {given!r}: give the first words of texts, as 'My order; I received'")
+    if any("\n" in one for one in listed):
+        raise InputError(f"corpus.openings is {given!r}: an opening is the first words of a text, in one line")
+    return listed
+
+
+Openings = Annotated[tuple[str, ...], BeforeValidator(as_openings)]
+
+
 class Corpus(Parameters):
     """Source of the private text and of the public text that prompts are made from.
 
     `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any. The
     public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
+    `openings` are the words that texts begin with, told by the user and never taken from private text.
     `client_column` None makes each row of a table a client of its own. `client_ids` says of ids in files, of clients
     and of silos, that look alike whether they are one (fedtext.corpora.client_ids).
     A record's label is the value of `label_column`, or that of all `code_columns` together, a control code
@@ -80,6 +98,7 @@ class Corpus(Parameters):
     public_samples: int | None = Field(ge=10)
     public_path: str | None
     description: str | None
+    openings: Openings
     public_chars_per_package: int = Field(gt=0)
     snapshot: str | None
     config: str | None

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 from pydantic import AfterValidator, Field, field_validator
 
 from fedtext.params import Parameters
-from fedtext.params.corpus import as_phrase
+from fedtext.params.corpus import Openings, as_phrase
 from fedtext.system.errors import InputError
 from fedtext.system.meant import meant
 
@@ -43,11 +43,13 @@ class Sampler(Parameters):
     """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the form in which they are asked for
     (`as_prompt`).
 
-    `description` says in that form what the texts are (`corpus.description`); null says nothing. `legible_only` drops
-    what does not read like text (`generation.legible`).
+    `description` says in that form what the texts are (`corpus.description`); null says nothing. `examples`: requests
+    show public texts. `openings`: the words that texts begin with, for requests in turn (`corpus.openings`).
+    `legible_only` drops what does not read like text (`generation.legible`).
 
     `top_p` < 1 keeps the most probable tokens that together hold this mass; `min_p` > 0 drops every token with less
-    than this share of the most probable one's probability, and costs no sort.
+    than this share of the most probable one's probability, and costs no sort. `repetition_penalty` > 1 makes tokens
+    that a text holds already less probable (Keskar et al., 2019, section 4.1); the request's tokens do not count.
     `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
     """
 
@@ -56,8 +58,11 @@ class Sampler(Parameters):
     min_p: float = Field(ge=0, lt=1)
     max_new_tokens: int = Field(ge=4)
     batch_size: int = Field(ge=1)
+    repetition_penalty: float = Field(ge=1, le=2)
     legible_only: bool
     prompt: Prompt
+    examples: bool
+    openings: Openings
     description: str | None
 
     @field_validator("description")
@@ -68,7 +73,12 @@ class Sampler(Parameters):
     @property
     def shows_examples(self) -> bool:
         """Whether requests hold texts where there are some; a page that names its topic stands alone."""
-        return self.prompt in PROMPT_NAMES
+        return self.examples and self.prompt in PROMPT_NAMES
+
+    @property
+    def names_topics(self) -> bool:
+        """Whether a request says what a text is about: a page that has a place for it."""
+        return TOPIC in self.prompt or NAME in self.prompt
 
     def asks_as(self, other: Sampler) -> bool:
         """Whether it asks in the same words and draws in the same way, however many are decoded side by side."""

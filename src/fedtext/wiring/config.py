@@ -24,7 +24,7 @@ from kedro.utils import find_kedro_project
 from omegaconf import DictConfig, OmegaConf
 from pydantic import ValidationError
 
-from fedtext.params.corpus import Corpus
+from fedtext.params.corpus import Corpus, as_openings, is_described
 from fedtext.params.generation import TEXT
 from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.meant import meant
@@ -75,6 +75,10 @@ class ProjectConfigLoader(OmegaConfigLoader):
         register("tracking_uri", lambda: self.tracking_root.as_uri(), replace=True)  # noqa: PLW0108 - not known yet
         register("description", lambda: self.description, replace=True)
         register("prompt", lambda: self.prompt, replace=True)
+        register("openings", lambda: self.openings, replace=True)
+        register("temperature", lambda: self._drawn("temperature"), replace=True)
+        register("penalty", lambda: self._drawn("repetition_penalty"), replace=True)
+        register("examples", lambda: not self._writes_public_text(), replace=True)
         register("prompt_alone", lambda: self.prompt if TEXT in self.prompt else "chat", replace=True)
         ProjectConfigLoader.active = self
 
@@ -237,6 +241,26 @@ class ProjectConfigLoader(OmegaConfigLoader):
         asked = given.get("prompt") if isinstance(given, Mapping) else None
         return str(asked or self._stated("prompt") or "list")
 
+    @cached_property
+    def openings(self) -> list[str]:
+        """The words that texts begin with: `corpus.openings` of the command line, else the global."""
+        given = (self.runtime_params or {}).get("corpus")
+        if isinstance(given, Mapping) and "openings" in given:
+            return list(as_openings(given["openings"]))
+        return list(as_openings(self._stated("openings")))
+
+    def _drawn(self, name: str) -> float:
+        """A number by which texts are drawn: what the globals say of all, else of those asked for in this form."""
+        stated = self["globals"]["generation"]
+        given = (self.runtime_params or {}).get("generation")
+        own = given.get(name) if isinstance(given, Mapping) else None
+        by_form = stated["drawn"]["chat" if self.prompt == "chat" else "other"]
+        return next(float(value) for value in (own, stated.get(name), by_form[name]) if value is not None)
+
+    def _writes_public_text(self) -> bool:
+        """Whether the generator writes the public text from a description: it is not shown its own texts again."""
+        return is_described(self._corpus("public_path"), self.description)
+
     def _stated(self, name: str) -> str | None:
         """What the globals say of the texts; of docstrings, what they say of those where they say nothing of all."""
         stated = self["globals"].get("generation") or {}
@@ -246,12 +270,17 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return told
 
     def _source(self) -> str | None:
-        """`corpus.source` as the command line, the environment or the base says it: parameters are not resolved yet."""
+        """`corpus.source`, of which a string is made."""
+        found = self._corpus("source")
+        return None if found is None else str(found)
+
+    def _corpus(self, name: str) -> object:
+        """A parameter of the corpus as the command line, the environment or the base says it, not resolved yet."""
         given = (self.runtime_params or {}).get("corpus")
-        if isinstance(given, Mapping) and "source" in given:
-            return str(given["source"])
-        sources = (OmegaConf.select(file, "corpus.source") for file in self._parameter_files)
-        return next((str(stated) for stated in sources if stated is not None), None)
+        if isinstance(given, Mapping) and name in given:
+            return given[name]
+        stated = (OmegaConf.select(file, f"corpus.{name}") for file in self._parameter_files)
+        return next((value for value in stated if value is not None), None)
 
     @cached_property
     def groups(self) -> frozenset[str]:

@@ -31,6 +31,7 @@ class Plea:
     words: str
     description: ClassVar[None] = None
     framing: ClassVar[Framing] = Framing()
+    sentences: ClassVar[bool] = False
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """The sentence for one code."""

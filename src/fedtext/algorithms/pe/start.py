@@ -64,4 +64,12 @@ def first_prompts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
     count, classes = evolution.population, evolution.classes
     if evolution.labels:
         return few_shot.prompts_by_class(public, None, count=count, classes=classes, form=form, rng=rng)
-    return few_shot.draw_prompts(public, np.arange(len(public)), count=count, classes=classes, form=form, rng=rng)
+    return few_shot.draw_prompts(
+        public,
+        np.arange(len(public)),
+        count=count,
+        classes=classes,
+        form=form,
+        rng=rng,
+        examples=evolution.sampler.examples,
+    )

@@ -23,10 +23,18 @@ from fedtext.voting.herding import herd
 def draw_prompts(
     public: pd.DataFrame, pool: Int[np.ndarray, " pool"], popri: Popri, stage: str, count: int
 ) -> pd.DataFrame:
-    """Algorithm 1 line 10: `count` prompts, each three distinct public samples drawn from `pool`, classes in turn."""
-    form = prompt_form(popri.sampler)
+    """Algorithm 1 line 10: `count` prompts, each three distinct public samples drawn from `pool`, classes in turn.
+
+    Where the generator wrote the public samples itself, from a description, they are not shown to it again.
+    """
     return few_shot.draw_prompts(
-        public, pool, count=count, classes=popri.classes, form=form, rng=stream(popri.seed, "prompts", stage)
+        public,
+        pool,
+        count=count,
+        classes=popri.classes,
+        form=prompt_form(popri.sampler),
+        rng=stream(popri.seed, "prompts", stage),
+        examples=popri.sampler.examples,
     )
 
 

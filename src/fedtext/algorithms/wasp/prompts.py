@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,7 @@ class Quoted:
     noun: str
     about: str
     chat: bool = False
+    sentences: ClassVar[bool] = False
 
     @classmethod
     def of(cls, wasp: Wasp, sampler: Sampler) -> Quoted:

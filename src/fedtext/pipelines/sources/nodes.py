@@ -91,7 +91,12 @@ def judge_generator(public_records: pd.DataFrame, generator: Generator) -> dict[
 
 
 def propose_topics(description: str, described: Described, generator: ChatGenerator, encoder: Encoder) -> pd.DataFrame:
-    """What texts of the kind `corpus.description` are about, by the generator: one row a topic."""
+    """What texts of the kind `corpus.description` are about, by the generator: one row a topic.
+
+    Topics are for pages that name them. In a message they do harm (docs/decisions/0046): one row, which names none.
+    """
+    if not described.texts.sampler.names_topics:
+        return pd.DataFrame({"topic": pd.Series([None], dtype=object)})
     kind = as_phrase(description)
     return pd.DataFrame({"topic": proposed_topics(generator, encoder, kind, described.topics, seed=described.seed)})
 
@@ -104,7 +109,7 @@ def write_described_texts(
     generator: ChatGenerator,
     encoder: Encoder,
 ) -> pd.DataFrame:
-    """`corpus.public_texts` public records of the kind `corpus.description`; the label is the topic."""
+    """`corpus.public_texts` public records of the kind `corpus.description`; the label is its topic, if any."""
     texts = described_texts(
         generator,
         encoder,

@@ -47,6 +47,7 @@ def generate_untuned_texts(
         classes=(None,),
         form=prompt_form(evaluation.untuned.sampler),
         rng=stream(evaluation.seed, "prompts", "untuned"),
+        examples=evaluation.untuned.sampler.examples,
     )
     texts = sampled_texts(
         generator,

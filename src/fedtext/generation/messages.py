@@ -1,0 +1,140 @@
+"""Which texts read like one whole message, in any script: a look at their form, which costs no privacy and no model.
+
+A chat model that is asked for a message now and then writes a greeting alone, a form with gaps, a list, talk about the
+message, or goes round in a loop. What is dropped for its form was hardly ever good (docs/samples.md has the counts).
+Texts that read well word by word and make no sense stay: no rule of form finds them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+
+from fedtext.generation.sentences import ends_a_sentence
+
+
+def saying(*phrases: str) -> re.Pattern[str]:
+    """Finds any of the phrases, whole words of either case."""
+    return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
+
+
+def starting_with(*phrases: str) -> re.Pattern[str]:
+    """Matches a text that starts with any of the phrases."""
+    return re.compile(rf"\s*(?:{'|'.join(phrases)})", re.IGNORECASE)
+
+
+FEWEST_WORDS, FEWEST_LETTERS = 4, 8  # letters, in scripts that put no spaces between words
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+GREETING = starting_with(
+    *("dear", "hi", "hello", "hey", "good (?:morning|afternoon|evening|day)", "greetings", "to whom", "ladies and"),
+    *("hola", "estimad[oa]s?", "querid[oa]s?", "olá", "prezad[oa]s?", "car[oa]", "ciao", "gentile"),
+    *("bonjour", "bonsoir", "chère?", "madame", "monsieur", "salut"),
+    *("liebe[rs]?", "sehr geehrte[rs]?", "guten (?:tag|morgen|abend)", "hallo"),
+    *(r"уважаем\w+", "здравствуйте", "привет", "您好", "你好", "尊敬的", "亲爱的", "السلام", "مرحبا", r"عزيز\w*"),
+)
+SHORT_GREETING = 7  # words: what is longer says something
+GAP = re.compile(
+    r"\[[^\]\n]{1,40}\]|\{[^}\n]{1,40}\}|<[^>\n]{1,40}>|【[^】\n]{1,40}】|〔[^〕\n]{1,40}〕|［[^］\n]{1,40}］"
+    r"|\b[^\W\d_]+_[^\W\d]\w*|\bX{2,}\b|_{3,}|\.{6,}"
+)
+LISTED = re.compile(r"^\s*(?:\d+[.)、]\s|[-*•‣◦▪]\s|#{1,6}\s|[A-D][.)]\s)|\*\*|```|[:：]\s*$", re.MULTILINE)
+KINDS = "(?:message|text|note|review|post|email|letter|example|paragraph|question|abstract)"
+TALK = saying(
+    f"(?:this|the (?:above|following)) {KINDS} (?:is|was|should|provides|shows|describes|highlights|captures)",
+    "here(?:'s| is| are) (?:a|an|one|the|my|some)",
+    f"(?:sample|example) {KINDS}s?",
+    *("smollm", "language model", "as an ai", "please write"),
+)
+FIRM = saying(
+    "we (?:sincerely )?apologi[sz]e",
+    "our (?:(?:valued|current|new) )?(?:customers?|clients?|team|staff|website|store|company|products?|menu)",
+    "(?:a|any|all|ensure) customers? (?:who|satisfaction)",
+    "to any customers?",
+    "your (?:order|account|payment|request|purchase) (?:has|have|is|was|will)",
+    "(?:happy|glad|here) (?:to|i could|we could) (?:assist|help)",
+    "inform you",
+    "thank you for (?:contacting|reaching|your (?:order|purchase|patience|interest|feedback|business))",
+    "(?:how|what) (?:can|may) (?:i|we) (?:help|assist)",
+    "customer (?:support|service) (?:representative|specialist|agent|team)",
+)
+PEOPLE = (
+    "(?:customer|client|user|patient|guest|buyer|shopper|passenger|subscriber|tenant|member|people|citizen|student)s?"
+)
+FROM_PEOPLE = saying(
+    PEOPLE + r"\b[^.]*\b(?:asks?|sends?|writes?|reports?|complain|tell|raise|make|have|put|leave|post|submit)"
+)
+SCRIPT = re.compile(r"^[^\W\d]+(?: [^\W\d]+)?: ", re.MULTILINE)  # who speaks
+NAME_ALONE = re.compile(r"[^\W\d]+[,，،]\s*\n")
+EMOJI_AT_MOST = 2
+LETTERS_AT_LEAST, CAPITALS_AT_MOST = 0.5, 0.6  # of the signs that are no space; of the letters that have a case
+PHRASES_AGAIN, PIECES_AGAIN = 0.12, 0.22  # shares of a text that stood in it before
+PHRASE, PIECE = 3, 6  # words; characters
+LEAST_RATIO, LONG_ENOUGH = 0.42, 60  # of compressed bytes to bytes, of texts of so many characters
+
+
+def reads_like_one(text: str, description: str | None) -> bool:
+    """Whether a text may be a whole message of the kind that the description says."""
+    return not (
+        _is_short(text)
+        or not ends_a_sentence(text)
+        or _is_greeting(text)
+        or GAP.search(text)
+        or LISTED.search(text)
+        or TALK.search(text)
+        or (description and FROM_PEOPLE.search(description) and FIRM.search(text))
+        or NAME_ALONE.match(text)
+        or len(SCRIPT.findall(text)) > 1
+        or _emoji(text) > EMOJI_AT_MOST
+        or _is_no_prose(text)
+        or _goes_round(text)
+    )
+
+
+def without_greeting(text: str) -> str:
+    """The text without a first line that is a greeting; empty if it is nothing else."""
+    first, line_end, rest = text.lstrip().partition("\n")
+    short = len(WORD.findall(first)) <= SHORT_GREETING and not SPACELESS.search(first[SHORT_GREETING * 2 :])
+    greets = short and (GREETING.match(first) or first.rstrip().endswith((",", ":", "，", "：", "،")))
+    if greets and (line_end or first.rstrip().endswith((",", ":", "，", "：", "،"))):
+        return rest.lstrip()
+    return text
+
+
+def _is_short(text: str) -> bool:
+    letters = sum(map(str.isalpha, text))
+    if SPACELESS.search(text):
+        return letters < FEWEST_LETTERS
+    return len(WORD.findall(text)) < FEWEST_WORDS
+
+
+def _is_greeting(text: str) -> bool:
+    return bool(GREETING.match(text)) and len(WORD.findall(text)) <= SHORT_GREETING and "?" not in text
+
+
+def _is_no_prose(text: str) -> bool:
+    """Whether the text is made of numbers and marks, or shouted."""
+    signs = [sign for sign in text if not sign.isspace()]
+    cased = [sign for sign in signs if sign.isupper() or sign.islower()]
+    letters = sum(unicodedata.category(sign)[0] in "LM" for sign in signs)
+    shouted = sum(map(str.isupper, cased)) > CAPITALS_AT_MOST * len(cased) > 0
+    return letters < LETTERS_AT_LEAST * len(signs) or shouted
+
+
+def _emoji(text: str) -> int:
+    return sum(unicodedata.category(sign) == "So" for sign in text)
+
+
+def _goes_round(text: str) -> bool:
+    """Whether phrases, pieces or bytes of the text come again and again."""
+    words = WORD.findall(text.casefold())
+    phrases = [tuple(words[k : k + PHRASE]) for k in range(len(words) - PHRASE + 1)]
+    if len(phrases) > PHRASE and 1 - len(set(phrases)) / len(phrases) > PHRASES_AGAIN:
+        return True
+    packed = "".join(text.split())
+    pieces = [packed[k : k + PIECE] for k in range(len(packed) - PIECE + 1)]
+    if len(pieces) > PIECE and 1 - len(set(pieces)) / len(pieces) > PIECES_AGAIN:
+        return True
+    raw = text.encode()
+    return len(text) >= LONG_ENOUGH and len(zlib.compress(raw, 9)) / len(raw) < LEAST_RATIO
