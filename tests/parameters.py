@@ -53,7 +53,10 @@ from fedtext.params.training import (
 )
 from fedtext.params.wasp import Wasp
 
-ANSWERS = {"description": "null", "prompt": "list", "prompt_alone": "chat"}
+ANSWERS = {
+    **{"description:": "null", "prompt:": "list", "prompt_alone:": "chat", "openings:": "[]", "examples:": "true"},
+    **{f"drawn:{name}{where}": "1.0" for name in ("temperature", "repetition_penalty") for where in ("", ",alone")},
+}
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
 BASE = Path(__file__).parents[1] / "conf" / "base"
 HOMES: dict[type[Parameters], str] = {
@@ -137,7 +140,7 @@ def parameters() -> dict[str, Any]:
     for path in sorted(BASE.glob("parameters*.yml")):
         written = GIVEN_ELSE_GLOBAL.sub(_global, path.read_text(encoding="utf-8"))
         for asked, answer in ANSWERS.items():
-            written = written.replace(f'"${{{asked}:}}"', answer)
+            written = written.replace(f'"${{{asked}}}"', answer)
         groups |= yaml.safe_load(written)
     return groups
 

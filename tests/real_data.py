@@ -12,7 +12,12 @@ PROJECT = Path(__file__).parents[1]
 
 def real_data(name: str) -> Path:
     """The file or folder `name` of real raw data (FEDTEXT_SHARED, by default ../shared), or a skip."""
-    path = (PROJECT / os.environ.get("FEDTEXT_SHARED", "../shared")).resolve() / "data" / name
+    return shared(f"data/{name}")
+
+
+def shared(name: str) -> Path:
+    """The file or folder `name` beside the project, or a skip."""
+    path = (PROJECT / os.environ.get("FEDTEXT_SHARED", "../shared")).resolve() / name
     if not path.exists():
         pytest.skip(f"no {path}: set FEDTEXT_SHARED")
     return path

@@ -10,6 +10,7 @@ import pytest
 
 from fedtext.generation.described import described_texts, proposed_topics
 from fedtext.generation.endpoint_generator import EndpointGenerator
+from fedtext.generation.local_generator import LocalGenerator
 from fedtext.generation.prompt_forms import Chat
 from fedtext.models.encoder import Encoder, load_encoder
 from fedtext.models.endpoint import Endpoint, _described
@@ -123,13 +124,32 @@ def test_equal_seeds_give_equal_texts(encoder: Encoder) -> None:
     _described.cache_clear()
     with serving(Served()) as served:
         asked = {"count": 8, "seed": 3}
-        given = conf_base(Texts, similarity=1.0)
+        given = conf_base(Texts, similarity=1.0, sampler={"legible_only": False})
         first, again = (described_texts(generator(served), encoder, KIND, ["a", "b"], given, **asked) for _ in range(2))
         other = described_texts(generator(served), encoder, KIND, ["a", "b"], given, count=8, seed=4)
     assert first.equals(again)
     assert not first.equals(other)
     assert len(first) == 8
     assert first["topic"].value_counts().to_dict() == {"a": 4, "b": 4}
+
+
+def test_texts_begin_with_the_openings_in_turn(encoder: Encoder) -> None:
+    """A real model: what it writes goes on from words that the user gave."""
+    openings = ["My card", "How do I"]
+    given = conf_base(Texts, similarity=1.0, sampler={"openings": openings, "max_new_tokens": 24})
+    found = described_texts(LocalGenerator("smollm2"), encoder, KIND, [None], given, count=4, seed=0)
+    assert {text.startswith(tuple(openings)) for text in found["text"]} == {True}
+    assert len({text.startswith(openings[0]) for text in found["text"]}) == 2
+    assert found["topic"].isna().all()
+
+
+def test_a_server_is_told_how_a_text_begins(encoder: Encoder) -> None:
+    _described.cache_clear()
+    with serving(Served()) as served:
+        given = conf_base(Texts, similarity=1.0, sampler={"openings": ["My card", "Why"], "legible_only": False})
+        described_texts(generator(served), encoder, KIND, [None], given, count=2, seed=3)
+        asked = [body["messages"][0]["content"] for _, body, _ in served.asked if "messages" in body]
+    assert sorted({text.partition("Begin it with ")[2].partition(".")[0] for text in asked}) == ['"My card"', '"Why"']
 
 
 def test_nothing_usable_is_said(server: Says, encoder: Encoder) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.generation import drawing
-from fedtext.generation.drawing import draw_tokens
+from fedtext.generation.drawing import draw_tokens, penalised
 
 UNIFORMS = torch.linspace(0, 1, 801)[:-1]
 LOGITS = st.lists(st.integers(-12, 12), min_size=1, max_size=40)  # few values, so many ties
@@ -107,3 +107,14 @@ def test_impossible_tokens_are_never_drawn(values: list[float], data: st.DataObj
     logits = torch.tensor([v if a else -torch.inf for v, a in zip(values, allowed, strict=True)])
     token = draw_tokens(logits[None], torch.tensor([uniform]), temperature=1.0, top_p=top_p, min_p=min_p)
     assert allowed[int(token)]
+
+
+@given(st.integers(0, 2**31), st.floats(1.0, 2.0))
+def test_the_penalty_is_that_of_transformers(seed: int, penalty: float) -> None:
+    from transformers import RepetitionPenaltyLogitsProcessor
+
+    drawn = torch.Generator().manual_seed(seed)
+    logits = torch.randn(3, 11, generator=drawn) * 4
+    held = torch.randint(0, 11, (3, 6), generator=drawn)
+    expected = RepetitionPenaltyLogitsProcessor(penalty)(held, logits.clone())
+    assert torch.allclose(penalised(logits.clone(), held, penalty), expected, rtol=1e-5)

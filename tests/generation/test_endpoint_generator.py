@@ -215,7 +215,13 @@ def test_samples_of_a_chat_are_cut_and_measured_in_tokens_of_the_named_tokenizer
     with serving(Served()) as served:
         own = generator(served)
         texts = sampled_texts(
-            own, prompts, responses=2, sampler=conf_base(Sampler, prompt="chat"), length=3, seed=0, label="texts"
+            own,
+            prompts,
+            responses=2,
+            sampler=conf_base(Sampler, prompt="chat", legible_only=False),
+            length=3,
+            seed=0,
+            label="texts",
         )
     assert len(texts) == 4
     tokenizer = own.length_tokenizer()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtext.generation.messages import without_greeting
 from fedtext.generation.prompt_forms import Chat, Labelled, Page, PromptForm, SampleList, prompt_form
 from fedtext.generation.prompts import sample_list
 from fedtext.models.framing import Framing
@@ -55,10 +58,13 @@ def test_a_chat_shows_its_examples_as_quotations_inside_one_message() -> None:
 
 def test_a_chat_opens_its_answer_inside_a_quotation() -> None:
     framing = Chat("questions to a bank").framing
-    assert (framing.chat, framing.stops, framing.closing) == (True, ("\n\n",), '"')
+    assert (framing.chat, framing.stops, framing.closing) == (True, ('"\n', "”\n"), '"')
     assert framing.opening == 'Here is one of the questions to a bank:\n\n"'
     assert Chat().framing.opening == 'Here is one of the texts:\n\n"'
     assert framing.message("Write.") == "Write. Answer with it alone, in quotation marks."
+    begun = replace(framing, begun=("My card", "Why"))
+    assert begun.message("Write.", 1) == 'Write. Begin it with "Why". Answer with it alone, in quotation marks.'
+    assert [begun.before(number) for number in (0, 1)] == ["My card", "Why"]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +78,10 @@ def test_a_chat_opens_its_answer_inside_a_quotation() -> None:
         ("Cut at the lim", "Cut at the lim"),
         ("One line,\nanother.", "One line,\nanother."),
         ('Is it lost?\n\nThis is a question that "customers" ask.', "Is it lost?"),
+        ("Two parts.\n\nThe second one.", "Two parts.\n\nThe second one."),
+        ('Where is it?\n\nBest regards,\nEmily"', "Where is it?"),
+        ("Dear Emily Johnson,\n\nWhere is it?", "Where is it?"),
+        ("Dear Emily Johnson,", ""),
         ('"', ""),
         ("", ""),
     ],
@@ -82,7 +92,8 @@ def test_a_chat_s_answer_ends_at_the_mark_that_closes_its_quotation(answer: str,
 
 @given(st.text(alphabet=st.characters(blacklist_characters='"“”')), st.text())
 def test_a_paragraph_without_quotations_comes_back_whole_from_its_own_quotation(text: str, more: str) -> None:
-    assert Chat().cut(f'{text}" {more}') == text.lstrip().partition("\n\n")[0].strip()
+    paragraph = text.lstrip().partition("\n\n")[0]
+    assert Chat().cut(f'{paragraph}" {more}') == without_greeting(paragraph).strip()
 
 
 def test_a_labelled_prompt_names_the_class_every_time() -> None:

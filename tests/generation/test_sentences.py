@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtext.generation.cleaning import whole_answers
 from fedtext.generation.local_generator import LocalGenerator
-from fedtext.generation.sentences import whole_answers, whole_sentences
+from fedtext.generation.sentences import whole_sentences
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from kedro.framework.project import pipelines
 
+from fedtext.params.corpus import Corpus
+from fedtext.system.errors import InputError
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_group, active_parameters, privacy_class
 from fedtext.wiring.hooks import preflight
@@ -184,6 +186,47 @@ def test_how_a_generator_is_asked_follows_the_source(
     assert parameters["described"]["texts"]["sampler"]["prompt"] == alone
     assert parameters["described"]["topics"]["sampler"]["prompt"] == "chat"
     assert read["catalog"]["generator"]["prompt"] == prompt
+
+
+@pytest.mark.parametrize(
+    ("given", "drawn", "alone", "examples"),
+    [
+        ({}, (1.0, 1.0), (1.0, 1.0), False),  # pages, and public text of the generator's own
+        ({"corpus": {"description": None}}, (1.0, 1.0), (1.0, 1.0), True),
+        ({"generation": {"prompt": "chat"}}, (0.7, 1.2), (0.7, 1.2), False),
+        ({"generation": {"prompt": "list"}}, (1.0, 1.0), (0.7, 1.2), False),
+        ({"generation": {"prompt": "chat", "temperature": 0.9}}, (0.9, 1.2), (0.9, 1.2), False),
+        ({"generation": {"prompt": "chat"}, "corpus": {"public_path": "mine.csv"}}, (0.7, 1.2), (0.7, 1.2), True),
+    ],
+)
+def test_how_texts_are_drawn_follows_how_they_are_asked_for(
+    given: dict[str, dict[str, Any]], drawn: tuple[float, float], alone: tuple[float, float], examples: bool
+) -> None:
+    read = loader(Path(__file__).parents[2], None, **given)["parameters"]
+    samplers = (read["popri"]["sampler"], read["described"]["texts"]["sampler"])
+    found = [(sampler["temperature"], sampler["repetition_penalty"]) for sampler in samplers]
+    assert found == [drawn, alone]
+    assert [sampler["examples"] for sampler in samplers] == [examples] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "openings"),
+    [
+        (None, []),
+        ("My order; I received", ["My order", "I received"]),
+        (["The food, it"], ["The food, it"]),
+        ("", None),
+    ],
+)
+def test_openings_are_those_of_every_sampler(given: Any, openings: list[str] | None) -> None:
+    read = loader(Path(__file__).parents[2], None, corpus={"source": "table", "openings": given})
+    if openings is None:
+        with pytest.raises(InputError, match=r"corpus\.openings is '': give the first words of texts"):
+            _ = read["parameters"]
+        return
+    found = read["parameters"]
+    assert list(Corpus.model_validate(found["corpus"]).openings) == found["popri"]["sampler"]["openings"] == openings
+    assert found["described"]["texts"]["sampler"]["openings"] == openings
 
 
 def test_an_environment_that_names_another_source_loses_the_docstrings_description(tmp_path: Path) -> None:

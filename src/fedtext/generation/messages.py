@@ -34,7 +34,7 @@ GREETING = starting_with(
     *("liebe[rs]?", "sehr geehrte[rs]?", "guten (?:tag|morgen|abend)", "hallo"),
     *(r"уважаем\w+", "здравствуйте", "привет", "您好", "你好", "尊敬的", "亲爱的", "السلام", "مرحبا", r"عزيز\w*"),
 )
-SHORT_GREETING = 7  # words: what is longer says something
+SHORT_GREETING, NAME = 7, 3  # words: what is longer says something
 GAP = re.compile(
     r"\[[^\]\n]{1,40}\]|\{[^}\n]{1,40}\}|<[^>\n]{1,40}>|【[^】\n]{1,40}】|〔[^〕\n]{1,40}〕|［[^］\n]{1,40}］"
     r"|\b[^\W\d_]+_[^\W\d]\w*|\bX{2,}\b|_{3,}|\.{6,}"
@@ -95,11 +95,11 @@ def reads_like_one(text: str, description: str | None) -> bool:
 def without_greeting(text: str) -> str:
     """The text without a first line that is a greeting; empty if it is nothing else."""
     first, line_end, rest = text.lstrip().partition("\n")
-    short = len(WORD.findall(first)) <= SHORT_GREETING and not SPACELESS.search(first[SHORT_GREETING * 2 :])
-    greets = short and (GREETING.match(first) or first.rstrip().endswith((",", ":", "，", "：", "،")))
-    if greets and (line_end or first.rstrip().endswith((",", ":", "，", "：", "،"))):
-        return rest.lstrip()
-    return text
+    words = WORD.findall(first)
+    ends = first.rstrip().endswith((",", ":", "，", "：", "،"))
+    named = ends and 0 < len(words) <= NAME and all(word[0].isupper() for word in words)  # "Emily Johnson,"
+    greets = bool(GREETING.match(first)) and len(words) <= SHORT_GREETING and (ends or bool(line_end))
+    return rest.lstrip() if greets or named else text
 
 
 def _is_short(text: str) -> bool:

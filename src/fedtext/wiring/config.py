@@ -56,7 +56,9 @@ class ProjectConfigLoader(OmegaConfigLoader):
       `generation.description`; for the docstrings, that of the global `generation.docstrings` where neither is given.
     - `${prompt:}` says how generators are asked: `generation.prompt` of the command line, else the global; else for the
       docstrings that of `generation.docstrings`, for other texts `list`. `${prompt_alone:}` is the same where there are
-      no examples yet: a page, or `chat`.
+      no examples yet: a page, or `chat`. `${drawn:temperature}` and `${drawn:repetition_penalty}` are those of the
+      form (`,alone`: where there are no examples yet), `${examples:}` is whether it shows public texts.
+    - `${openings:}` are the words that texts begin with: `corpus.openings` of the command line, else the global.
     - Credentials of `conf/local` hold in every environment: of all folders it alone is kept out of the repository.
     - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
     """
@@ -76,10 +78,9 @@ class ProjectConfigLoader(OmegaConfigLoader):
         register("description", lambda: self.description, replace=True)
         register("prompt", lambda: self.prompt, replace=True)
         register("openings", lambda: self.openings, replace=True)
-        register("temperature", lambda: self._drawn("temperature"), replace=True)
-        register("penalty", lambda: self._drawn("repetition_penalty"), replace=True)
+        register("drawn", self._drawn, replace=True)
         register("examples", lambda: not self._writes_public_text(), replace=True)
-        register("prompt_alone", lambda: self.prompt if TEXT in self.prompt else "chat", replace=True)
+        register("prompt_alone", lambda: self._prompt_alone, replace=True)
         ProjectConfigLoader.active = self
 
     def __getitem__(self, key: str) -> dict[str, Any]:
@@ -249,12 +250,23 @@ class ProjectConfigLoader(OmegaConfigLoader):
             return list(as_openings(given["openings"]))
         return list(as_openings(self._stated("openings")))
 
-    def _drawn(self, name: str) -> float:
-        """A number by which texts are drawn: what the globals say of all, else of those asked for in this form."""
+    @property
+    def _prompt_alone(self) -> str:
+        """How a generator is asked where there are no examples yet."""
+        return self.prompt if TEXT in self.prompt else "chat"
+
+    def _drawn(self, name: str, where: str = "") -> float:
+        """A number by which texts are drawn: what the globals say of all, else of those asked for in this form.
+
+        Args:
+            name: `temperature` or `repetition_penalty`.
+            where: `alone`: where there are no examples yet.
+        """
         stated = self["globals"]["generation"]
         given = (self.runtime_params or {}).get("generation")
         own = given.get(name) if isinstance(given, Mapping) else None
-        by_form = stated["drawn"]["chat" if self.prompt == "chat" else "other"]
+        prompt = self._prompt_alone if where else self.prompt
+        by_form = stated["drawn"]["chat" if prompt == "chat" else "other"]
         return next(float(value) for value in (own, stated.get(name), by_form[name]) if value is not None)
 
     def _writes_public_text(self) -> bool:
