@@ -221,7 +221,7 @@ def test_how_texts_are_drawn_follows_how_they_are_asked_for(
 def test_openings_are_those_of_every_sampler(given: Any, openings: list[str] | None) -> None:
     read = loader(Path(__file__).parents[2], None, corpus={"source": "table", "openings": given})
     if openings is None:
-        with pytest.raises(InputError, match=r"corpus\.openings is '': give the first words of texts"):
+        with pytest.raises(RunRefusedError, match=r"corpus\.openings is '': give the first words of texts"):
             _ = read["parameters"]
         return
     found = read["parameters"]
