@@ -140,7 +140,15 @@ def parameters() -> dict[str, Any]:
         for asked, answer in ANSWERS.items():
             written = written.replace(f'"${{{asked}:}}"', answer)
         groups |= read(written)
-    return with_defaults(groups)
+    return laid_over(with_defaults(groups), _comparisons())
+
+
+def _comparisons() -> dict[str, Any]:
+    """Entries and claims of conf/base/compare, where the groups `compare` and `claims` have them."""
+    found: dict[str, Any] = {}
+    for path in sorted(BASE.glob("compare/*.yml")):
+        found = laid_over(found, read(path.read_text(encoding="utf-8")))
+    return {"compare": {"entries": found["entries"]}, "claims": {"judged": found["claims"]}}
 
 
 def _global(mention: re.Match[str]) -> str:

@@ -33,7 +33,13 @@ STANDALONE = (
 _CALL = re.compile(r"\$\{(\w+):\}")  # a resolver without arguments
 _ALONE = re.compile(r"\$\{(?!(?:" + "|".join(STANDALONE) + r"):)|\\")  # anything else, or an escaped `$`
 _FLOAT = re.compile(
-    r"[-+]?(?:\d[\d_]*\.[\d_]*(?:e[-+]?\d+)?|\d[\d_]*e[-+]?\d+|\.\d[\d_]*(?:e[-+]\d+)?|\.inf)|\.nan", re.I
+    r"""(?:[-+]?\d+(?:_\d+)*\.[\d_]*(?:[eE][-+]?\d+)?
+         |[-+]?\d+(?:_\d+)*[eE][-+]?\d+
+         |\.\d+(?:_\d+)*(?:[eE][-+]\d+)?
+         |[-+]?\d+(?:_\d+)*(?::[0-5]?\d)+\.[\d_]*
+         |[-+]?\.(?:inf|Inf|INF)
+         |\.(?:nan|NaN|NAN))$""",
+    re.X | re.ASCII,
 )
 
 
@@ -66,9 +72,7 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in found if not tag.endswith((":timestamp", ":float"))]
     for first, found in _Loader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(f"(?:{_FLOAT.pattern})$", re.I), list("-+0123456789.")
-)
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
 
 
 def read(text: str) -> dict[str, Any]:

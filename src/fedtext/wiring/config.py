@@ -38,17 +38,21 @@ DEFAULT_DATA_ROOT = "data"
 TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: the data root whose MLflow records to use in place of one's own
 MOST_ROUNDS = 200  # a graph of 200 rounds is built in 5 s; one of 1000 takes 85 s and 2.4 GB
 ARCHIVES = ("tar", "zip")
-MLFLOW_FILES = ["mlflow*", "mlflow*/**", "**/mlflow*"]  # as kedro-mlflow names them
-SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
+PATTERNS = {
+    "mlflow": ["mlflow*", "mlflow*/**", "**/mlflow*"],  # as kedro-mlflow names them
+    "compare": ["compare/*"],
+}
+SOFT = dict.fromkeys(("parameters", "globals", "mlflow", "compare"), "soft")
 
 
 class ProjectConfigLoader(OmegaConfigLoader):
-    """Kedro's loader with eleven additions.
+    """Kedro's loader with twelve additions.
 
     - Files are read as plain values, and only what has `${` is resolved (fedtext.wiring.conf_values).
     - A block of parameters that says `_defaults: NAME` starts from the block of that name below `_defaults`.
+    - Entries and claims of comparisons stand in a folder `compare`, a file a paper.
     - The newest loader is `active`, for `active_parameters()`.
-    - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file; `local` may be
+    - Environments are laid over the base key by key (all but the catalog), not file by file; `local` may be
       absent. All lie in a directory or in an archive.
     - A mistake in a file is one sentence.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
@@ -69,7 +73,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["merge_strategy"] = {**SOFT, **(kwargs.get("merge_strategy") or {})}
-        kwargs["config_patterns"] = {"mlflow": MLFLOW_FILES, **(kwargs.get("config_patterns") or {})}
+        kwargs["config_patterns"] = {**PATTERNS, **(kwargs.get("config_patterns") or {})}
         self._raw: tuple[Any, ...] | None = None
         self._read: dict[str, dict[str, Any]] = {}  # Kedro reads the globals while it makes itself
         super().__init__(*args, **kwargs)
@@ -124,8 +128,22 @@ class ProjectConfigLoader(OmegaConfigLoader):
         if key == "catalog":
             return _without_private_previews(config)
         if key == "parameters":
-            return with_defaults(config)
+            return laid_over(self._comparisons(), with_defaults(config))
         return tracked_at(config, self.tracking_root) if key == "mlflow" else config
+
+    def _comparisons(self) -> dict[str, Any]:
+        """What conf's folders `compare` have, as parameters: a run of a comparison is judged by what its entries name.
+
+        Raises:
+            InputError: a file says what is neither an entry nor a claim.
+        """
+        try:
+            found = self._checked("compare")
+        except MissingConfigException:
+            return {}
+        if unknown := sorted(found.keys() - {"entries", "claims"}):
+            raise InputError(f"{unknown[0]} stands in a file of conf's compare: put it below entries, or below claims")
+        return {"compare": {"entries": found.get("entries") or {}}, "claims": {"judged": found.get("claims") or {}}}
 
     def _merge_configs(self, config: dict[str, Any], env_config: dict[str, Any], key: str, env_path: str) -> Any:
         above = said(env_config) if key == "mlflow" else env_config
@@ -204,7 +222,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
     def _check_duplicates(self, key: str, config_per_file: dict[Path, Any]) -> None:
         """As Kedro's, which wants parameters wrapped: no two files of an environment may say the same."""
         named = {
-            path: self._get_all_keys(config) if key == "parameters" else set(config)
+            path: self._get_all_keys(config) if key in ("parameters", "compare") else set(config)
             for path, config in config_per_file.items()
         }
         for one, other in combinations(named, 2):
