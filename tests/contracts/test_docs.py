@@ -229,7 +229,7 @@ def test_environments_are_told_apart() -> None:
     page = prose(ROOT / "conf" / "README.md")
     assert {name for name in folders if f"| `{name}` |" not in page} == set()
     assert all(
-        yaml.safe_load(path.read_text("utf-8")) is not None for path in (ROOT / "conf" / "base").glob("par*.yml")
+        yaml.safe_load(path.read_text("utf-8")) is not None for path in (ROOT / "conf" / "base").rglob("*.yml")
     )
 
 
