@@ -128,7 +128,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         if key == "catalog":
             return _without_private_previews(config)
         if key == "parameters":
-            return laid_over(self._comparisons(), with_defaults(config))
+            return cast("dict[str, Any]", laid_over(self._comparisons(), with_defaults(config)))
         return tracked_at(config, self.tracking_root) if key == "mlflow" else config
 
     def _comparisons(self) -> dict[str, Any]:
