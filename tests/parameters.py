@@ -52,6 +52,7 @@ from fedtext.params.training import (
     TunedTraining,
 )
 from fedtext.params.wasp import Wasp
+from fedtext.wiring.conf_values import laid_over, read, with_defaults
 
 ANSWERS = {
     **{"description:": "null", "prompt:": "list", "prompt_alone:": "chat", "openings:": "[]", "examples:": "true"},
@@ -130,19 +131,27 @@ def conf_base(kind: type[Kind], given: Mapping[str, Any] | None = None, /, **cha
     values: Any = parameters()
     for name in HOMES[kind].split("."):
         values = values[name]
-    return kind.model_validate(_laid_over(values, {**(given or {}), **changes}))
+    return kind.model_validate(laid_over(values, {**(given or {}), **changes}))
 
 
 @cache
 def parameters() -> dict[str, Any]:
     """All groups of conf/base as a run reads them that says nothing of its texts; `${data_root:}` and the like stay."""
     groups: dict[str, Any] = {}
-    for path in sorted(BASE.glob("parameters*.yml")):
+    for path in sorted(BASE.glob("parameters/*.yml")):
         written = GIVEN_ELSE_GLOBAL.sub(_global, path.read_text(encoding="utf-8"))
         for asked, answer in ANSWERS.items():
             written = written.replace(f'"${{{asked}}}"', answer)
-        groups |= yaml.safe_load(written)
-    return groups
+        groups |= read(written)
+    return laid_over(with_defaults(groups), _comparisons())
+
+
+def _comparisons() -> dict[str, Any]:
+    """Entries and claims of conf/base/compare, where the groups `compare` and `claims` have them."""
+    found: dict[str, Any] = {}
+    for path in sorted(BASE.glob("compare/*.yml")):
+        found = laid_over(found, read(path.read_text(encoding="utf-8")))
+    return {"compare": {"entries": found["entries"]}, "claims": {"judged": found["claims"]}}
 
 
 def _global(mention: re.Match[str]) -> str:
@@ -150,9 +159,3 @@ def _global(mention: re.Match[str]) -> str:
     for name in mention["name"].split("."):
         value = value[name]
     return json.dumps(value)
-
-
-def _laid_over(below: Any, above: Any) -> Any:
-    if not isinstance(below, Mapping) or not isinstance(above, Mapping):
-        return above
-    return {**below, **{name: _laid_over(below.get(name), value) for name, value in above.items()}}

@@ -228,9 +228,7 @@ def test_environments_are_told_apart() -> None:
     folders = {path.name for path in (ROOT / "conf").iterdir() if path.is_dir() and not path.name.startswith(".")}
     page = prose(ROOT / "conf" / "README.md")
     assert {name for name in folders if f"| `{name}` |" not in page} == set()
-    assert all(
-        yaml.safe_load(path.read_text("utf-8")) is not None for path in (ROOT / "conf" / "base").glob("par*.yml")
-    )
+    assert all(yaml.safe_load(path.read_text("utf-8")) is not None for path in (ROOT / "conf" / "base").rglob("*.yml"))
 
 
 def test_the_audits_page_has_the_words_that_its_program_writes() -> None:

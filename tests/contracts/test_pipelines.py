@@ -81,7 +81,7 @@ def test_private_data_leave_only_by_releases(scoring: str) -> None:
     assert check_registered_pipelines(registered(**overrides)) == []
 
 
-@pytest.mark.parametrize("env", [None, "tiny", "earlier", "hub", "paper"])
+@pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])
 def test_every_environment_builds_and_validates(env: str | None) -> None:
     pipelines = registered(env)
     loader = ProjectConfigLoader.active

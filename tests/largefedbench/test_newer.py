@@ -50,7 +50,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory, words: ChunkTokenizer) ->
 
 
 def contamination(snapshot: Path, **changes: object) -> Contamination:
-    told = {"snapshot": str(snapshot), "cutoff": CUTOFF, "words": 8, "texts": 11, "ngram": 2, "resamples": 200}
+    told = {"snapshot": str(snapshot), "cutoff": CUTOFF, "words": 8, "texts": 11, "ngram": 2}
     return conf_base(Contamination, {**told, **changes})
 
 

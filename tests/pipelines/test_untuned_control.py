@@ -28,7 +28,7 @@ COOLER = {"texts": {"sampler": {"temperature": 0.8}}}
         (None, {"models": {"describer": "smollm2"}}, ONE),
         (None, {"corpus": {"public_path": "theirs.csv"}}, BOTH),
         (None, {"corpus": QUESTIONS, "generation": {"prompt": "chat"}}, BOTH),
-        ("earlier", {}, BOTH),
+        (None, {"generation": {"prompt": "list"}}, BOTH),
         ("tiny", {}, BOTH),
         # Side by side or not, texts are the same.
         (None, {"described": {"texts": {"sampler": {"batch_size": 8}}}}, ONE),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+from functools import reduce
+from importlib import import_module
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel
@@ -11,9 +14,10 @@ from pydantic import BaseModel
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.seeding import stream
-from fedtext.system.refusal import explanation, parameter_faults, parameters_refused, unknown_parameter
+from fedtext.system.refusal import CONSTANTS, explanation, parameter_faults, parameters_refused, unknown_parameter
 from fedtext.voting.herding import herd
-from tests.parameters import conf_base, parameters
+from fedtext.wiring.conf_values import laid_over
+from tests.parameters import HOMES, conf_base, parameters
 
 ROOT = Path("/some/data")
 
@@ -92,6 +96,17 @@ def test_parameter_faults_are_sentences_with_full_names() -> None:
 def test_a_parameter_without_its_group_is_not_taken_for_a_misspelt_group(given: str, meant: str) -> None:
     assert f"'{meant}'" in unknown_parameter(given, parameters())
     assert "did you mean 'popri'?" in unknown_parameter("popry", parameters())
+
+
+@pytest.mark.parametrize(("name", "place"), CONSTANTS.items())
+def test_a_parameter_that_became_a_constant_says_where_it_is(name: str, place: str) -> None:
+    module, _, constant = place.rpartition(".")
+    assert isinstance(getattr(import_module(module), constant), int)
+    group = name.partition(".")[0]
+    kind = next(kind for kind, home in HOMES.items() if home == group)
+    given = reduce(lambda inner, key: {key: inner}, reversed(name.split(".")), cast("Any", 1))
+    (fault,) = parameter_faults(laid_over(parameters(), given), {group: kind})
+    assert fault == f"{name} is no parameter: it is a constant now, {place}; leave it out"
 
 
 def test_a_nested_parameter_is_found_by_its_dotted_name() -> None:

@@ -21,7 +21,7 @@ def test_a_measure_touches_four_files_and_passes_its_test(tmp_path: Path) -> Non
         "from fedtext.evaluation.measures.known import of_sets\n"
         "from fedtext.evaluation.measures.measure import OfTexts\n"
         "import yaml, pathlib\n"
-        "given = yaml.safe_load(pathlib.Path('conf/base/parameters_evaluation.yml').read_text())['evaluation']['measures']\n"
+        "given = yaml.safe_load(pathlib.Path('conf/base/parameters/evaluation.yml').read_text())['evaluation']['measures']\n"
         "print([one.name for one in of_sets(given.split()) if isinstance(one, OfTexts)])"
     )
     (project / "taken.py").write_text(taken)

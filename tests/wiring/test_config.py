@@ -138,7 +138,6 @@ WORK = "docstrings of Python functions that work with files, networks, dates, te
     ("env", "corpus", "described"),
     [
         (None, {}, WORK),
-        ("earlier", {}, "docstrings of Python functions and classes"),
         (None, {"description": "letters"}, "letters"),
         (None, {"description": ""}, ""),  # refused, and not taken for none
         (None, {"source": "table"}, None),
@@ -170,7 +169,6 @@ def test_the_description_follows_the_source(
             *["Customer: {text}"] * 2,
         ),
         (None, {"generation": {"prompt": "list"}}, "list", "chat"),
-        ("earlier", {}, "list", "chat"),
         ("tiny", {}, "list", "chat"),
     ],
 )

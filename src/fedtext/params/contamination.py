@@ -15,7 +15,7 @@ class Contamination(Parameters):
 
     `config` None: all of them. Of each side of `cutoff` at most `texts` records are tested, of those with at least
     twice `words` words: the first `words` of them are shown, the next are what the model might remember. A run of
-    `ngram` words in the right place or another counts as remembered. `resamples` are those of the bootstrap.
+    `ngram` words in the right place or another counts as remembered.
     """
 
     snapshot: str | None
@@ -25,7 +25,6 @@ class Contamination(Parameters):
     texts: int = Field(ge=10)
     words: int = Field(ge=8, le=150)
     ngram: int = Field(ge=1, le=8)
-    resamples: int = Field(ge=200)
     batch_size: int = Field(ge=1)
     seed: Seed
 

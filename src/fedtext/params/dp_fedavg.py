@@ -1,4 +1,4 @@
-"""DP-FedAvg's parameters; the paper's values and words stand in conf/paper/parameters_dp_fedavg.yml."""
+"""DP-FedAvg's parameters; the paper's values and words stand in conf/paper/parameters/dp_fedavg.yml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DP-FTRL's parameters; the paper's values and words stand in conf/paper/parameters_dp_ftrl.yml."""
+"""DP-FTRL's parameters; the paper's values and words stand in conf/paper/parameters/dp_ftrl.yml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DPPrefSyn's parameters; published ones: conf/paper/parameters_dpprefsyn.yml."""
+"""DPPrefSyn's parameters; published ones: conf/paper/parameters/dpprefsyn.yml."""
 
 from __future__ import annotations
 

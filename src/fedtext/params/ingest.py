@@ -46,7 +46,6 @@ class Requests(Parameters):
     first_wait: float = Field(ge=0)
     longest_wait: float = Field(gt=0)
     timeout: float = Field(gt=0)
-    largest_body: int = Field(gt=0)
     robots: Literal["obey", "report", "ignore"]
 
 
@@ -84,13 +83,12 @@ class UnitedStates(Parameters):
 
 
 class PubMed(Parameters):
-    """NCBI E-utilities: what `term` finds in a week, by Entrez date; `largest_search` is PubMed's own limit."""
+    """NCBI E-utilities: what `term` finds in a week, by Entrez date."""
 
     base_url: BaseUrl
     interval: Interval
     term: str
     batch: int = Field(ge=1, le=500)
-    largest_search: int = Field(ge=1)
 
 
 class OpenReview(Parameters):

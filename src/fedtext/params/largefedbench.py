@@ -103,7 +103,6 @@ class LargeFedBench(Parameters):
     client: ClientUnit
     near_duplicates: Literal["drop", "group", "report", "ignore"]
     near_duplicate_similarity: float = Field(ge=0.7, le=1)
-    map_speeches: int = Field(ge=0)
     shard_bytes: int = Field(ge=1)
     processes: int = Field(ge=1)
 
@@ -152,7 +151,7 @@ class LargeFedBench(Parameters):
 
     def bytes_matter(self) -> dict[str, object]:
         """The parameters a snapshot's bytes depend on, for its provenance; where and how it was built is left out."""
-        left_out = {"raw_dir", "out_dir", "shard_bytes", "processes", "map_speeches", "takedown", "window"}
+        left_out = {"raw_dir", "out_dir", "shard_bytes", "processes", "takedown", "window"}
         return self.model_dump(mode="json", exclude=left_out) | {"takedown_sha256": self.takedown_sha256()}
 
     def takedown_file(self) -> Path | None:

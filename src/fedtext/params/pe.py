@@ -1,4 +1,4 @@
-"""Private Evolution's parameters, both forms; published ones: conf/paper/parameters_pe.yml."""
+"""Private Evolution's parameters, both forms; published ones: conf/paper/parameters/pe.yml."""
 
 from __future__ import annotations
 

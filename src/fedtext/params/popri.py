@@ -1,4 +1,4 @@
-"""POPri's parameters (Algorithms 1-5); the paper's values and words stand in conf/paper/parameters_popri.yml."""
+"""POPri's parameters (Algorithms 1-5); the paper's values and words stand in conf/paper/parameters/popri.yml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WASP's parameters; published ones: conf/paper/parameters_wasp.yml."""
+"""WASP's parameters; published ones: conf/paper/parameters/wasp.yml."""
 
 from __future__ import annotations
 

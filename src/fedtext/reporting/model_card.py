@@ -56,5 +56,5 @@ A Llama-architecture language model of {model.num_parameters() / 1e6:.2f}M param
 | held-out samples of public text | {accuracy["tokens"]:,} tokens, cross-entropy {accuracy["cross_entropy"]:.3f} nats |
 | held-out next-token accuracy | {reached} |
 
-Made again by `kedro run --pipelines pretrain`; the recipe is `conf/base/parameters_pretrain.yml`.
+Made again by `kedro run --pipelines pretrain`; the recipe is `conf/base/parameters/pretrain.yml`.
 """

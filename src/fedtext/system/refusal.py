@@ -18,6 +18,13 @@ from pydantic import BaseModel, ValidationError
 from fedtext.system.errors import FedtextError
 from fedtext.system.meant import meant
 
+# Parameters of earlier versions that no experiment varies, and where each stands as a constant now.
+CONSTANTS = {
+    "contamination.resamples": "fedtext.pipelines.contamination.nodes.RESAMPLES",
+    "ingest.pubmed.largest_search": "fedtext.largefedbench.ingest.pubmed.LARGEST_SEARCH",
+    "ingest.requests.largest_body": "fedtext.largefedbench.ingest.http_client.LARGEST_BODY",
+    "largefedbench.map_speeches": "fedtext.pipelines.largefedbench.nodes.SPEECHES_ON_THE_MAP",
+}
 FEW = 3  # equal faults, each told by itself
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 _QUOTED = re.compile("'([^']+)'")
@@ -81,6 +88,8 @@ def one_or_many(summary: str, reasons: Sequence[str]) -> RunRefusedError:
 
 def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
     """The sentence about a dotted name that no parameter has; `parameters` are all of a run."""
+    if where in CONSTANTS:
+        return f"{where} is no parameter: it is a constant now, {CONSTANTS[where]}; leave it out"
     group, _, last = where.rpartition(".")
     beside = [str(key) for key in _value(parameters, group) or () if key != last]
     same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]

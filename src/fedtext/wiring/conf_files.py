@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 
 from fsspec import AbstractFileSystem
-from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from fedtext.system.errors import FedtextError
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.conf_values import read
 
 # What Kedro and OmegaConf raise of files that cannot be read, put together or resolved.
 CONF_ERRORS = (YAMLError, OmegaConfBaseException, ValueError, TypeError, AttributeError, OSError)
@@ -43,7 +42,7 @@ def conf_refused(key: str, error: Exception, files: AbstractFileSystem, paths: I
 def _fault(files: AbstractFileSystem, path: str) -> str | None:
     """What is wrong with a file by itself; None if nothing is."""
     try:
-        read = OmegaConf.load(io.StringIO(files.cat_file(path).decode("utf8")))
+        read(files.cat_file(path).decode("utf8"))
     except UnicodeDecodeError as error:
         return f"byte {error.start} is no UTF-8 text; save it as UTF-8"
     except MarkedYAMLError as error:
@@ -51,7 +50,9 @@ def _fault(files: AbstractFileSystem, path: str) -> str | None:
         return f"{error.problem or error.context}{line}; correct it as YAML"
     except (YAMLError, OSError) as error:
         return f"{str(error).splitlines()[0]}; correct it as YAML"
-    return None if isinstance(read, DictConfig) else "it holds no names with values; write NAME: VALUE"
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _chain(error: BaseException | None) -> Iterable[BaseException]:

@@ -7,11 +7,12 @@ How many rounds an algorithm has decides its graph. `pipeline.py` files read tha
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, reduce
 from importlib import import_module
+from itertools import combinations
 from pathlib import Path
 from tarfile import TarError
 from typing import Any, ClassVar, cast
@@ -21,7 +22,7 @@ from fsspec import AbstractFileSystem
 from kedro.config import MissingConfigException, OmegaConfigLoader
 from kedro.framework.project import settings
 from kedro.utils import find_kedro_project
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus, as_openings, is_described
@@ -30,21 +31,28 @@ from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.meant import meant
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.conf_files import CONF_ERRORS, conf_refused
+from fedtext.wiring.conf_values import DEFAULTS, laid_over, read, resolved, with_defaults
 from fedtext.wiring.tracking_server import said, tracked_at
 
 DEFAULT_DATA_ROOT = "data"
 TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: the data root whose MLflow records to use in place of one's own
 MOST_ROUNDS = 200  # a graph of 200 rounds is built in 5 s; one of 1000 takes 85 s and 2.4 GB
 ARCHIVES = ("tar", "zip")
-MLFLOW_FILES = ["mlflow*", "mlflow*/**", "**/mlflow*"]  # as kedro-mlflow names them
-SOFT = {"parameters": "soft", "globals": "soft", "mlflow": "soft"}
+PATTERNS = {
+    "mlflow": ["mlflow*", "mlflow*/**", "**/mlflow*"],  # as kedro-mlflow names them
+    "compare": ["compare/*"],
+}
+SOFT = dict.fromkeys(("parameters", "globals", "mlflow", "compare"), "soft")
 
 
 class ProjectConfigLoader(OmegaConfigLoader):
-    """Kedro's loader with nine additions.
+    """Kedro's loader with twelve additions.
 
+    - Files are read as plain values, and only what has `${` is resolved (fedtext.wiring.conf_values).
+    - A block of parameters that says `_defaults: NAME` starts from the block of that name below `_defaults`.
+    - Entries and claims of comparisons stand in a folder `compare`, a file a paper.
     - The newest loader is `active`, for `active_parameters()`.
-    - Environments are laid over the base key by key (parameters, globals, mlflow), not file by file; `local` may be
+    - Environments are laid over the base key by key (all but the catalog), not file by file; `local` may be
       absent. All lie in a directory or in an archive.
     - A mistake in a file is one sentence.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
@@ -67,7 +75,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["merge_strategy"] = {**SOFT, **(kwargs.get("merge_strategy") or {})}
-        kwargs["config_patterns"] = {"mlflow": MLFLOW_FILES, **(kwargs.get("config_patterns") or {})}
+        kwargs["config_patterns"] = {**PATTERNS, **(kwargs.get("config_patterns") or {})}
+        self._raw: tuple[Any, ...] | None = None
         self._read: dict[str, dict[str, Any]] = {}  # Kedro reads the globals while it makes itself
         super().__init__(*args, **kwargs)
         self._refuse_unknown_environment()
@@ -123,15 +132,51 @@ class ProjectConfigLoader(OmegaConfigLoader):
     def _completed(self, key: str, config: dict[str, Any]) -> dict[str, Any]:
         if key == "catalog":
             return _without_private_previews(config)
+        if key == "parameters":
+            return cast("dict[str, Any]", laid_over(self._comparisons(), with_defaults(config)))
         return tracked_at(config, self.tracking_root) if key == "mlflow" else config
 
+    def _comparisons(self) -> dict[str, Any]:
+        """What conf's folders `compare` have, as parameters: a run of a comparison is judged by what its entries name.
+
+        Raises:
+            InputError: a file says what is neither an entry nor a claim.
+        """
+        try:
+            found = self._checked("compare")
+        except MissingConfigException:
+            return {}
+        if unknown := sorted(found.keys() - {"entries", "claims"}):
+            raise InputError(f"{unknown[0]} stands in a file of conf's compare: put it below entries, or below claims")
+        return {"compare": {"entries": found.get("entries") or {}}, "claims": {"judged": found.get("claims") or {}}}
+
     def _merge_configs(self, config: dict[str, Any], env_config: dict[str, Any], key: str, env_path: str) -> Any:
-        return super()._merge_configs(config, said(env_config) if key == "mlflow" else env_config, key, env_path)
+        above = said(env_config) if key == "mlflow" else env_config
+        if self.merge_strategy.get(key) == "soft":
+            return laid_over(config, above)
+        return super()._merge_configs(config, above, key, env_path)
+
+    def _merge_and_resolve(self, key: str, config_per_file: Mapping[Path, Any]) -> dict[str, Any]:
+        """As Kedro's; a catalog whose types are restricted, and credentials, are OmegaConf's own."""
+        if key == "credentials" or (key == "catalog" and self.restrict_runtime_params_type_selection):
+            wrapped = {path: OmegaConf.create(config) for path, config in config_per_file.items()}
+            return cast("dict[str, Any]", super()._merge_and_resolve(key, wrapped))
+        files = [
+            *config_per_file.values(),
+            *([self.runtime_params or {}] if key == "parameters" and config_per_file else []),
+        ]
+        found = resolved(reduce(laid_over, files, {}))
+        return found if key == "parameters" else {name: value for name, value in found.items() if name[:1] != "_"}
 
     def _files(self, key: str) -> Iterator[str]:
         for folder in dict.fromkeys((self.base_env, self.env or self.default_run_env)):
-            for pattern in self.config_patterns[key]:
-                yield from self._fs.glob(f"{self._get_conf_env_path(folder)}/{pattern}")
+            yield from map(str, self._found(self._get_conf_env_path(folder), self.config_patterns[key]))
+
+    def _found(self, folder: str, patterns: Iterable[str]) -> list[Path]:
+        """Files of an environment of one kind: `parameters.yml`, `parameters_x.yml`, `parameters/x.yml`."""
+        paths = {Path(path) for pattern in patterns for path in self._fs.glob(f"{Path(folder).as_posix()}/{pattern}")}
+        shown = [path for path in paths if not (self.ignore_hidden and self._is_hidden(str(path)))]
+        return sorted(path for path in shown if self._is_valid_config_path(path))
 
     @staticmethod
     def _initialise_filesystem_and_protocol(conf_source: str) -> tuple[AbstractFileSystem, str]:
@@ -155,13 +200,47 @@ class ProjectConfigLoader(OmegaConfigLoader):
         tops = ["", *(f"{top}/" for top in self._fs.ls("", detail=False))]
         return next((f"{top}{env}" for top in tops if self._fs.isdir(f"{top}{self.base_env}")), env)
 
-    def _read_dir_configs(self, conf_path: str, *args: Any, **kwargs: Any) -> dict[Path, DictConfig]:
-        """As Kedro's; the folder of one's own (`local`), which git and `kedro package` leave out, may be absent."""
+    def _read_dir_configs(
+        self,
+        conf_path: str,
+        patterns: Iterable[str],
+        key: str,
+        processed_files: set[Path],
+        read_environment_variables: bool | None = False,
+    ) -> dict[Path, Any]:
+        """As Kedro's, without wrapping; the folder of one's own (`local`), which git leaves out, may be absent."""
         own = not self.env and conf_path == self._get_conf_env_path(self.default_run_env)
-        if own and not self._fs.isdir(conf_path):
-            return {}
-        found: dict[Path, DictConfig] = super()._read_dir_configs(conf_path, *args, **kwargs)
+        if not self._fs.isdir(Path(conf_path).as_posix()):
+            if own:
+                return {}
+            raise MissingConfigException(f"{conf_path} is no directory")
+        if read_environment_variables:  # of credentials, which alone may have some
+            wrapped: dict[Path, Any] = super()._read_dir_configs(conf_path, patterns, key, processed_files, True)
+            return wrapped
+        found = {
+            path: read(self._fs.cat_file(path.as_posix()).decode("utf8")) for path in self._found(conf_path, patterns)
+        }
+        processed_files.update(found)
+        self._check_duplicates(key, found)
         return found
+
+    def _check_duplicates(self, key: str, config_per_file: dict[Path, Any]) -> None:
+        """As Kedro's, which wants parameters wrapped: no two files of an environment may say the same."""
+        named = {
+            path: self._get_all_keys(config) if key in ("parameters", "compare") else set(config)
+            for path, config in config_per_file.items()
+        }
+        for one, other in combinations(named, 2):
+            if twice := sorted(name for name in named[one] & named[other] if not name.startswith("_")):
+                raise ValueError(f"Duplicate keys found in {one} and {other}: {', '.join(twice)[:100]}")
+
+    def _read_raw_config(self, key: str) -> Any:
+        """As Kedro's; parameters are read once, though they are asked for before they can be resolved."""
+        if key != "parameters":
+            return super()._read_raw_config(key)
+        if self._raw is None:
+            self._raw = super()._read_raw_config(key)
+        return self._raw
 
     def _refuse_unknown_environment(self) -> None:
         """Raises RunRefusedError where base or environment has no folder; Kedro would say so with a traceback.
@@ -291,16 +370,19 @@ class ProjectConfigLoader(OmegaConfigLoader):
         given = (self.runtime_params or {}).get("corpus")
         if isinstance(given, Mapping) and name in given:
             return given[name]
-        stated = (OmegaConf.select(file, f"corpus.{name}") for file in self._parameter_files)
+        stated = (
+            OmegaConf.select(OmegaConf.create({"corpus": file.get("corpus")}), f"corpus.{name}")
+            for file in self._parameter_files
+        )
         return next((value for value in stated if value is not None), None)
 
     @cached_property
     def groups(self) -> frozenset[str]:
         """Names of the groups of parameters that the configuration's files have, whoever asks for them."""
-        return frozenset(str(name) for file in self._parameter_files for name in file)
+        return frozenset(str(name) for file in self._parameter_files for name in file) - {DEFAULTS}
 
     @cached_property
-    def _parameter_files(self) -> tuple[DictConfig, ...]:
+    def _parameter_files(self) -> tuple[dict[str, Any], ...]:
         """The files with parameters as they stand, wherever they lie, those of the environment first."""
         try:
             base, own, *_ = self._read_raw_config("parameters")

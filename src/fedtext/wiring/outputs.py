@@ -22,7 +22,7 @@ class Judged(Enum):
 
 
 class Outputs:
-    """Names of one algorithm's data sets; `conf/base/catalog_algorithms.yml` says where each of them lies.
+    """Names of one algorithm's data sets; `conf/base/catalog` (algorithms.yml, results.yml) says where each lies.
 
     Args:
         algorithm: The algorithm's name.

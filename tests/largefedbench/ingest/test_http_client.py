@@ -9,6 +9,7 @@ import pytest
 import respx
 from pydantic import SecretStr
 
+from fedtext.largefedbench.ingest import http_client
 from fedtext.largefedbench.ingest.credentials import HeaderKey
 from fedtext.largefedbench.ingest.errors import RefusedError, UnusableAnswerError
 from fedtext.largefedbench.ingest.http_client import HttpClient
@@ -138,12 +139,14 @@ def test_another_encoding_is_not_guessed(respx_mock: respx.MockRouter, client: H
 
 
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
-def test_a_body_too_large_is_not_swallowed(respx_mock: respx.MockRouter, time: FakeTime, encoding: str) -> None:
-    small = HttpClient(CONTACT, 0.0, conf_base(Requests, largest_body=1000, robots="ignore"), time.clock)
+def test_a_body_too_large_is_not_swallowed(
+    respx_mock: respx.MockRouter, client: HttpClient, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    monkeypatch.setattr(http_client, "LARGEST_BODY", 1000)
     data = bytes(10**6) if encoding == "identity" else gzip.compress(bytes(10**6))
     route = answers(respx_mock, *[sent(encoding, data) for _ in range(9)])
     with pytest.raises(UnusableAnswerError, match="larger than 1000 bytes"):
-        small.fetch(URL, body)
+        client.fetch(URL, body)
     assert route.call_count == 1
 
 

@@ -11,6 +11,7 @@ import httpx
 import pytest
 import respx
 
+from fedtext.largefedbench.ingest import pubmed
 from fedtext.largefedbench.ingest.errors import UnsteadyWindowError, UnusableAnswerError
 from tests.largefedbench.ingest import shapes
 
@@ -64,19 +65,23 @@ def test_ids_are_searched_and_fetched_in_batches(respx_mock: respx.MockRouter, p
 
 
 def test_a_week_over_the_cap_is_halved_down_to_days(
-    respx_mock: respx.MockRouter, pull_week: Pull, tmp_path: Path
+    respx_mock: respx.MockRouter, pull_week: Pull, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pubmed, "LARGEST_SEARCH", 4)
     days = {f"2024-03-{18 + n}": [10 * n + k for k in range(1, 4)] for n in range(7)}
     search, _ = serve(respx_mock, days, largest=4)
-    pull_week("pubmed", pubmed={"largest_search": 4})
+    pull_week("pubmed")
     assert done(tmp_path)["records"] == 21
     assert search.call_count == 13  # a week halved into seven days is a binary tree of seven leaves
 
 
-def test_a_day_over_the_cap_is_an_error_that_says_what_to_do(respx_mock: respx.MockRouter, pull_week: Pull) -> None:
+def test_a_day_over_the_cap_is_an_error_that_says_what_to_do(
+    respx_mock: respx.MockRouter, pull_week: Pull, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pubmed, "LARGEST_SEARCH", 4)
     serve(respx_mock, {"2024-03-20": [1, 2, 3, 4, 5]}, largest=4)
     with pytest.raises(UnusableAnswerError, match=r"5 articles on 2024-03-20.*narrow ingest\.pubmed\.term"):
-        pull_week("pubmed", pubmed={"largest_search": 4})
+        pull_week("pubmed")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from fedtext.system.retry_after import retry_after
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 LARGEST_ROBOTS = 500 * 2**10  # bytes; what RFC 9309 asks a reader to take
+LARGEST_BODY = 2**28  # bytes, unpacked: more is no page, and would fill the disk
 SPOOL = 2**23  # bytes of a body kept in memory; a larger one goes to disk
 GZIP_HEADER = 31  # zlib's wbits for a gzip stream
 PASSING = frozenset({408, 425, 429})  # client errors that go away by themselves, like every 5xx
@@ -141,7 +142,7 @@ class HttpClient:
                 if response.status_code in {404, 410}:
                     return False
                 self._check_status(response)
-                read_body(response, self._requests.largest_body, body)
+                read_body(response, LARGEST_BODY, body)
             finally:
                 response.close()
         except httpx.HTTPError as error:

@@ -20,6 +20,7 @@ from fedtext.largefedbench.ingest.windows import Window, days, weeks
 from fedtext.params.ingest import Ingest
 
 T = TypeVar("T")
+LARGEST_SEARCH = 9999  # PubMed's own limit
 ONE_DAY = datetime.timedelta(days=1)
 
 
@@ -56,16 +57,16 @@ class PubMed:
         form = {
             "db": "pubmed", "term": self._params.term, "datetype": "edat", "mindate": f"{first:%Y/%m/%d}",
             "maxdate": f"{last:%Y/%m/%d}", "retmode": "json", "retstart": "0",
-            "retmax": str(self._params.largest_search),
+            "retmax": str(LARGEST_SEARCH),
         }  # fmt: skip
         count, ids = self._post("esearch.fcgi", form, read_search)
-        if count <= self._params.largest_search:
+        if count <= LARGEST_SEARCH:
             if len(ids) != count:
                 raise UnsteadyWindowError(f"esearch counts {count} articles from {first} to {last}, sent {len(ids)}")
             return ids
         if first == last:
             raise UnusableAnswerError(
-                f"{count} articles on {first}, a search gives {self._params.largest_search}: narrow ingest.pubmed.term",
+                f"{count} articles on {first}, a search gives {LARGEST_SEARCH}: narrow ingest.pubmed.term",
                 final=True,
             )
         middle = first + (last - first) // 2
