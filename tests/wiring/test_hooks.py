@@ -22,6 +22,7 @@ from omegaconf import OmegaConf
 
 from fedtext.datasets.models import LanguageModelDataset
 from fedtext.models.language_model import bundled
+from fedtext.system import file_limit
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import TRACKING_ROOT, ProjectConfigLoader
 from fedtext.wiring.hooks import check_pipeline, check_registered_pipelines
@@ -106,6 +107,15 @@ def test_private_data_are_read_under_the_runner_that_guards_nodes(toy: ToyProjec
     check_guarded("<fedtext.wiring.runner.ResumableRunner object at 0x1>", source, catalog)
     with pytest.raises(RunRefusedError, match="ThreadRunner guards no node, and private_records is private"):
         check_guarded("<kedro.runner.thread_runner.ThreadRunner object at 0x1>", source, catalog)
+
+
+def test_private_data_are_not_read_where_the_system_cannot_refuse_writes(
+    toy: ToyProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_limit, "ENFORCED", False)  # as on Windows, where there is no module `resource`
+    with pytest.raises(RunRefusedError, match=r"is private, and this operating system .* run on Linux"):
+        toy.run()
+    assert not (toy.data / "02_released").exists()
 
 
 def test_a_data_root_that_is_a_file_is_refused(tmp_path: Path) -> None:
