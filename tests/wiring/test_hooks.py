@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 from kedro.framework.project import pipelines, settings
 from kedro.io import DataCatalog, MemoryDataset
@@ -338,11 +339,15 @@ def test_a_run_that_was_shot_is_marked_killed_by_the_next_one(tracked: ToyProjec
 
 
 def test_only_a_process_that_has_certainly_ended_is_gone() -> None:
-    own, mother = process_tags(), str(os.getppid())
+    mother = psutil.Process().parent()
+    assert mother is not None
+    own = process_tags()
+    hers = {**own, "process.pid": str(mother.pid), "process.started": str(mother.create_time())}
     assert is_gone(own), "an earlier run of this process, or of a container whose processes have the same numbers"
-    assert not is_gone({**own, "process.pid": mother})
-    assert is_gone({**own, "process.pid": mother, "process.boot": "an earlier one"})
+    assert not is_gone(hers)
+    assert is_gone({**hers, "process.started": str(mother.create_time() - 3600)}), "a process with a number of before"
     assert not is_gone({**own, "process.host": "elsewhere"})
+    assert not is_gone({"process.pid": own["process.pid"], "process.host": own["process.host"]})
     assert not is_gone({})
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
