@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+import platformdirs
+
 from fedtext.models.installed_file import installed_file
 from fedtext.system.atomic import replacing_directory
 from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError
@@ -47,7 +49,7 @@ def smollm2() -> Path:
 
 def _cache() -> Path:
     own = os.environ.get(CACHE)
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "fedtext"
+    return Path(own).expanduser() if own else platformdirs.user_cache_path("fedtext")
 
 
 @contextmanager
