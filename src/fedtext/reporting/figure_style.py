@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,11 @@ WARNING = "#c2410c"
 HELD_OUT_SHADES = ["rgba(118,129,141,0.20)", "rgba(118,129,141,0.75)"]  # seen on white and on black
 TEMPLATE = "fedtext"  # in `plotly.io.templates`
 FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+
+
+def plain_text(text: object) -> str:
+    """`text` of others for a figure, as it is written: plotly reads some HTML in whatever it shows."""
+    return html.escape(str(text), quote=False)  # it does not know &quot;
 
 
 def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = False) -> Figure:
