@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -153,3 +154,10 @@ def test_answers_that_the_limit_cut_off_end_with_a_sentence(cached: Path) -> Non
     ends = asked["text"][asked["text"] != ""].str.contains(r"[.!?:][\"'*`)]*$")
     assert len(ends) >= 4
     assert ends.mean() > 0.75
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other places")
+def test_the_cache_is_the_users_own_and_where_it_was_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(smollm2.CACHE, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert smollm2._cache() == tmp_path / "fedtext"

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plotly.io import templates
 
 from fedtext.evaluation.distribution import Bias
 from fedtext.privacy.coarse import coarse
+from fedtext.reporting.figure_style import FONT, TEMPLATE
 from fedtext.reporting.figures import (
     accuracy_bars,
     privacy_price,
@@ -155,3 +157,9 @@ def test_a_crowd_beyond_the_map_does_not_excuse_an_empty_map() -> None:
     assert inside > 0.7 * 400
     figure = pca_panels("t", {"public": cloud(60, 1)}, HELD_OUT + 50, np.arange(len(HELD_OUT)), PCA)
     assert "in the outer frame" in figure.layout.annotations[-1].text
+
+
+def test_the_look_is_one_registered_template() -> None:
+    one, other = (privacy_price({"after 1": value}, 1.0) for value in (0.3, 0.9))
+    assert one.layout.template == other.layout.template == templates[TEMPLATE]
+    assert one.layout.template.layout.font.family == FONT

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from fedtext.reporting.glossary import WORDS, explained, glossary
+from fedtext.reporting.glossary import WORDS, explained
 from fedtext.reporting.html import render_report
+from fedtext.reporting.page import glossary
 from fedtext.reporting.run_facts import facts_table
 from tests.evaluation.examples import card
 

@@ -79,6 +79,14 @@ def test_the_digest_changes_with_what_is_imported(package: Path, changed: str, s
     assert (SourceTree("lib_under_test").digest(["lib_under_test.a"]) == before) is same
 
 
+@pytest.mark.parametrize(("asked", "same"), [("sub.b", False), ("d", True)])
+def test_a_package_counts_with_its_templates(package: Path, asked: str, same: bool) -> None:
+    (package / "sub" / "page.html.j2").write_text("<p>{{ text }}</p>")
+    before = SourceTree("lib_under_test").digest([f"lib_under_test.{asked}"])
+    (package / "sub" / "page.html.j2").write_text("<b>{{ text }}</b>")
+    assert (SourceTree("lib_under_test").digest([f"lib_under_test.{asked}"]) == before) is same
+
+
 def modules(name: str) -> set[str]:
     found = SourceTree("lib_under_test").closure([f"lib_under_test.{name}"])
     return {name.removeprefix("lib_under_test").lstrip(".") for name in found} - {""}

@@ -12,7 +12,6 @@ import pytest
 from kedro.framework.project import pipelines
 
 from fedtext.params.corpus import Corpus
-from fedtext.system.errors import InputError
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_group, active_parameters, privacy_class
 from fedtext.wiring.hooks import preflight

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 from kedro.framework.project import pipelines, settings
 from kedro.io import DataCatalog, MemoryDataset
@@ -22,6 +23,7 @@ from omegaconf import OmegaConf
 
 from fedtext.datasets.models import LanguageModelDataset
 from fedtext.models.language_model import bundled
+from fedtext.system import file_limit
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import TRACKING_ROOT, ProjectConfigLoader
 from fedtext.wiring.hooks import check_pipeline, check_registered_pipelines
@@ -106,6 +108,15 @@ def test_private_data_are_read_under_the_runner_that_guards_nodes(toy: ToyProjec
     check_guarded("<fedtext.wiring.runner.ResumableRunner object at 0x1>", source, catalog)
     with pytest.raises(RunRefusedError, match="ThreadRunner guards no node, and private_records is private"):
         check_guarded("<kedro.runner.thread_runner.ThreadRunner object at 0x1>", source, catalog)
+
+
+def test_private_data_are_not_read_where_the_system_cannot_refuse_writes(
+    toy: ToyProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_limit, "ENFORCED", False)  # as on Windows, where there is no module `resource`
+    with pytest.raises(RunRefusedError, match=r"is private, and this operating system .* run on Linux"):
+        toy.run()
+    assert not (toy.data / "02_released").exists()
 
 
 def test_a_data_root_that_is_a_file_is_refused(tmp_path: Path) -> None:
@@ -328,11 +339,15 @@ def test_a_run_that_was_shot_is_marked_killed_by_the_next_one(tracked: ToyProjec
 
 
 def test_only_a_process_that_has_certainly_ended_is_gone() -> None:
-    own, mother = process_tags(), str(os.getppid())
+    mother = psutil.Process().parent()
+    assert mother is not None
+    own = process_tags()
+    hers = {**own, "process.pid": str(mother.pid), "process.started": str(mother.create_time())}
     assert is_gone(own), "an earlier run of this process, or of a container whose processes have the same numbers"
-    assert not is_gone({**own, "process.pid": mother})
-    assert is_gone({**own, "process.pid": mother, "process.boot": "an earlier one"})
+    assert not is_gone(hers)
+    assert is_gone({**hers, "process.started": str(mother.create_time() - 3600)}), "a process with a number of before"
     assert not is_gone({**own, "process.host": "elsewhere"})
+    assert not is_gone({"process.pid": own["process.pid"], "process.host": own["process.host"]})
     assert not is_gone({})
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()

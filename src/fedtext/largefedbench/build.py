@@ -29,7 +29,7 @@ from fedtext.system.progress import progress
 
 # The files whose text decides a snapshot's bytes.
 CODE = ("largefedbench", "corpora/chunking.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
-LIBRARIES = ("pyarrow", "lxml", "tokenizers", "numpy")
+LIBRARIES = ("pyarrow", "lxml", "tokenizers", "numpy", "huggingface_hub", "jinja2")
 
 
 def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir: Path, out_dir: Path) -> Path:
@@ -82,7 +82,10 @@ def code_sha256() -> str:
     """Hash of the source files that decide a snapshot's bytes: a revision that needs no repository."""
     root = Path(fedtext.__path__[0])
     files = sorted(
-        path for part in CODE for path in ([root / part] if part.endswith(".py") else (root / part).rglob("*.py"))
+        path
+        for part in CODE
+        for path in ([root / part] if part.endswith(".py") else (root / part).rglob("*"))
+        if path.suffix in {".py", ".j2"}
     )
     total = hashlib.sha256()
     for path in files:

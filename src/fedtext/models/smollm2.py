@@ -6,7 +6,6 @@ tokenizer and its chat template. It is no run's own: it lies in a cache, once fo
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 from collections.abc import Iterator
@@ -14,9 +13,12 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+import platformdirs
+
 from fedtext.models.installed_file import installed_file
 from fedtext.system.atomic import replacing_directory
 from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError
+from fedtext.system.locks import locked
 from fedtext.system.progress import without_library_bars
 
 NAME = "smollm2"  # as a source
@@ -47,7 +49,7 @@ def smollm2() -> Path:
 
 def _cache() -> Path:
     own = os.environ.get(CACHE)
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "fedtext"
+    return Path(own).expanduser() if own else platformdirs.user_cache_path("fedtext")
 
 
 @contextmanager
@@ -55,14 +57,13 @@ def _alone(directory: Path) -> Iterator[None]:
     """One process at a time; the system lets go of the lock of one that was killed."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        lock = directory.with_suffix(".lock").open("w")
+        lock = locked(directory.with_suffix(".lock"), wait=True)
     except OSError as error:
         raise UnreadableFileError(
             f"{NAME} cannot be converted into {directory}: {error.strerror}. Set {CACHE} to a directory that can be "
             "written"
         ) from error
     with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

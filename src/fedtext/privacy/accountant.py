@@ -8,11 +8,11 @@ from typing import Literal, get_args
 
 from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
-from fedtext.privacy.published_accountants import prv_epsilon, rdp_epsilon
+from fedtext.privacy.published_accountants import rdp_epsilon
 from fedtext.privacy.worst_pairs import refuse_unpriceable
 from fedtext.system.errors import InputError
 
-Accountant = Literal["pld", "rdp", "prv"]
+Accountant = Literal["pld", "rdp"]
 
 
 def epsilon(
@@ -33,14 +33,13 @@ def epsilon(
     probability (poisson) or the share (fixed_size) of units asked.
 
     `pld` is exact without sampling (all releases are one Gaussian) and within 1e-5 of the best provable bound with it
-    (fedtext.privacy.worst_pairs has the mechanisms). `rdp` and `prv` are Opacus' accountants, for comparison with
-    printed numbers: Renyi divergences at Opacus' orders, and the upper end of the PRV interval at its default error of
-    0.01; both are implemented in fedtext.privacy.published_accountants, without torch.
+    (fedtext.privacy.worst_pairs has the mechanisms). `rdp` is the accountant that papers used, Renyi divergences at
+    Opacus' orders, for comparison with printed numbers.
 
     Raises:
         ValueError: an argument that is no such thing, or a combination that cannot be priced soundly: a rate other
-            than 1 with full participation, fixed_size under add_remove, or sampling under `rdp` or `prv` other than
-            Poisson under zero_out or add_remove.
+            than 1 with full participation, fixed_size under add_remove, or sampling under `rdp` other than Poisson
+            under zero_out or add_remove.
     """
     check_declaration(delta=delta, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate)
     if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
@@ -54,8 +53,7 @@ def epsilon(
             f"accountant is '{accountant}', which prices sampling by poisson under zero_out or add_remove only, not "
             f"'{sampling}' under '{adjacency}': use accountant='pld'"
         )
-    release = replace(release, shift=release.largest_move(adjacency))
-    return rdp_epsilon([release], delta) if accountant == "rdp" else prv_epsilon(release, delta)
+    return rdp_epsilon([replace(release, shift=release.largest_move(adjacency))], delta)
 
 
 def check_declaration(*, delta: float, rounds: int, adjacency: Adjacency, sampling: Sampling, rate: float) -> None:

@@ -8,7 +8,6 @@ people's releases in other data roots are found, and what a history has lost.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,6 +20,7 @@ from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Spent
 from fedtext.system.atomic import write_text
 from fedtext.system.folders import make_own_folder
+from fedtext.system.locks import locked
 from fedtext.system.refusal import RunRefusedError
 
 FOLDER, FILE = ".fedtext", "releases.jsonl"
@@ -114,8 +114,7 @@ class History:
                 locks.enter_context(self._registry.locked())
             for root in sorted(self._roots):  # always in one order, so that no two runs wait for each other
                 make_own_folder(root / FOLDER)
-                lock = locks.enter_context((root / FOLDER / "releases.lock").open("a"))
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                locks.enter_context(locked(root / FOLDER / "releases.lock", wait=True))
             yield
 
     def _append(self, root: Path, entry: Spent) -> bool:

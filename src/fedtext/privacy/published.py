@@ -67,7 +67,7 @@ def published_table() -> str:
         "rounds",
         "claimed epsilon",
         "printed multiplier",
-        "epsilon, RDP of Opacus",
+        "epsilon, RDP",
         "exact, Poisson",
         "fixed size, zero_out",
         "fixed size, replace_one",

@@ -49,7 +49,7 @@ def _by_renyi(ledger: Ledger) -> dict[str, Any]:
         "epsilon": claimed,
         "exact": number(ledger.spent()),
         "statement": (
-            "The noise is calibrated as published: Opacus' RDP accountant, Poisson sampling, add/remove, gives "
+            "The noise is calibrated as published: an RDP accountant, Poisson sampling, add/remove, gives "
             f"epsilon = {shown(claimed)}; what was done is {ledger.declaration.adjacency} with "
             f"{ledger.declaration.sampling} sampling, and costs epsilon = {shown(number(ledger.spent()))}."
         ),

@@ -13,7 +13,6 @@ Files are for their owner alone. One lock is held while anything is written, and
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import secrets
@@ -26,6 +25,7 @@ from fedtext.params import Parameters
 from fedtext.privacy.sketch import Sketch, sketch
 from fedtext.privacy.spending import Spent
 from fedtext.system.folders import make_own_folder
+from fedtext.system.locks import locked
 from fedtext.system.refusal import RunRefusedError
 from fedtext.system.state import STATE, own_file, state_folder
 
@@ -68,14 +68,13 @@ class Registry:
         try:
             for folder in (self.folder, self.folder / DATA_SETS, self.folder / DATA_ROOTS):
                 make_own_folder(folder)
-            lock = (self.folder / "lock").open("a")
+            lock = locked(self.folder / "lock", wait=True)
         except OSError as error:
             raise RunRefusedError(
                 f"the registry of releases of private data, {self.folder}, cannot be written ({error.strerror}): make "
                 f"it writable, or name a folder that is kept from run to run by the environment variable {STATE}"
             ) from None
         with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def data_root(self, path: Path) -> DataRoot:

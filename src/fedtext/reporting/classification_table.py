@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from fedtext.evaluation.measures.classification import CLASS_ACCURACY, MACRO_F1, class_accuracy, macro_f1, weighted_f1
 from fedtext.evaluation.measures.measure import ABSENT, OnHeldOut
 from fedtext.params.conditions import CONDITIONS, EPS0
@@ -18,10 +20,10 @@ LEARNERS = {
 }
 
 
-def classification_table(found: Mapping[str, Any] | None) -> str:
+def classification_table(found: Mapping[str, Any] | None) -> Markup:
     """Accuracy and macro-F1 of every condition with their intervals; empty where nothing was classified."""
     if found is None:
-        return ""
+        return Markup()
     against = EPS0.label.replace(" = ", "\u00a0=\u00a0")
     whole = table(
         f"The same texts as lessons for {LEARNERS[found['kind']]}: {len(found['labels'])} classes of held-out text "
@@ -30,10 +32,12 @@ def classification_table(found: Mapping[str, Any] | None) -> str:
         [_row(name, found) for name in found["conditions"]],
         strong=_strong(found),
     )
-    return whole + "".join(_part_table(part, len(values), found) for part, values in found.get("parts", {}).items())
+    return whole + Markup().join(
+        _part_table(part, len(values), found) for part, values in found.get("parts", {}).items()
+    )
 
 
-def _part_table(part: str, values: int, found: Mapping[str, Any]) -> str:
+def _part_table(part: str, values: int, found: Mapping[str, Any]) -> Markup:
     """A part of control codes alone; weighted F1 is what papers print, and macro-F1 what it hides."""
     measures = [class_accuracy(part), weighted_f1(part), macro_f1(part)]
     return table(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 from fedtext.evaluation.measures.known import measure
 from fedtext.evaluation.measures.measure import ABSENT, SHARE, Measure, Unit
@@ -12,6 +13,7 @@ from fedtext.params.conditions import CONDITIONS, EPS0
 from fedtext.reporting.comparison import lead_of
 from fedtext.reporting.page import bullets, figure_html, page
 from fedtext.reporting.tables import cost_table_html, table
+from fedtext.reporting.templates import render
 from fedtext.reporting.wording import spent
 
 if TYPE_CHECKING:
@@ -144,10 +146,10 @@ def render_page(
     caption = f"{lead.title[:1].upper()}{lead.title[1:]} on held-out text, means over seeds (95% intervals)"
     tables = table(caption, table1_head(comparison), table1_rows(comparison))
     claims = table("Paired by seed", ("claim", "measured", "verdict"), claim_rows(comparison), kind="words")
-    drawn = "".join(_figure(name, figure) for name, figure in figures.items())
+    drawn = Markup().join(_figure(name, figure) for name, figure in figures.items())
     sections = {
         "accuracy": ("Accuracy", tables),
-        "claims": ("The paper's claims", claims if comparison["claims"] else ""),
+        "claims": ("The paper's claims", claims if comparison["claims"] else Markup()),
         "figures": ("Figures", drawn),
         "cost": ("Cost", cost_table_html(costs)),
         "privacy": ("Privacy", bullets(comparison["prices"])),
@@ -171,10 +173,10 @@ def limits(comparison: Mapping[str, Any]) -> list[str]:
     return [*said, *LIMITS]
 
 
-def _figure(name: str, figure: Figure) -> str:
+def _figure(name: str, figure: Figure) -> Markup:
     if figure.data:
         return figure_html(name, figure, "")
-    return f"<p>{escape(figure.layout.title.text)}: {escape(figure.layout.meta or '')}</p>"
+    return render("missing_figure", title=figure.layout.title.text, reason=figure.layout.meta or "")
 
 
 def _title(comparison: Mapping[str, Any]) -> str:

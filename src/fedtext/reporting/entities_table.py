@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from fedtext.evaluation.measures.entities import ENTITY_F1
 from fedtext.params.conditions import CONDITIONS
 from fedtext.reporting.tables import table
 from fedtext.reporting.wording import count, interval
 
 
-def entities_table(found: Mapping[str, Any] | None) -> str:
+def entities_table(found: Mapping[str, Any] | None) -> Markup:
     """Macro-F1 of entities of every condition with its interval; empty where none were looked for."""
     if found is None:
-        return ""
+        return Markup()
     rows = [
         [
             CONDITIONS[name].title,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,12 +14,35 @@ ON_ANY = "#76818d"  # labels inside a plot: Kedro-Viz swaps the paper for black 
 SYNTHETIC, CONTROL, PUBLIC, PRIVATE = "#0b66c3", "#9aa7b4", "#c9d1d9", "#3a4653"
 WARNING = "#c2410c"
 HELD_OUT_SHADES = ["rgba(118,129,141,0.20)", "rgba(118,129,141,0.75)"]  # seen on white and on black
+TEMPLATE = "fedtext"  # in `plotly.io.templates`
 FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+
+
+def plain_text(text: object) -> str:
+    """`text` of others for a figure, as it is written: plotly reads some HTML in whatever it shows."""
+    return html.escape(str(text), quote=False)  # it does not know &quot;
 
 
 def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = False) -> Figure:
     """`figure` with the project's template, a left-aligned title and, where asked, a legend above the plot."""
+    _register_template()
+    figure.update_layout(
+        template=TEMPLATE,
+        title={"text": title, "x": 0, "xref": "container", "pad": {"l": 16}, "font": {"size": 16}},
+        height=height,
+        margin={"l": 64, "r": 24, "t": 72, "b": 56},
+        showlegend=legend,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        bargap=0.35,
+    )
+    figure.update_annotations(font={"size": 13, "color": ON_ANY})
+    return figure
+
+
+@cache
+def _register_template() -> None:
     from plotly.graph_objects import Layout, layout
+    from plotly.io import templates
 
     axis = {
         "gridcolor": RULE,
@@ -30,7 +55,7 @@ def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = Fals
         "tickfont": {"size": 11, "color": MUTED},
         "automargin": True,
     }
-    template = layout.Template(
+    templates[TEMPLATE] = layout.Template(
         layout=Layout(
             font={"family": FONT, "size": 13, "color": INK},
             paper_bgcolor="white",
@@ -40,17 +65,6 @@ def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = Fals
             hoverlabel={"font": {"family": FONT}},
         )
     )
-    figure.update_layout(
-        template=template,
-        title={"text": title, "x": 0, "xref": "container", "pad": {"l": 16}, "font": {"size": 16}},
-        height=height,
-        margin={"l": 64, "r": 24, "t": 72, "b": 56},
-        showlegend=legend,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-        bargap=0.35,
-    )
-    figure.update_annotations(font={"size": 13, "color": ON_ANY})
-    return figure
 
 
 BELOW = 52  # pixels under a plot for its ticks and the title of its axis

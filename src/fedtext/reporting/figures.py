@@ -6,7 +6,6 @@ from held-out private data is an aggregate, and belongs in a node that is declar
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from textwrap import wrap
@@ -31,6 +30,7 @@ from fedtext.reporting.figure_style import (
     SYNTHETIC,
     WARNING,
     note,
+    plain_text,
     styled,
 )
 from fedtext.reporting.wording import count, share, spent
@@ -118,7 +118,7 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
     figure = Figure(
         Bar(
             x=values,
-            y=[html.escape(_title(n)) + gap for n, gap in zip(names, gaps, strict=True)],
+            y=[plain_text(_title(n)) + gap for n, gap in zip(names, gaps, strict=True)],
             orientation="h",
             marker={"color": [COLOURS[CONDITIONS[n].role] if n in CONDITIONS else CONTROL for n in names]},
             error_x={"type": "data", "array": errors, "color": MUTED, "thickness": 1, "width": 4},
@@ -127,8 +127,8 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
     )
     reach = max(value + error for value, error in zip(values, errors, strict=True))
     for y, (level, value, error) in enumerate(zip(levels, values, errors, strict=True)):
-        label = measure.shown(level)
-        figure.add_annotation(x=value + error, y=y, text=label, xanchor="left", xshift=8, showarrow=False)
+        shown = measure.shown(level)
+        figure.add_annotation(x=value + error, y=y, text=shown, xanchor="left", xshift=8, showarrow=False)
     of_pairs = accuracy["judged"] == PREFERENCES.name
     held_out = "pairs" if of_pairs else "text"
     figure.update_xaxes(title_text=f"{measure.title} on held-out {held_out}{measure.axis}", range=[0, 1.18 * reach])
@@ -181,7 +181,7 @@ def privacy_price(epsilon_after: Mapping[str, float], budget: float) -> Figure:
     """Epsilon of all releases so far, after each release by its name, against the declared budget."""
     from plotly.graph_objects import Bar, Figure
 
-    names = [html.escape(name) for name in epsilon_after]
+    names = [plain_text(name) for name in epsilon_after]
     epsilons = list(epsilon_after.values())
     labels = [spent(value) for value in epsilons] if len(epsilons) <= MOST_LABELS else None
     figure = Figure(

@@ -5,7 +5,6 @@ A figure is drawn from the entries that vary what it is about; where there are n
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.params import conditions as known
 from fedtext.reporting.comparison import lead_of
-from fedtext.reporting.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, styled
+from fedtext.reporting.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, plain_text, styled
 from fedtext.reporting.figures import whole_step
 from fedtext.reporting.figures_pca import HELD_OUT
 
@@ -39,7 +38,7 @@ def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
     figure = Figure(
         Bar(
             x=[scale * each["mean"] for each in found],
-            y=list(entries),
+            y=[plain_text(name) for name in entries],
             orientation="h",
             marker={"color": [SYNTHETIC if e["made"] == known.SYNTHETIC.name else CONTROL for e in entries.values()]},
             error_x=_whiskers(found, scale),
@@ -139,7 +138,7 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
 
 def _wrapped(words: str) -> str:
     """Short lines, so that the titles of panels side by side stay apart."""
-    return "<br>".join(html.escape(line) for line in wrap(words, width=16, break_long_words=False))
+    return "<br>".join(plain_text(line) for line in wrap(words, width=16, break_long_words=False))
 
 
 def absent(title: str, reason: str) -> Figure:
@@ -148,7 +147,7 @@ def absent(title: str, reason: str) -> Figure:
 
     figure = styled(Figure(), title, height=160)
     figure.update_layout(meta=f"left out: {reason}")
-    figure.add_annotation(text=html.escape(f"Left out: {reason}"), showarrow=False, x=0, xref="paper", xanchor="left")
+    figure.add_annotation(text=plain_text(f"Left out: {reason}"), showarrow=False, x=0, xref="paper", xanchor="left")
     return figure
 
 
@@ -215,9 +214,9 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequ
             ]
             found = [mean_interval(values)._asdict() for values in by_round if values]
             figure.add_scatter(
-                x=list(range(len(found))), y=[each["mean"] for each in found], name=name, mode="lines+markers",
-                error_y=_whiskers(found, 1), line={"color": colour}, legendgroup=name, showlegend=column == 1,
-                row=1, col=column,
+                x=list(range(len(found))), y=[each["mean"] for each in found], name=plain_text(name),
+                mode="lines+markers", error_y=_whiskers(found, 1), line={"color": colour}, legendgroup=plain_text(name),
+                showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
     longest = max(len(own) for name in drawn for own in entries[name]["curves"][FID.name])
     figure.update_xaxes(title_text="round", tick0=0, dtick=whole_step(longest))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from fedtext.privacy.coarse import MIN_UNITS
-from fedtext.reporting.figure_style import BELOW_SLANTED, PRIVATE, note, styled
+from fedtext.reporting.figure_style import BELOW_SLANTED, PRIVATE, note, plain_text, styled
 from fedtext.reporting.figures import coarse_bars
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def _label_shares(held: Int[np.ndarray, "client label"], names: Sequence[str]) -
     rest = [OTHER] if len(common) < len(names) else []
     values = np.round([*shares, *([1 - shares.sum()] if rest else [])], 2)
     return Bar(
-        x=[*(html.escape(names[label]) for label in common.tolist()), *rest],
+        x=[*(plain_text(names[place]) for place in common.tolist()), *rest],
         y=values,
         marker={"color": PRIVATE},
         text=[f"{value:.0%}" for value in values],

@@ -8,7 +8,6 @@ nothing of the private extremes; a frame around it holds what lies beyond, howev
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from fedtext.evaluation.distribution import Pca
 from fedtext.privacy.coarse import MIN_UNITS, coarse
-from fedtext.reporting.figure_style import HELD_OUT_SHADES, ON_ANY, SYNTHETIC, note, styled
+from fedtext.reporting.figure_style import HELD_OUT_SHADES, ON_ANY, SYNTHETIC, note, plain_text, styled
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -121,7 +120,7 @@ def pca_panels(
     figure = make_subplots(
         rows=rows,
         cols=columns,
-        subplot_titles=[html.escape(name) for name in panels],
+        subplot_titles=[plain_text(name) for name in panels],
         shared_xaxes="all",
         shared_yaxes="all",
         horizontal_spacing=0.03,

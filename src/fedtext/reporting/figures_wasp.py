@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fedtext.reporting.figure_style import MUTED, note, styled
+from fedtext.reporting.figure_style import MUTED, note, plain_text, styled
 from fedtext.system.missing import nullable
 
 if TYPE_CHECKING:
@@ -34,8 +33,8 @@ def model_shares(candidates: pd.DataFrame, state: Mapping[str, Any], examples: p
         figure.add_bar(
             x=rounds,
             y=shares.get(name, pd.Series(0.0, index=rounds)).reindex(rounds, fill_value=0.0),
-            name=f"{escape(name)} ({good.get(name, 0)} good)",
-            hovertemplate=f"round %{{x}}, {escape(name)}: %{{y:.0%}}<extra></extra>",
+            name=f"{plain_text(name)} ({good.get(name, 0)} good)",
+            hovertemplate=f"round %{{x}}, {plain_text(name)}: %{{y:.0%}}<extra></extra>",
         )
     figure.update_layout(barmode="stack")
     figure.update_xaxes(title_text="round", dtick=1)
@@ -52,9 +51,7 @@ def example_table(examples: pd.DataFrame) -> Figure:
 
     shown = examples.groupby(["label", "kind"], sort=False, dropna=False).head(SHOWN)
     columns = [_named(shown["label"]), shown["kind"], shown["model"], shown["text"].str.slice(0, LETTERS)]
-    cells = [
-        [escape(str(value), quote=False) for value in column] for column in columns
-    ]  # a table shows &quot; as it is
+    cells = [[plain_text(value) for value in column] for column in columns]
     figure = Figure(
         Table(
             header={"values": ["class", "called", "model", "text"], "align": "left"},
@@ -75,13 +72,13 @@ def class_balance(candidates: pd.DataFrame) -> Figure:
     from plotly.graph_objects import Figure
 
     named = candidates.assign(label=_named(candidates["label"]))
-    written = {escape(str(name)): own for name, own in named[named["text"] != ""].groupby("model")}
+    written = {plain_text(name): own for name, own in named[named["text"] != ""].groupby("model")}
     figure = Figure()
     for name, own in {**written, EMPTY: named[named["text"] == ""]}.items():
         counted = own["label"].value_counts().sort_index()
         colour = {"marker": {"color": MUTED}} if name == EMPTY else {}
         figure.add_bar(
-            x=counted.to_numpy(), y=[escape(label) for label in counted.index], orientation="h", name=name, **colour
+            x=counted.to_numpy(), y=[plain_text(one) for one in counted.index], orientation="h", name=name, **colour
         )
     figure.update_layout(barmode="stack")
     figure.update_xaxes(title_text="texts")

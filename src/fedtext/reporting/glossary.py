@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from html import escape
+
+from markupsafe import Markup
 
 WORDS = {
     "ε": "privacy loss: how much likelier one unit's text can make what was released; the smaller, the better",
@@ -21,25 +22,19 @@ WORDS = {
     "replace-one": "neighbouring data: one unit holds other text",
 }
 EVERYWHERE = ("ε", "δ")  # a mark at each would be in the way
-_MARKED = re.compile("|".join(sorted((re.escape(word) for word in WORDS.keys() - set(EVERYWHERE)), key=len)))
+_MARKED = re.compile(f"({'|'.join(sorted(map(re.escape, WORDS.keys() - set(EVERYWHERE)), key=len))})")
+_MARK = Markup('<abbr title="{}">{}</abbr>')
 
 
-def explained(text: str) -> str:
+def explained(text: str) -> Markup:
     """`text` as HTML, escaped, its first mention of each word with the explanation that a pointer brings up."""
-    seen: set[str] = set()
-
-    def mark(found: re.Match[str]) -> str:
-        word = found[0]
-        if word in seen:
-            return word
-        seen.add(word)
-        return f'<abbr title="{escape(WORDS[word])}">{word}</abbr>'
-
-    return _MARKED.sub(mark, escape(text))
+    parts: list[str] = _MARKED.split(text)
+    words = parts[1::2]  # every second part is one
+    for word in dict.fromkeys(words):
+        parts[1 + 2 * words.index(word)] = _MARK.format(WORDS[word], word)
+    return Markup().join(parts)
 
 
-def glossary(page: str) -> str:
-    """Explanations of the words that `page` uses, as HTML."""
-    used = {word: meaning for word, meaning in WORDS.items() if word in page}
-    entries = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in used.items())
-    return f"<dl>{entries}</dl>" if used else ""
+def used_words(page: str) -> dict[str, str]:
+    """The words that `page` uses, with their explanations."""
+    return {word: meaning for word, meaning in WORDS.items() if word in page}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
 
 from fedtext.params.conditions import CONDITIONS
 from fedtext.reporting.classification_table import classification_table
 from fedtext.reporting.entities_table import entities_table
-from fedtext.reporting.glossary import glossary
-from fedtext.reporting.page import bullets, figure_html, page
+from fedtext.reporting.page import bullets, figure_html, glossary, page
 from fedtext.reporting.questions_table import questions_table
 from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.tables import (
@@ -21,6 +21,7 @@ from fedtext.reporting.tables import (
     published_table,
     texts_table,
 )
+from fedtext.reporting.templates import render
 from fedtext.reporting.wording import count, heading
 from fedtext.system.errors import InputError
 
@@ -80,15 +81,15 @@ def render_report(
 
 
 def _sections(
-    card: Mapping[str, Any], drawn: Mapping[str, str], samples: Sequence[Sample]
-) -> dict[str, tuple[str, str]]:
+    card: Mapping[str, Any], drawn: Mapping[str, Markup], samples: Sequence[Sample]
+) -> dict[str, tuple[str, Markup]]:
     tables = {
         "accuracy": accuracy_table(card["accuracy"])
         + published_table(card["accuracy"])
         + classification_table(card.get("classification"))
         + entities_table(card.get("entities"))
         + questions_table(card.get("questions")),
-        "distribution": distance_table(card["distribution"]) if card["distribution"] else "",
+        "distribution": distance_table(card["distribution"]) if card["distribution"] else Markup(),
         "texts": texts_table(card["texts"]),
         "privacy": protection_table(card["protection"], card["terms"]["tested"])
         + _assumptions(card["protection"]["assumptions"]),
@@ -106,27 +107,23 @@ def _sections(
         "limits": "Limits",
     }
     figures = {
-        name: "".join(drawn[f] for f, (home, _) in FIGURES.items() if home == name and f in drawn) for name in titles
+        name: Markup().join(drawn[f] for f, (home, _) in FIGURES.items() if home == name and f in drawn)
+        for name in titles
     }
-    bodies = {name: figures[name] + tables.get(name, "") for name in titles}
+    bodies = {name: figures[name] + tables.get(name, Markup()) for name in titles}
     bodies["samples"] = _samples(samples, card["synthetic_texts"])
     bodies["limits"] = bullets(card["limits"])
     return {name: (titles[name], body) for name, body in bodies.items()}
 
 
-def _samples(samples: Sequence[Sample], total: int) -> str:
+def _samples(samples: Sequence[Sample], total: int) -> Markup:
     shown = [sample for sample in samples if sample.text.strip()][:SAMPLES]
     if not shown:
-        return ""
-    quotes = "".join(f"<li>{_class(each)}<blockquote>{escape(each.text)}</blockquote></li>" for each in shown)
+        return Markup()
     intro = f"{len(shown)} of the {count(total)} synthetic texts. They are written by the generator and released."
     intro += " Over each stands its class." if any(each.label for each in shown) else ""
-    return f'<p>{escape(intro)}</p><ol class="samples">{quotes}</ol>'
+    return render("samples", intro=intro, samples=shown)
 
 
-def _class(sample: Sample) -> str:
-    return f'<span class="class">{escape(sample.label)}</span>' if sample.label else ""
-
-
-def _assumptions(assumptions: Sequence[str]) -> str:
-    return f"<p>The guarantee assumes:</p>{bullets(assumptions)}" if assumptions else ""
+def _assumptions(assumptions: Sequence[str]) -> Markup:
+    return bullets(assumptions, intro="The guarantee assumes:") if assumptions else Markup()

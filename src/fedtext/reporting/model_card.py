@@ -1,4 +1,7 @@
-"""The card of a bundled language model: data, recipe, loss and held-out accuracy, all measured."""
+"""The card of a bundled language model: data, recipe, loss and held-out accuracy, all measured.
+
+Its text is a template, `model_card.md.j2`; its front matter is what a hub searches by.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fedtext.evaluation.measures.next_token_accuracy import top
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.params.training import Recipe
+from fedtext.reporting.templates import markdown
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -33,28 +37,24 @@ def model_card(
     held_out: Sequence[str],
     length: int,
 ) -> str:
-    """Markdown card of `model`, trained on `tokens` tokens, with its accuracy on `held_out` samples of `length` tokens."""
+    """Card of `model`, trained on `tokens` tokens, with its accuracy on `held_out` samples of `length` tokens."""
+    from huggingface_hub import ModelCard, ModelCardData
+
     model.eval()
     accuracy = next_token_accuracy(model, tokenizer, held_out[:HELD_OUT_SAMPLES], length=length, top=RANKS)
-    reached = ", ".join(f"{each.column} {each.shown(accuracy[each.name])}" for each in map(top, RANKS))
-    last = history[-1] if history else {"step": 0, "loss": float("nan")}
-    shape = recipe.shape
-    return f"""# fedtext {name}
-
-A Llama-architecture language model of {model.num_parameters() / 1e6:.2f}M parameters, made by this project and shipped with it
-(Apache-2.0). It serves the offline runs and the tests; it knows little beyond {read.known}.
-
-| what | value |
-|---|---|
-| training text | {read.text} |
-| form | {recipe.few_shot_share:.0%} few-shot lists of POPri's Figure 5, the rest plain documents, rows of {recipe.row_length} tokens |
-| shape | hidden {shape.hidden_size}, {shape.layers} layers, {shape.heads} heads, feed-forward {shape.feed_forward}, vocabulary {len(tokenizer)} |
-| tokens, steps | {tokens:,} tokens, {int(last["step"]):,} steps of {recipe.training.batch_size} rows |
-| optimiser | AdamW, learning rate {recipe.training.learning_rate:g}, cosine, weight decay {recipe.training.weight_decay:g} |
-| seeds | weights and order {recipe.seed}, rows {recipe.data_seed} |
-| last training loss | {last["loss"]:.3f} nats a token |
-| held-out samples of public text | {accuracy["tokens"]:,} tokens, cross-entropy {accuracy["cross_entropy"]:.3f} nats |
-| held-out next-token accuracy | {reached} |
-
-Made again by `kedro run --pipelines pretrain`; the recipe is `conf/base/parameters/pretrain.yml`.
-"""
+    text = markdown(
+        "model_card",
+        name=name,
+        read=read,
+        recipe=recipe,
+        parameters=model.num_parameters(),
+        vocabulary=len(tokenizer),
+        tokens=tokens,
+        last=history[-1] if history else {"step": 0, "loss": float("nan")},
+        accuracy=accuracy,
+        reached=", ".join(f"{each.column} {each.shown(accuracy[each.name])}" for each in map(top, RANKS)),
+    )
+    front = ModelCardData(
+        language="en", license="apache-2.0", library_name="transformers", pipeline_tag="text-generation"
+    )
+    return str(ModelCard(f"---\n{front}\n---\n\n{text}"))

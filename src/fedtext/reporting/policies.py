@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from fedtext.evaluation.measures.win_rate import WIN_RATE
 from fedtext.evaluation.paired import in_order
 from fedtext.params.conditions import CONDITIONS, UNTUNED
@@ -27,7 +29,7 @@ def win_rate_sentence(found: Document) -> str:
     )
 
 
-def win_rate_table(found: Document) -> str:
+def win_rate_table(found: Document) -> Markup:
     """Every policy against the generator as it was, and the run's own policy against every other one."""
     names, judged = in_order(found["conditions"]), found["judged"]
     gains = found["gains"].get(judged, {})

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
+from markupsafe import Markup
 
 from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.measures.known import in_document
 from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONDITIONS, LONGER, POLICY, PREFERENCES, SHORTER
 from fedtext.reporting.figure_style import SYNTHETIC, styled
-from fedtext.reporting.glossary import glossary
 from fedtext.reporting.html import FIGURES
-from fedtext.reporting.page import bullets, figure_html, page
+from fedtext.reporting.page import bullets, figure_html, glossary, page
 from fedtext.reporting.policies import membership_sentence, win_rate_sentence, win_rate_table
 from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.scorecard import Protection, strict
 from fedtext.reporting.tables import cost_table_html, protection_table, table
+from fedtext.reporting.templates import render
 from fedtext.reporting.terms import Terms
 from fedtext.reporting.wording import (
     change,
@@ -134,13 +134,15 @@ def render_preferences(
     `answers` are a policy's: `prompt`, public and held out, the `policy`'s answer, and the `generator`'s as it was.
     """
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
-    accuracy = "" if card["accuracy"] is None else drawn.get("accuracy", "") + accuracy_table(card["accuracy"])
-    privacy = drawn.get("privacy", "") + protection_table(card["protection"], card["terms"]["tested"])
-    judged = "" if card["win_rates"] is None else win_rate_table(card["win_rates"])
+    accuracy = (
+        Markup() if card["accuracy"] is None else drawn.get("accuracy", Markup()) + accuracy_table(card["accuracy"])
+    )
+    privacy = drawn.get("privacy", Markup()) + protection_table(card["protection"], card["terms"]["tested"])
+    judged = Markup() if card["win_rates"] is None else win_rate_table(card["win_rates"])
     sections = {
         "accuracy": ("What was learned", accuracy),
-        "answers": ("The policy's answers", judged + ("" if answers is None else _answered(answers))),
-        "samples": ("Preference pairs", "" if pairs is None else drawn.get("gaps", "") + _shown(pairs)),
+        "answers": ("The policy's answers", judged + (Markup() if answers is None else _answered(answers))),
+        "samples": ("Preference pairs", Markup() if pairs is None else drawn.get("gaps", Markup()) + _shown(pairs)),
         "privacy": ("Privacy", privacy),
         "cost": ("Cost", cost_table_html(card["cost"])),
         "limits": ("Limits", bullets(card["limits"])),
@@ -152,7 +154,7 @@ def render_preferences(
     return page(title, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
 
 
-def accuracy_table(accuracy: Mapping[str, Any]) -> str:
+def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
     """Held-out pairs ordered rightly, by what was learned and by length, and what it gains on each."""
     measures = in_document(accuracy)
     lead, names = measures[0], [name for name in CONDITIONS if name in accuracy["conditions"]]
@@ -171,7 +173,7 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> str:
     return table("Held-out private pairs", headers, rows, strong=[names.index(judged)])
 
 
-def _answered(answers: pd.DataFrame) -> str:
+def _answered(answers: pd.DataFrame) -> Markup:
     """Prompts from everywhere in the list: nobody chose them, so a win that no reader would grant shows."""
     spread = answers.iloc[:: -(-len(answers) // SHOWN)]
     intro = (
@@ -181,17 +183,13 @@ def _answered(answers: pd.DataFrame) -> str:
     return _quoted(intro, spread[["prompt", "policy", "generator"]])
 
 
-def _shown(pairs: pd.DataFrame) -> str:
+def _shown(pairs: pd.DataFrame) -> Markup:
     """The pairs with the largest gaps first."""
     first = pairs.sort_values("gap", ascending=False, kind="stable").head(SHOWN)
     intro = f"{len(first)} of {count(len(pairs))} pairs: a public prompt, the chosen answer, the rejected one."
     return _quoted(intro, first[["prompt", "chosen", "rejected"]])
 
 
-def _quoted(intro: str, rows: pd.DataFrame) -> str:
+def _quoted(intro: str, rows: pd.DataFrame) -> Markup:
     """A list of prompts, each with its two answers."""
-    quotes = "".join(
-        f"<li>{escape(prompt)}<blockquote>{escape(one)}</blockquote><blockquote>{escape(other)}</blockquote></li>"
-        for prompt, one, other in rows.to_numpy()
-    )
-    return f'<p>{escape(intro)}</p><ol class="samples">{quotes}</ol>'
+    return render("answers", intro=intro, rows=rows.to_numpy().tolist())

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from fedtext.evaluation.measures.questions import ANSWER_EXACT, ANSWER_F1
 from fedtext.params.conditions import CONDITIONS
 from fedtext.reporting.tables import table
 from fedtext.reporting.wording import count, interval
 
 
-def questions_table(found: Mapping[str, Any] | None) -> str:
+def questions_table(found: Mapping[str, Any] | None) -> Markup:
     """F1 with its interval and exact match of every condition; empty where nothing was asked."""
     if found is None:
-        return ""
+        return Markup()
     asked = next(iter(found["conditions"].values()))[ANSWER_F1.counted]
     rows = [
         [

@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from fedtext.reporting.tables import table
 
 UNSAID = ("seed",)
 WRITTEN, MADE = "Of the run that wrote this report", "Of the runs that made what it reports on, as far as it was read"
 
 
-def facts_table(facts: Mapping[str, Any]) -> str:
+def facts_table(facts: Mapping[str, Any]) -> Markup:
     """A table of words; empty where nobody told, in a notebook.
 
     Args:
         facts: What `fedtext.datasets.run_facts.RunFactsDataset` holds.
     """
     if not facts:
-        return ""
+        return Markup()
     run = [[name, facts[name]] for name in ("command", "date", "version") if name in facts]
     made = [[f"model: {role.replace('_', '-')}", name] for role, name in facts.get("models", {}).items()]
     made += [[f"{role.replace('_', '-')} reads", how] for role, how in facts.get("readings", [])]
     made += [row for group, values in facts.get("parameters", {}).items() for row in _rows(group, values)]
     if unrecorded := facts.get("unrecorded"):
         made.append(["not on record", f"how {', '.join(unrecorded)} came to be"])
-    return "".join(
+    return Markup().join(
         table(title, ["what", "value"], rows, kind="words") for title, rows in ((WRITTEN, run), (MADE, made)) if rows
     )
 

@@ -1,17 +1,18 @@
-"""The report's tables, as HTML with captions and row headers, every cell escaped."""
+"""The report's tables, as HTML with captions and row headers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any, Literal
+
+from markupsafe import Markup
 
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
 from fedtext.evaluation.measures.known import MEASURES, in_document, of_kind
 from fedtext.evaluation.measures.measure import ABSENT, Distance, OfTexts
 from fedtext.evaluation.published_metric import PREFIX
 from fedtext.params.conditions import CONDITIONS, EPS0, SYNTHETIC
-from fedtext.reporting.glossary import explained
+from fedtext.reporting.templates import render
 from fedtext.reporting.wording import change, compact, count, rounded, scientific, seconds, share, size, spent
 
 
@@ -21,23 +22,12 @@ def table(
     rows: Sequence[Sequence[str]],
     strong: Sequence[int] = (),
     kind: Literal["numbers", "words"] = "numbers",
-) -> str:
+) -> Markup:
     """An HTML table that scrolls by itself where the screen is narrow; `strong` are the row numbers to stress."""
-    head = "".join(f'<th scope="col">{explained(header)}</th>' for header in headers)
-    body = "".join(_row(row, number in strong) for number, row in enumerate(rows))
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption)}"><table class="{kind}">'
-        f"<caption><span>{explained(caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return render("table", caption=caption, headers=headers, rows=rows, strong=strong, kind=kind)
 
 
-def _row(cells: Sequence[str], strong: bool) -> str:
-    first, *rest = cells
-    data = "".join(f"<td>{explained(cell)}</td>" for cell in rest)
-    return f'<tr{" class=strong" if strong else ""}><th scope="row">{escape(first)}</th>{data}</tr>'
-
-
-def accuracy_table(accuracy: Mapping[str, Any]) -> str:
+def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
     """What each condition reaches, its change against the untouched model, and the share of the gap it closes."""
     lead, *others = in_document(accuracy)
     conditions = accuracy["conditions"]
@@ -64,7 +54,7 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> str:
     )
 
 
-def published_table(accuracy: Mapping[str, Any]) -> str:
+def published_table(accuracy: Mapping[str, Any]) -> Markup:
     """The released code's metric, apart from the correct one; empty where it was not asked for."""
     shown = in_document(accuracy)
     scored = {
@@ -73,7 +63,7 @@ def published_table(accuracy: Mapping[str, Any]) -> str:
         if f"{PREFIX}{shown[0].name}" in (found := accuracy["conditions"].get(name, {}))
     }
     if not scored:
-        return ""
+        return Markup()
     rows = [[title, *[each.shown(found[f"{PREFIX}{each.name}"]) for each in shown]] for title, found in scored.items()]
     headers = ["trained on", *[each.column for each in shown]]
     return table(
@@ -81,7 +71,7 @@ def published_table(accuracy: Mapping[str, Any]) -> str:
     )
 
 
-def distance_table(distribution: Mapping[str, Any]) -> str:
+def distance_table(distribution: Mapping[str, Any]) -> Markup:
     """Each data set's distance to held-out text, above what finite size, or noise where there is a price, makes alone.
 
     Every distance that was taken has a column.
@@ -130,10 +120,10 @@ def _floor(distribution: Mapping[str, Any], taken: Sequence[Distance]) -> tuple[
     return "noise alone", ABSENT, {**unbiased, FRECHET_MAIN_AXES.name: axes}
 
 
-def texts_table(texts: Mapping[str, Any] | None) -> str:
+def texts_table(texts: Mapping[str, Any] | None) -> Markup:
     """What each set of texts is like by itself; empty where no text was made or nothing was taken of it."""
     if texts is None or not texts["measures"]:
-        return ""
+        return Markup()
     shown = of_kind(OfTexts, texts["measures"])
     return table(
         "The texts by themselves, as many of each set as a model is trained on",
@@ -146,7 +136,7 @@ def texts_table(texts: Mapping[str, Any] | None) -> str:
     )
 
 
-def cost_table_html(costs: Sequence[Mapping[str, Any]]) -> str:
+def cost_table_html(costs: Sequence[Mapping[str, Any]]) -> Markup:
     """Table 2's form: floats and seconds per client and exchange, and the bytes of the whole run."""
     rows = [
         [
@@ -171,7 +161,7 @@ def cost_table_html(costs: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def protection_table(protection: Mapping[str, Any], tested: Mapping[str, Any] | None = None) -> str:
+def protection_table(protection: Mapping[str, Any], tested: Mapping[str, Any] | None = None) -> Markup:
     """The privacy declaration and what was spent; `tested` is what test units are promised."""
     finite = protection["epsilon"] is not None and not protection["unaccounted"]
     rows = [

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from fedtext.resuming.made_with import MadeWith
 from fedtext.system.atomic import write_text
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder
+from fedtext.system.locks import LockHeldError, locked
 
 STORE = ".fedtext"
 LONGEST_NAME = 180
@@ -69,14 +69,14 @@ class Store:
         """
         store = cls(data_root)
         make_own_folder(store.root)  # digests and sizes of private data
-        with (store.root / "lock").open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise DataRootBusyError(
-                    f"another run is writing to {data_root}: wait for it, or give this one its own directory with "
-                    "--params data_root=DIR"
-                ) from None
+        try:
+            lock = locked(store.root / "lock", wait=False)
+        except LockHeldError:
+            raise DataRootBusyError(
+                f"another run is writing to {data_root}: wait for it, or give this one its own directory with "
+                "--params data_root=DIR"
+            ) from None
+        with lock:
             yield store
 
     def node(self, name: str) -> NodeRecord | None:

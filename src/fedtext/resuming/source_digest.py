@@ -1,9 +1,10 @@
 """Code versions as fine as names: a node depends on its function, on what that names, and on all that these import.
 
 In the module where a function stands, what the function does not reach is left out: a node that draws a figure makes no
-other node of its file depend on figures. A module that is imported counts whole, with all that it imports. Comments,
-docstrings and layout do not count. Imports are read from the source, wherever in a file they stand, so modules must be
-imported by name (no `importlib` with a computed name), or be named as a string in a catalog entry.
+other node of its file depend on figures. A module that is imported counts whole, with all that it imports, and a
+package with the templates beside its `__init__.py`. Comments, docstrings and layout do not count. Imports are read from
+the source, wherever in a file they stand, so modules must be imported by name (no `importlib` with a computed name), or
+be named as a string in a catalog entry.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from fedtext.resuming.fingerprint import text_digest
 from fedtext.system.errors import InputError
 
 SIMPLE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+TEMPLATES = "*.j2"
 DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -65,13 +67,19 @@ class SourceTree:
         if asked not in self._answers:
             found = self._reached(asked)
             self._answers[asked] = text_digest(
-                *(f"{module}\x1e{_code(self._statements(module), found[module])}" for module in sorted(found))
+                *(f"{module}\x1e{_code(self._statements(module), found[module])}" for module in sorted(found)),
+                *(f"{path.name}\x1e{path.read_text('utf-8')}" for path in self._templates(found)),
             )
         return self._answers[asked]
 
     def closure(self, names: Iterable[str]) -> set[str]:
         """Modules that what is named lives in or imports, directly or not, and the packages around them."""
         return set(self._reached(names))
+
+    def _templates(self, modules: Iterable[str]) -> list[Path]:
+        """Those of the packages among `modules`."""
+        files = [self._files[module] for module in sorted(modules)]
+        return [path for file in files if file.name == "__init__.py" for path in sorted(file.parent.glob(TEMPLATES))]
 
     def _reached(self, names: Iterable[str]) -> dict[str, set[Statement]]:
         """What counts of each module."""

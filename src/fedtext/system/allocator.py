@@ -18,7 +18,7 @@ def keep_freed_memory() -> bool:
     """Tell glibc's allocator to serve large blocks from the heap and to give none back; False where it is not glibc."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, TypeError):  # TypeError: Windows
         return False
     settings = ((MMAP_MAX, 0), (TRIM_THRESHOLD, KEPT_BYTES), (TOP_PAD, GROWN_BY_BYTES))
     return all(mallopt(name, value) == 1 for name, value in settings)
@@ -28,6 +28,6 @@ def give_freed_memory_back() -> bool:
     """Return what is free to the system, from the middle of the heap too; False where nothing was, or not glibc."""
     try:
         trim = ctypes.CDLL(None).malloc_trim
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, TypeError):  # TypeError: Windows
         return False
     return bool(trim(ctypes.c_size_t(0)))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from contextlib import suppress
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 OUTPUT, ERROR = 1, 2
 
@@ -24,5 +28,5 @@ def open_descriptors() -> set[int]:
 
 
 def writes(descriptor: int) -> bool:
-    """Whether it was opened for writing."""
-    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+    """Whether it was opened for writing; true where the system does not tell."""
+    return fcntl is None or fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY

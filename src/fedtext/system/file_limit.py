@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from threading import Lock
 from types import FrameType
 
+from fedtext.system.refusal import RunRefusedError
+
 try:
     import resource
 except ImportError:  # Windows
@@ -36,9 +38,6 @@ class _Limit:
 
     @contextmanager
     def changed(self, *, forbidding: int = 0, allowing: int = 0) -> Iterator[None]:
-        if resource is None:
-            yield
-            return
         self._count(forbidding, allowing)
         try:
             yield
@@ -68,12 +67,29 @@ class RefusedWrites:
     seen: bool = False
 
 
+def refuse_without_limit(private: str) -> None:
+    """Refuses to read `private` on a system that has no such limit.
+
+    Raises:
+        RunRefusedError: this is one.
+    """
+    if not ENFORCED:
+        raise RunRefusedError(
+            f"{private} is private, and this operating system ({sys.platform}) cannot refuse writes to files while it "
+            "is read: run on Linux or macOS (on Windows: in WSL)"
+        )
+
+
 @contextmanager
 def no_file_written() -> Iterator[RefusedWrites]:
-    """Lets no file of this process grow or change until the end of the block; does nothing where `ENFORCED` is false.
+    """Lets no file of this process grow or change until the end of the block.
 
     Files that are mapped into memory already can still be changed there. Python keeps no compiled code meanwhile.
+
+    Raises:
+        RunRefusedError: the system has no such limit.
     """
+    refuse_without_limit("what a node reads")
     refused, keeps = RefusedWrites(), sys.dont_write_bytecode
     with _limit.changed(forbidding=1), _noticed(refused):
         sys.dont_write_bytecode = True
@@ -86,7 +102,7 @@ def no_file_written() -> Iterator[RefusedWrites]:
 @contextmanager
 def _noticed(refused: RefusedWrites) -> Iterator[None]:
     """The system sends a signal with every write that it refuses, which Python ignores."""
-    if resource is None or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
 

@@ -7,7 +7,6 @@ equal bytes.
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import hashlib
 import io
@@ -23,6 +22,7 @@ from typing import Any
 from fedtext.largefedbench.ingest.errors import RefusedError, StoredWindowError, UnsteadyWindowError
 from fedtext.largefedbench.ingest.windows import Window
 from fedtext.system.atomic import replacing_directory
+from fedtext.system.locks import LockHeldError, locked
 
 DONE = "_done.json"
 
@@ -64,11 +64,11 @@ class RawStore:
     def locked(self) -> Iterator[None]:
         """One pull at a time into this directory; the lock goes when the process does, however it ends."""
         self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / ".lock").open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise RefusedError(f"another pull is writing to {self.root}: wait for it") from None
+        try:
+            lock = locked(self.root / ".lock", wait=False)
+        except LockHeldError:
+            raise RefusedError(f"another pull is writing to {self.root}: wait for it") from None
+        with lock:
             yield
 
     def is_done(self, window: Window, query: dict[str, Any]) -> bool:

@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from fedtext.privacy.history import FOLDER as RECORDS
-from fedtext.system.file_limit import ENFORCED
 
 # Tools' own folders, and the records of runs.
 LEFT_OUT = frozenset(
@@ -109,7 +108,7 @@ def is_left_behind(path: Path, private: Mapping[Inode, Path]) -> bool:
         return False
     if stat.S_ISDIR(status.st_mode):
         return not (path / RECORDS).exists() and all(is_left_behind(one, private) for one in all_below(path))
-    own = not stat.S_ISREG(status.st_mode) or status.st_size == 0 or not ENFORCED
+    own = not stat.S_ISREG(status.st_mode) or status.st_size == 0
     return own or is_moved(path, private)
 
 

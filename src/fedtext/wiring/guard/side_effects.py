@@ -11,7 +11,6 @@ So this keeps off mistakes, and is no sandbox: docs/leaks.md says what passes.
 
 from __future__ import annotations
 
-import _posixsubprocess
 import _socket
 import atexit
 import functools
@@ -175,6 +174,7 @@ def _refuse_silent_events(watch: Watch, stack: ExitStack) -> None:
 
     A lock of `multiprocessing` is a file to the operating system, with a name of chance and no text in it.
     """
+    import _posixsubprocess  # Windows has none, and there a run that reads private data is refused
 
     def refusing(what: str) -> Callable[..., None]:
         def refuse(*_: Any, **__: Any) -> None:

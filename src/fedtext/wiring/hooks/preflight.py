@@ -21,6 +21,7 @@ from fedtext.models.generator import ChatGenerator, TrainableGenerator
 from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.gate import current
 from fedtext.privacy.tags import Tag
+from fedtext.system.file_limit import refuse_without_limit
 from fedtext.system.meant import meant
 from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
 from fedtext.wiring.account import NodeGate
@@ -148,14 +149,17 @@ def check_runner(runner: str, pipeline: Pipeline) -> None:
 
 
 def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Nodes that read private data run under guard (fedtext.wiring.guard), which only one runner keeps.
+    """Nodes that read private data run under guard (fedtext.wiring.guard), which one runner keeps, on some systems.
 
     Raises:
-        RunRefusedError: another runner was asked for.
+        RunRefusedError: another runner was asked for, or this system has no limit on what a process writes.
     """
     classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
     private = sorted(name for name, privacy in classes.items() if privacy == "private")
-    if private and (name := _class_name(runner)) != ResumableRunner.__name__:
+    if not private:
+        return
+    refuse_without_limit(private[0])
+    if (name := _class_name(runner)) != ResumableRunner.__name__:
         raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: {RUNNERS}")
 
 

@@ -6,14 +6,14 @@ import os
 import platform
 import sys
 from collections.abc import Generator, Mapping
-from pathlib import Path
 from typing import Any
 
+import psutil
 from kedro.framework.hooks import hook_impl
 
 KILLED, FAILED = "KILLED", "FAILED"
-PID, HOST, BOOT = "process.pid", "process.host", "process.boot"
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # Linux only; elsewhere a restart is not noticed
+PID, HOST, STARTED = "process.pid", "process.host", "process.started"
+SAME_START = 2.0  # seconds: a clock that is set meanwhile moves the time at which the system says a process started
 
 
 class FailedHookHook:
@@ -56,8 +56,7 @@ def run_is_open() -> bool:
 
 def process_tags() -> dict[str, str]:
     """Which process a run is in, so that a later run can see whether it is still there."""
-    boot = BOOT_ID.read_text(encoding="ascii").strip() if BOOT_ID.is_file() else ""
-    return {PID: str(os.getpid()), HOST: platform.node(), BOOT: boot}
+    return {PID: str(os.getpid()), HOST: platform.node(), STARTED: str(psutil.Process().create_time())}
 
 
 def mark_killed(run_id: str) -> None:
@@ -89,18 +88,16 @@ def close_abandoned(own: str) -> list[str]:
 
 def is_gone(tags: Mapping[str, str]) -> bool:
     """Whether the process with these tags has certainly ended; a run without them tells nothing."""
-    own = process_tags()
-    if PID not in tags or tags.get(HOST) != own[HOST]:
+    if not tags.keys() >= {PID, HOST, STARTED} or tags[HOST] != platform.node():
         return False
     # In a container every process may have the same number: an earlier run with ours is not this one.
-    return tags.get(BOOT) != own[BOOT] or tags[PID] == own[PID] or not _is_alive(int(tags[PID]))
+    pid = int(tags[PID])
+    return pid == os.getpid() or not psutil.pid_exists(pid) or _is_another(pid, float(tags[STARTED]))
 
 
-def _is_alive(pid: int) -> bool:
+def _is_another(pid: int, started: float) -> bool:
+    """Whether the number has been given to a process that started at another time, as after a restart."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return abs(psutil.Process(pid).create_time() - started) > SAME_START
+    except psutil.Error:  # the system does not tell of somebody else's
         return False
-    except PermissionError:
-        return True  # somebody else's
-    return True

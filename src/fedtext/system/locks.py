@@ -1,0 +1,42 @@
+"""Locks between processes: a lock is the operating system's, so it goes when the process that holds it ends."""
+
+from __future__ import annotations
+
+import errno
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from fedtext.system.errors import FedtextError, UnreadableFileError
+
+NO_LOCKS = {errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK}
+
+
+class LockHeldError(FedtextError):
+    """Somebody else holds a lock that was not to be waited for."""
+
+
+def locked(file: Path, *, wait: bool) -> AbstractContextManager[Any]:
+    """Takes the lock of `file`, for a block that lets go of it; the file is made where it is not there.
+
+    Args:
+        file: Its folder must exist.
+        wait: Whether to wait for whoever holds the lock.
+
+    Raises:
+        LockHeldError: somebody else holds it.
+        OSError: the file cannot be written, or its file system has no locks.
+    """
+    from filelock import FileLock, Timeout
+
+    try:
+        # A soft lock, filelock's own remedy where a file system has none, would stay when its process is killed.
+        return FileLock(file, fallback_to_soft=False).acquire(timeout=-1 if wait else 0)
+    except Timeout:
+        raise LockHeldError(f"{file} is locked by another process: wait for it") from None
+    except OSError as error:
+        if error.errno in NO_LOCKS:
+            raise UnreadableFileError(
+                error.errno, f"the file system of {file} has no locks: choose a folder on another one"
+            ) from error
+        raise
