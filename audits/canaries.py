@@ -28,7 +28,7 @@ from audits.worlds import Job, TwoWorlds
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.splits import splits_of
 from fedtext.embedding.similarity import nearest
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.encoder import Encoder
 from fedtext.seeding import stream
 

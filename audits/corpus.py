@@ -14,7 +14,7 @@ import pandas as pd
 
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.splits import splits_of
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.language_model import LanguageModel, Tokenizer, bundled
 from fedtext.params.training import LlamaShape
 from fedtext.seeding import stream

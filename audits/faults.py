@@ -11,11 +11,10 @@ import numpy as np
 
 from fedtext.algorithms import dp_fedavg, dp_ftrl
 from fedtext.algorithms.dpprefsyn import releases as dpprefsyn_releases
-from fedtext.federation import correlated_sum, messages, noised_steps, secure_sum
-from fedtext.federation.blocks import Block
+from fedtext.federation import correlated_sum, mechanism, noised_steps, secure_sum
+from fedtext.federation.units import Block
 from fedtext.models.encoder import Encoder
-from fedtext.pipelines.clients import units
-from fedtext.pipelines.clients.nodes import samples as clients
+from fedtext.pipelines.clients import nodes
 from fedtext.pipelines.handover import nodes as handover
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian
@@ -34,7 +33,7 @@ def unclipped() -> Iterator[None]:
     def kept(rows: np.ndarray, clip_norm: float) -> np.ndarray:
         return np.asarray(rows, dtype=np.float64)
 
-    with _patched("clip_rows", kept, messages, dpprefsyn_releases):
+    with _patched("clip_rows", kept, mechanism, dpprefsyn_releases):
         yield
 
 
@@ -76,7 +75,7 @@ def seeded_by_rank() -> Iterator[None]:
     def ranks(ids: Sequence[str]) -> np.ndarray:
         return np.unique(np.asarray(ids, dtype=object), return_inverse=True)[1].astype(np.int64)
 
-    with _patched("unit_codes", ranks, clients, units):
+    with _patched("unit_codes", ranks, nodes, nodes):
         yield
 
 

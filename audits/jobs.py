@@ -10,7 +10,7 @@ from typing import Any
 from audits.corpus import CLIENTS, SHARES, public_records, small_models
 from audits.worlds import Job
 from fedtext.algorithms.dp_ft import half_size
-from fedtext.federation.population import Population
+from fedtext.federation.units import Population
 from fedtext.models.encoder import load_encoder
 
 DELTA = 1e-5

@@ -43,7 +43,7 @@ last client of `flexible` has one record in a silo that only votes, and in some 
 its code without a text to vote for. The attack cannot show
 
 - harm on other corpora than this one;
-- sampling of clients, whose draws are secret (`tests/privacy/test_worst_pairs.py` compares its
+- sampling of clients, whose draws are secret (`tests/privacy/test_accounting.py` compares its
   price with enumeration);
 - what leaves other than through the release nodes.
 

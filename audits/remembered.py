@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from fedtext.algorithms import dp_fedavg, dp_ftrl
-from fedtext.federation.digest import digest
+from fedtext.federation.units import digest
 from fedtext.training.federated_averaging import flat_weights
 
 if TYPE_CHECKING:
-    from fedtext.federation.blocks import Block
+    from fedtext.federation.units import Block
 
 
 @contextmanager

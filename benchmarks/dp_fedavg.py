@@ -31,7 +31,7 @@ import torch
 from parameters import conf_base
 
 from fedtext.corpora.public import stdlib_records
-from fedtext.corpora.samples import sample_records
+from fedtext.corpora.records import sample_records
 from fedtext.evaluation.next_token import padded, token_rows
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
@@ -44,7 +44,7 @@ from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import stream
-from fedtext.system.allocator import keep_freed_memory
+from fedtext.system.cores import keep_freed_memory
 from fedtext.training.federated_averaging import client_updates, flat_weights
 
 GOAL = 3.0

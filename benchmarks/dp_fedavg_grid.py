@@ -25,7 +25,7 @@ import torch
 from parameters import conf_base
 
 from fedtext.corpora.public import public_records
-from fedtext.corpora.samples import sample_records
+from fedtext.corpora.records import sample_records
 from fedtext.evaluation.next_token import count_next_tokens, padded, token_rows
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus

@@ -31,7 +31,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.training import Lora
 from fedtext.privacy.noise import new_noise_key
 from fedtext.system.hardware import bfloat16_where_it_pays
-from fedtext.training.adapters import adapted_model, adapter_weights
+from fedtext.training.lora import adapted_model, adapter_weights
 from fedtext.training.unit_gradients import UnitGradients
 
 CLIP_NORM, NOISE = 1.0, 1e-5

@@ -32,9 +32,9 @@ from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.training.dpo import train_preferences
 from fedtext.training.lora import lora_config, without_deprecations
-from fedtext.training.pairs import tokenised
-from fedtext.training.preference import train_preferences
+from fedtext.training.preference_pairs import tokenised
 
 SAMPLE_TOKENS = 64
 GOAL = 0.6  # of TRL's time

@@ -23,7 +23,7 @@ import numpy as np
 from parameters import conf_base
 
 from fedtext.corpora.public import public_records
-from fedtext.corpora.samples import sample_records
+from fedtext.corpora.records import sample_records
 from fedtext.models.encoder import load_encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus

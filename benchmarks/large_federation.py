@@ -23,11 +23,10 @@ import numpy as np
 from made_up import DIM, clients_of, unit_rows
 from parameters import conf_base
 
-from fedtext.algorithms.pe import budget as pe
+from fedtext.algorithms.pe import plan as pe
 from fedtext.algorithms.pe.histogram import noised_histogram
-from fedtext.algorithms.popri.ballots import score_by_ballots
-from fedtext.algorithms.popri.budget import planned_query
-from fedtext.algorithms.popri.release import release_private_mean
+from fedtext.algorithms.popri.plan import planned_query
+from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import unit_codes

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fedtext.corpora.chunking import chunk_texts
-from fedtext.largefedbench.cleaning import clerk, notation, procedure
+from fedtext.corpora.records import chunk_texts
+from fedtext.largefedbench.cleaning import parliament
 from fedtext.largefedbench.cleaning.abstracts import clean_abstract
-from fedtext.largefedbench.cleaning.cleaner import normalise
-from fedtext.largefedbench.cleaning.sentences import split_sentences
-from fedtext.largefedbench.cleaning.vocatives import strip_vocatives
+from fedtext.largefedbench.cleaning.cleaner import normalise, split_sentences
+from fedtext.largefedbench.cleaning.parliament import strip_vocatives
 from fedtext.largefedbench.sources import SOURCES, raw_pages
 from fedtext.largefedbench.turns import SPEECH, SPOKEN, Turn
 
@@ -52,7 +51,7 @@ def plain_text(turn: Turn, counts: Counts) -> str:
     if turn.source == "biorxiv":
         return clean_abstract(spoken, turn.source).text
     text = normalise("\n".join(spoken), turn.source)
-    for one in (*notation.NOTATION, *notation.MEMBER_NAMES):
+    for one in (*parliament.NOTATION, *parliament.MEMBER_NAMES):
         if turn.source in one.sources:
             for pattern in one.patterns:
                 text = _without(pattern, one.name, text, counts)
@@ -75,13 +74,13 @@ def _without(pattern: str, rule: str, text: str, counts: Counts) -> str:
 
 def _sentences(line: str, source: str, counts: Counts) -> list[str]:
     line = " ".join(line.split())
-    rule = _rule_for(line, clerk.CLERK, source)
+    rule = _rule_for(line, parliament.CLERK, source)
     if rule:
         counts[rule] = counts.get(rule, 0) + len(line.split())
         return []
     kept = []
     for sentence in split_sentences(line):
-        rule = _rule_for(sentence.strip(" .!?,;—–-"), procedure.PROCEDURE, source) or _not_letters(sentence)
+        rule = _rule_for(sentence.strip(" .!?,;—–-"), parliament.PROCEDURE, source) or _not_letters(sentence)
         if rule:
             counts[rule] = counts.get(rule, 0) + len(sentence.split())
         else:

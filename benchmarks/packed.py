@@ -15,8 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fedtext.generation.branch_attention import branch_attention
-from fedtext.generation.decoding import start
+from fedtext.generation.decoding import branch_attention, start
 from fedtext.models.language_model import LanguageModel
 from fedtext.system.precision import packed_copy
 

@@ -31,13 +31,13 @@ from typing import Any
 
 import numpy as np
 
-from fedtext.algorithms.dpprefsyn.budget import planned_ledger
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
+from fedtext.algorithms.dpprefsyn.plan import planned_ledger
 from fedtext.algorithms.dpprefsyn.releases import learned_scorer
 from fedtext.algorithms.dpprefsyn.scorer import Scorer
 from fedtext.corpora.preferences import PairForm, read_pairs
 from fedtext.corpora.splits import splits_of
-from fedtext.embedding.differences import differences_of
+from fedtext.embedding.similarity import differences_of
 from fedtext.evaluation.intervals import Interval, mean_interval
 from fedtext.evaluation.pairwise import by_drawn_head, by_length, by_mixture, rightly_ordered
 from fedtext.federation.private_samples import PrivateSamples

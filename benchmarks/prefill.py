@@ -21,8 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedtext.generation.branch_attention import branch_attention
-from fedtext.generation.decoding import decode
+from fedtext.generation.decoding import branch_attention, decode
 from fedtext.models.language_model import LanguageModel
 from fedtext.system.hardware import bfloat16_pays, compute_device
 from fedtext.system.precision import decoding_copy

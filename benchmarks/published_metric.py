@@ -19,7 +19,7 @@ from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.evaluation.fine_tuning import fine_tune_and_count
-from fedtext.evaluation.published_metric import doubly_tokenised, fine_tune_and_score_as_published
+from fedtext.evaluation.scoring import doubly_tokenised, fine_tune_and_score_as_published
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation

@@ -25,11 +25,11 @@ import numpy as np
 from parameters import conf_base
 
 from fedtext.corpora.public import public_records
-from fedtext.corpora.samples import sample_records
-from fedtext.embedding.blanks import encode_written, written
+from fedtext.corpora.records import sample_records
+from fedtext.embedding.nonempty import encode_written, written
 from fedtext.evaluation.intervals import mean_interval
 from fedtext.generation.few_shot import draw_prompts, sampled_texts
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.encoder import load_encoder
 from fedtext.params.corpus import Chunking, Corpus

@@ -22,8 +22,8 @@ from parameters import conf_base
 from fedtext.datasets.generators import NamedGeneratorDataset
 from fedtext.evaluation.fine_tuning import fine_tune_and_count
 from fedtext.evaluation.intervals import Interval, mean_interval
-from fedtext.evaluation.measures.distinct_ngrams import distinct_share
-from fedtext.generation.legible import is_legible
+from fedtext.evaluation.measures.texts import distinct_share
+from fedtext.generation.cleaning import is_legible
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation

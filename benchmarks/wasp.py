@@ -3,7 +3,7 @@
     python benchmarks/wasp.py
     python benchmarks/wasp.py --records 1000 --candidates 20000
 
-Seconds of the summed ballots (`voting.top_q`, what the door is handed, before clip and noise) against a loop that
+Seconds of the summed ballots (`voting.ballots`, what the door is handed, before clip and noise) against a loop that
 computes one record's similarities, picks the Q nearest and furthest, and adds the votes. The loop is timed on a part of
 the records and scaled up. Memory: what the ballots take beyond their inputs, which must not grow with records times
 candidates.
@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from made_up import DIM, unit_rows
 
-from fedtext.algorithms.wasp.votes import CELLS
-from fedtext.voting.top_q import top_q_blocks
+from fedtext.algorithms.wasp.judging import CELLS
+from fedtext.voting.ballots import top_q_blocks
 
 VOTES = 8
 RESULT = Path("build/benchmarks/wasp.json")

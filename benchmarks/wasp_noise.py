@@ -24,11 +24,11 @@ import yaml
 from parameters import conf_base
 from scipy.stats import rankdata
 
-from fedtext.algorithms.wasp import budget, judging, votes
-from fedtext.algorithms.wasp.examples import COLUMNS, GOOD, chosen_examples
+from fedtext.algorithms.wasp import judging, plan
+from fedtext.algorithms.wasp.prompts import COLUMNS, GOOD, chosen_examples
 from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
 from fedtext.datasets.generators import NamedGeneratorDataset
-from fedtext.embedding.blanks import encode_written
+from fedtext.embedding.nonempty import encode_written
 from fedtext.evaluation.intervals import mean_interval
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.encoder import load_encoder
@@ -95,18 +95,18 @@ def scored(form: str, world: World, drawn: np.ndarray, seed: int) -> np.ndarray:
     declared = conf_base(Privacy, epsilon=4.0, delta=1e-5, unit="record", aggregation="trusted", noise_seed=seed,
                          calibration=calibration)  # fmt: skip
     wasp = WASP.model_copy(update={"votes": kind})
-    book = budget.planned_ledger(len(drawn), wasp, declared, models=3, embedding_dim=world.embeddings.shape[1])
+    book = plan.planned_ledger(len(drawn), wasp, declared, models=3, embedding_dim=world.embeddings.shape[1])
     held = PrivateSamples(world.questions[drawn], drawn, world.label[drawn], drawn)
-    asked = votes.candidates_of(world.embeddings, judging.label_index(world.candidates, wasp))
+    asked = judging.candidates_of(world.embeddings, judging.label_index(world.candidates, wasp))
     if kind == "random":
-        return votes.random_scores(len(asked.label), seed, wasp)
+        return judging.random_scores(len(asked.label), seed, wasp)
     if kind == "none":
-        return votes.plain_votes(held, asked, wasp)
+        return judging.plain_votes(held, asked, wasp)
     key = new_noise_key(seed)
     if kind == "top_q":
-        query = budget.votes_query(wasp, declared, len(drawn), 1)
-        return votes.noised_votes(query, held, asked, wasp, book, key)[0]
-    query = budget.class_means_query(wasp, declared, len(drawn), world.embeddings.shape[1])
+        query = plan.votes_query(wasp, declared, len(drawn), 1)
+        return judging.noised_votes(query, held, asked, wasp, book, key)[0]
+    query = plan.class_means_query(wasp, declared, len(drawn), world.embeddings.shape[1])
     means = noised_class_means(query, held, wasp.labels, book, key)[0]
     return judging.scores_by_means(means, world.candidates, world.embeddings, wasp)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fedtext.corpora.chunking import chunk_texts
+from fedtext.corpora.records import chunk_texts
 from fedtext.evaluation.next_token import count_next_tokens
 from fedtext.models.language_model import LanguageModel
 from fedtext.training.windows import Windows

@@ -16,13 +16,13 @@ from omegaconf import OmegaConf
 
 from tests.cpu_seconds import CpuSeconds
 
-STATE = "FEDTEXT_STATE"  # fedtext.system.state; nothing of the package may be imported before the checks are in place
+STATE = "FEDTEXT_STATE"  # fedtext.system.folders; nothing of the package may be imported before the checks are in place
 SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
 LONG = {"end_to_end", "neighbours", "golden", "audits", "wiring", "tutorial", "contracts"}
 SHARED = "test_main_job.py"
 ARRAYS = ("voting", "privacy", "federation")
 # Told by their own tests to refuse what their signatures forbid, with messages of their own.
-UNCHECKED = {"privacy.accountant", "privacy.calibration"}
+UNCHECKED = {"privacy.accounting", "privacy.calibration"}
 
 
 def tower(function: object) -> object:

@@ -13,32 +13,32 @@ import yaml
 
 from fedtext.params import Parameters
 from fedtext.params.annotation import Annotation
-from fedtext.params.classification import Classification, ClassifierTraining
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.described import Described, Texts, Topics
-from fedtext.params.dp_fedavg import DpFedavg
 from fedtext.params.dp_ft import DpFt
-from fedtext.params.dp_ftrl import DpFtrl
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.dpprefsyn import Dpprefsyn, Gap, HeadTraining, Rewarded
-from fedtext.params.entities import Entities
-from fedtext.params.evaluation import Evaluation, UntunedControl
-from fedtext.params.export import Export
-from fedtext.params.federated import LocalTraining, ServerOptimizer
+from fedtext.params.evaluation import (
+    Classification,
+    ClassifierTraining,
+    Entities,
+    Evaluation,
+    Questions,
+    UntunedControl,
+)
+from fedtext.params.federated import DpFedavg, DpFtrl, LocalTraining, ServerOptimizer
 from fedtext.params.flexible import Flexible, SiloTraining
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.params.ingest import Ingest, Requests
 from fedtext.params.labelled import Fusegen, LabelledWriting, ZeroShot
-from fedtext.params.largefedbench import LargeFedBench, Splitting
+from fedtext.params.largefedbench import Export, LargeFedBench, Release, Splitting
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.params.policies import Membership, Policies
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
-from fedtext.params.questions import Questions
-from fedtext.params.release import Release
 from fedtext.params.silos import Silos
 from fedtext.params.task import Task
 from fedtext.params.training import (
@@ -52,7 +52,7 @@ from fedtext.params.training import (
     TunedTraining,
 )
 from fedtext.params.wasp import Wasp
-from fedtext.wiring.conf_values import laid_over, read, with_defaults
+from fedtext.wiring.conf_files import laid_over, read, with_defaults
 
 ANSWERS = {
     **{"description:": "null", "prompt:": "list", "prompt_alone:": "chat", "openings:": "[]", "examples:": "true"},

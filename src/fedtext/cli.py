@@ -21,10 +21,10 @@ from kedro.framework.startup import ProjectMetadata
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from fedtext.system.meant import meant
+from fedtext.system.errors import meant
 from fedtext.system.refusal import RunRefusedError, explanation
-from fedtext.wiring.choice import check_pipelines
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, loader_for
+from fedtext.wiring.session import check_pipelines
 
 NAME_AND_VALUE = re.compile(r"\s*[\w.\-]+\s*=")
 PACKAGE = "fedtext"

@@ -22,8 +22,7 @@ from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
 from fedtext.pipelines.private_only.pipeline import create_pipeline as private_only
 from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.sources import pipeline as sources
-from fedtext.system.errors import InputError
-from fedtext.system.meant import meant
+from fedtext.system.errors import InputError, meant
 from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.config import active_group, corpus_is_public
 

@@ -10,11 +10,11 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from fedtext.algorithms import dp_fedavg
-from fedtext.federation import messages, secure_sum
-from fedtext.federation.digest import digest
+from fedtext.federation import mechanism, secure_sum
 from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.private_samples import PrivateSamples, asked_units
-from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.federation.units import digest
+from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
@@ -120,7 +120,7 @@ def test_no_client_moves_the_sum_further_than_the_sensitivity(
     query = dp_fedavg.planned_query(params, ledger(1).declaration, 1, dim=WEIGHTS.size, round_number=1)
     charged = planned_sum(query, ledger(1).declaration, 1).release.sensitivity
     assert 0.199 < largest_contribution(params) <= charged
-    monkeypatch.setattr(messages, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64))
+    monkeypatch.setattr(mechanism, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64))
     assert largest_contribution(params) > 2 * charged
 
 

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from fedtext.algorithms.dp_ft import HALVES, half_size, in_halves, of_first_rows, planned_ledger, planned_query
-from fedtext.federation.holders import samples_of, taking_part
-from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.private_samples import PrivateSamples, samples_of, taking_part
 from fedtext.federation.units import unit_codes
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.privacy import Privacy
+from fedtext.privacy.accounting import SampledGaussian, composed_epsilon
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon
 from fedtext.privacy.report import PAIR, final_report
 from fedtext.system.errors import InputError
 from fedtext.training.dp_sgd import steps_of

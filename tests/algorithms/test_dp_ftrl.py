@@ -11,9 +11,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from fedtext.algorithms import dp_ftrl
 from fedtext.federation.correlated_sum import planned_run
-from fedtext.federation.participation import scheduled
-from fedtext.federation.private_samples import PrivateSamples
-from fedtext.params.dp_ftrl import DpFtrl
+from fedtext.federation.private_samples import PrivateSamples, scheduled
+from fedtext.params.federated import DpFtrl
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key

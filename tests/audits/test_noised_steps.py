@@ -16,13 +16,13 @@ from scipy import stats
 from audits.faults import too_little_noise, unclipped
 from audits.statistics import threshold_bound
 from fedtext.federation import noised_steps as module
-from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noised_steps import Ask, noised_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
+from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy, Sampling
-from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian, new_noise_key
 from tests.parameters import conf_base
 

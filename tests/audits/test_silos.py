@@ -16,14 +16,13 @@ from scipy import stats
 
 from audits.faults import one_noise, shared_among_silos, unclipped
 from audits.statistics import threshold_bound
-from fedtext.algorithms.flexible.budget import dp_sgd_queries
+from fedtext.algorithms.flexible.plan import dp_sgd_queries
 from fedtext.federation import noised_steps as module
-from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noised_steps import Ask, steps_of_several
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.silos import parties_of
-from fedtext.federation.units import unit_codes
+from fedtext.federation.units import Block, unit_codes
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos

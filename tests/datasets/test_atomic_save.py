@@ -19,11 +19,14 @@ from kedro.io import AbstractDataset, DatasetError
 from kedro.io.core import Version
 from pydantic import BaseModel
 
-from fedtext.datasets.arrays import ArraysDataset
-from fedtext.datasets.documents import JSONDataset, TextDataset
-from fedtext.datasets.figures import PlotlyDataset
-from fedtext.datasets.pydantic_json import PydanticJSONDataset
-from fedtext.datasets.tables import ParquetDataset
+from fedtext.datasets.files import (
+    ArraysDataset,
+    JSONDataset,
+    ParquetDataset,
+    PlotlyDataset,
+    PydanticJSONDataset,
+    TextDataset,
+)
 from fedtext.system import atomic
 
 
@@ -89,7 +92,7 @@ def test_a_full_disk_leaves_the_old_file_and_is_named(
 LIMITED = """
 import resource, signal, sys
 import pandas as pd
-from fedtext.datasets.tables import ParquetDataset
+from fedtext.datasets.files import ParquetDataset
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 ParquetDataset(filepath=sys.argv[1]).save(pd.DataFrame({"a": range(100_000)}))

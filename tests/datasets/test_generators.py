@@ -10,13 +10,13 @@ from kedro.pipeline import Pipeline, node
 from safetensors.torch import save
 
 from fedtext.datasets.generators import GeneratorDataset, NamedGeneratorDataset, TokenizerDataset
-from fedtext.generation.endpoint_generator import EndpointGenerator
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.endpoint import EndpointGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.endpoint import EndpointError, _described
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.popri import Popri
-from fedtext.resuming.dataset_content import settings
+from fedtext.resuming.decision import settings
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.hooks.preflight import check_inputs, check_trained
 from tests.openai_server import Served, serving

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedtext.generation.legible import is_legible
+from fedtext.generation.cleaning import is_legible
 from fedtext.wiring.guard.leaving import TELLING
 from tests.end_to_end.conftest import kedro, params
 

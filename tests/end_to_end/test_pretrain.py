@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.generation.sampling import sample_responses
+from fedtext.generation.generators.local import sample_responses
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.generation import Sampler
 from tests.end_to_end.conftest import kedro, params

@@ -8,14 +8,14 @@ import numpy as np
 
 from fedtext.evaluation.distribution import Bias, HeldOut, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.measures.distances import DISTANCES, compared
+from fedtext.evaluation.measures.known import measured_sets
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
-from fedtext.evaluation.measures.of_texts import of_sets
 from fedtext.evaluation.next_token import NextTokenCounts
 from fedtext.evaluation.paired import compare_scored
 from fedtext.federation.communication import Cost, Exchange
 from fedtext.params.evaluation import Evaluation
+from fedtext.reporting.glossary import Terms
 from fedtext.reporting.scorecard import Distribution, Protection, scorecard
-from fedtext.reporting.terms import Terms
 from tests.parameters import conf_base
 
 LEVELS = {
@@ -44,7 +44,7 @@ def accuracy(published: bool = False, **levels: float) -> dict[str, Any]:
 def texts_alone() -> dict[str, Any]:
     """Of twenty texts of each set, of which the synthetic ones say each thing twice."""
     said = {"synthetic": [f"text {i // 2}" for i in range(20)], "public_control": [f"text {i}" for i in range(20)]}
-    return of_sets(conf_base(Evaluation, measures="repeated_texts"), said)
+    return measured_sets(conf_base(Evaluation, measures="repeated_texts"), said)
 
 
 def cloud(texts: int, seed: int) -> np.ndarray:

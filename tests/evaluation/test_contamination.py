@@ -1,4 +1,7 @@
-"""What a model has read is told from what it has not; a model that has read neither tells no difference."""
+"""What a model has read is told from what it has not; a model that has read neither tells no difference.
+
+How much held-out text stands in the training text.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,15 @@ from fedtext.evaluation.contamination import (
     Gap,
     bootstrap_gap,
     continuations,
+    copied,
     halves,
     log_likelihoods,
     longest_run,
     shared_ngrams,
+    summary,
 )
 from fedtext.evaluation.next_token import PADDING, count_next_tokens, padded, text_windows
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus
 from fedtext.params.training import CausalTraining
@@ -157,3 +162,33 @@ def test_continuations_are_the_surest_words_and_the_same_twice(tmp_path: Path) -
     )
     assert first == second  # whatever the seed
     assert all(0 < len(text.split()) <= 6 for text in first)
+
+
+TEXT = "The night nurse left a note on the door on Monday, as the forms had changed."
+WORDS_COPIES = st.lists(
+    st.sampled_from(["tea", "rum", "sun", "ice", "fog", "oak", "elm", "ash"]), min_size=1, max_size=9
+).map(" ".join)
+
+
+def test_exact_copies_near_copies_and_others_are_told_apart() -> None:
+    held_out = [TEXT, TEXT.upper().replace(",", " ,"), TEXT.replace("changed", "gone"), "Another day, another bus.", ""]
+    found = copied([TEXT, "Tea."], held_out)
+    assert found["verbatim"].tolist() == [True, True, False, False, False]
+    assert found["near"].tolist() == [False, False, True, False, False]
+    assert summary(found) == {"samples": 5, "verbatim": 2, "near": 1}
+
+
+def test_short_texts_are_copies_only_word_for_word() -> None:
+    assert summary(copied(["Two cups of tea"], ["two cups of tea", "cups of tea"])) == {
+        "samples": 2,
+        "verbatim": 1,
+        "near": 0,
+    }
+
+
+@given(st.lists(WORDS_COPIES, max_size=5), st.lists(WORDS_COPIES, max_size=5))
+def test_what_is_in_the_training_text_is_a_copy_and_none_is_counted_twice(train: list[str], others: list[str]) -> None:
+    found = copied(train, [*train, *others])
+    assert found["verbatim"][: len(train)].all()
+    assert not (found["verbatim"] & found["near"]).any()
+    assert summary(copied([], train)) == {"samples": len(train), "verbatim": 0, "near": 0}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.evaluation.entities import Stretch, compare_entities, entity_scores, stretches, token_codes
-from fedtext.evaluation.measures.entities import ENTITY_F1, GIVEN, RIGHT, TRUE
+from fedtext.evaluation.measures.downstream import ENTITIES_GIVEN, ENTITIES_RIGHT, ENTITIES_TRUE, ENTITY_F1
 from fedtext.evaluation.measures.known import measure
 from fedtext.models.rule_tagger import RuleTagger
 from fedtext.models.tagger import Entity
@@ -47,9 +47,9 @@ def test_what_goes_on_without_a_beginning_is_an_entity_too() -> None:
 
 # Two texts: day found, place with a wrong end; place found, day of another kind, one place made up.
 SCORED = {
-    RIGHT: np.asarray([[1, 0], [0, 1]]),
-    TRUE: np.asarray([[1, 1], [1, 1]]),
-    GIVEN: np.asarray([[1, 1], [0, 3]]),
+    ENTITIES_RIGHT: np.asarray([[1, 0], [0, 1]]),
+    ENTITIES_TRUE: np.asarray([[1, 1], [1, 1]]),
+    ENTITIES_GIVEN: np.asarray([[1, 1], [0, 3]]),
 }
 
 
@@ -60,10 +60,10 @@ def test_strict_f1_is_that_of_a_calculation_by_hand() -> None:
 
 def test_a_kind_that_held_out_text_has_not_is_not_judged() -> None:
     wide = {name: np.column_stack([counts, [0, 0]]) for name, counts in SCORED.items()}
-    wide[GIVEN][0, 2] = 5
+    wide[ENTITIES_GIVEN][0, 2] = 5
     assert ENTITY_F1.ratio(wide) == ENTITY_F1.ratio(SCORED)
     with pytest.raises(ValueError, match=r"finds no entity in held-out text; take another \(models.tagger\)"):
-        ENTITY_F1.ratio({**SCORED, TRUE: np.zeros((2, 2), dtype=int)})
+        ENTITY_F1.ratio({**SCORED, ENTITIES_TRUE: np.zeros((2, 2), dtype=int)})
 
 
 def test_it_is_nervaluate_s_strict_f1_over_kinds() -> None:
@@ -82,9 +82,9 @@ def test_it_is_nervaluate_s_strict_f1_over_kinds() -> None:
 
     ours = ENTITY_F1.ratio(
         {
-            RIGHT: count([t & g for t, g in pairs]),
-            TRUE: count([t for t, _ in pairs]),
-            GIVEN: count([g for _, g in pairs]),
+            ENTITIES_RIGHT: count([t & g for t, g in pairs]),
+            ENTITIES_TRUE: count([t for t, _ in pairs]),
+            ENTITIES_GIVEN: count([g for _, g in pairs]),
         }
     )
     assert ours.estimate == pytest.approx(theirs)
@@ -116,4 +116,4 @@ def test_better_lessons_find_more_and_none_find_nothing() -> None:
 
 
 def test_no_lessons_find_nothing() -> None:
-    assert entity_scores([], texts(3, 0), RuleTagger(), 1.0)[GIVEN].sum() == 0
+    assert entity_scores([], texts(3, 0), RuleTagger(), 1.0)[ENTITIES_GIVEN].sum() == 0

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.corpora.chunking import chunk_texts
+from fedtext.corpora.records import chunk_texts
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.next_token import (
     PADDING,

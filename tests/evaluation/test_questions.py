@@ -1,4 +1,7 @@
-"""Held-out questions: what is asked, and how answers count."""
+"""Held-out questions: what is asked, and how answers count.
+
+Answers are compared as SQuAD compares them; the examples were worked out by hand from the paper's section 6.1.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fedtext.corpora.exercises import Exercise
 from fedtext.evaluation import questions
+from fedtext.evaluation.measures.downstream import ANSWER_EXACT, ANSWER_F1
 from fedtext.evaluation.measures.known import measure
-from fedtext.evaluation.measures.questions import ANSWER_EXACT, ANSWER_F1
-from fedtext.evaluation.questions import compare_questions, exercises_in, question_scores
-from fedtext.params.questions import Questions
+from fedtext.evaluation.questions import compare_questions, exact_match, exercises_in, f1, normalised, question_scores
+from fedtext.params.evaluation import Questions
 from tests.parameters import conf_base
-from tests.training.test_reader import exercises
+from tests.training.test_extractive_qa import exercises
 
 PLAIN = "The ferry sailed at dusk."
 ENCODER: Any = None  # nothing here is read by a model
@@ -68,3 +73,44 @@ def test_held_out_text_without_a_question_is_refused() -> None:
 def test_measures_have_their_names() -> None:
     assert measure("answer_f1") is ANSWER_F1
     assert measure("answer_exact") is ANSWER_EXACT
+
+
+WORDS = st.lists(st.sampled_from(["the", "a", "red", "Ferry,", "sailed.", "at", "dusk"]), max_size=6).map(" ".join)
+
+
+@pytest.mark.parametrize(
+    ("answer", "compared"),
+    [
+        ("The  Cat.", "cat"),
+        ("an apple a day", "apple day"),
+        ("U.S.", "us"),
+        ("theatre", "theatre"),
+        ("a", ""),
+        ("", ""),
+    ],
+)
+def test_normalisation(answer: str, compared: str) -> None:
+    assert normalised(answer) == compared
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "expected"),
+    [
+        ("the red ferry", "Red ferry.", 1.0),
+        ("red ferry", "blue ferry", 0.5),
+        ("ferry ferry", "ferry", 2 / 3),
+        ("dusk", "dawn", 0.0),
+        ("", "dusk", 0.0),
+        ("the", "a", 1.0),
+    ],
+)
+def test_f1_of_words(answer: str, reference: str, expected: float) -> None:
+    assert f1(answer, reference) == pytest.approx(expected)
+
+
+@given(WORDS, WORDS)
+def test_f1_is_symmetric_and_one_where_answers_match(a: str, b: str) -> None:
+    assert f1(a, b) == pytest.approx(f1(b, a))
+    assert 0 <= f1(a, b) <= 1
+    assert f1(a, a) == exact_match(a, a) == 1
+    assert exact_match(a, b) <= f1(a, b)

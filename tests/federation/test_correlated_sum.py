@@ -11,18 +11,23 @@ import pytest
 from scipy import stats
 
 from fedtext.federation import correlated_sum as module
-from fedtext.federation import messages
-from fedtext.federation.blocks import Block
+from fedtext.federation import mechanism
 from fedtext.federation.correlated_sum import PlannedRun, correlated_sum, planned_run
-from fedtext.federation.participation import scheduled
-from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.private_samples import PrivateSamples, scheduled
 from fedtext.federation.query import Query
+from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.banded_factor import banded_factor
+from fedtext.privacy.budget_guard import OpenGate, standing
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.factorisation import Factorisation, independent, on_weight_grid, prefix_sums, tree
-from fedtext.privacy.gate import OpenGate, standing
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
+from fedtext.privacy.matrix_mechanism import (
+    Factorisation,
+    banded_factor,
+    independent,
+    on_weight_grid,
+    prefix_sums,
+    tree,
+)
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from tests.parameters import conf_base
 
@@ -333,7 +338,7 @@ def test_the_audit_passes(factorisation: Factorisation) -> None:
 
 @pytest.mark.parametrize("factorisation", FACTORISATIONS[:2])
 def test_the_audit_fails_without_the_clip(monkeypatch: pytest.MonkeyPatch, factorisation: Factorisation) -> None:
-    monkeypatch.setattr(messages, "clip_rows", lambda rows, clip_norm: rows)
+    monkeypatch.setattr(mechanism, "clip_rows", lambda rows, clip_norm: rows)
     assert not passes_audit(factorisation)
 
 

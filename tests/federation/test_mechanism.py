@@ -73,7 +73,7 @@ def test_noise_that_cannot_be_drawn_exactly_is_refused_before_anything_is_read()
     ],
 )
 def test_the_noise_in_a_sum_may_be_more_than_what_is_priced(declared: dict[str, Any], factor: float) -> None:
-    """What is drawn is seen in tests/algorithms/pe/test_budget.py."""
+    """What is drawn is seen in tests/algorithms/pe/test_plan.py."""
     release = plan(**declared).release
     ledger = Ledger(
         declaration=conf_base(Privacy, epsilon=1.0, delta=1e-6, **declared), population=1000, releases=(release,)

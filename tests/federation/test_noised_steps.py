@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fedtext.federation import messages
+from fedtext.federation import mechanism
 from fedtext.federation import noised_steps as module
-from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noised_steps import Ask, noised_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
+from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accountant import epsilon
-from fedtext.privacy.gate import OpenGate, standing
+from fedtext.privacy.accounting import epsilon
+from fedtext.privacy.budget_guard import OpenGate, standing
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.privacy.plan import planned_multiplier
@@ -275,7 +275,7 @@ def test_draws_that_hide_nobody_are_refused(changes: dict[str, Any], batch: int,
 
 
 def test_a_unit_moves_nothing_but_its_own_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent = messages.client_messages
+    sent = mechanism.client_messages
     every: list[dict[tuple[int, int], bytes]] = []
 
     def noted(blocks: Any, plan: Any, asked: Any, key: Any, stream: tuple[str, ...]) -> Iterator[Any]:

@@ -12,17 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.federation import messages, secure_sum
-from fedtext.federation.blocks import Block
-from fedtext.federation.mechanism import PlannedSum, opened_ledger, planned_sum
-from fedtext.federation.messages import client_messages
+from fedtext.federation import mechanism, secure_sum
+from fedtext.federation.mechanism import PlannedSum, client_messages, opened_ledger, planned_sum
 from fedtext.federation.private_samples import PrivateSamples, asked_units
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import answer
-from fedtext.federation.units import unit_codes
+from fedtext.federation.units import Block, unit_codes
 from fedtext.params.privacy import Adjacency, Privacy
+from fedtext.privacy.budget_guard import OpenGate, standing
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.gate import OpenGate, standing
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from tests.parameters import conf_base
@@ -132,7 +130,7 @@ def test_a_block_is_worked_on_a_few_rows_at_a_time_with_the_same_bytes(
 ) -> None:
     rows, opened = unit_rows(30, 7), ledger(aggregation=aggregation)
     whole = summed(rows, opened)
-    monkeypatch.setattr(messages, "_CELLS", 20)
+    monkeypatch.setattr(mechanism, "_CELLS", 20)
     assert summed(rows, opened).tobytes() == whole.tobytes()
 
 

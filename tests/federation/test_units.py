@@ -1,4 +1,7 @@
-"""Codes of units: a function of the unit itself."""
+"""Codes of units: a function of the unit itself.
+
+Digests of arrays: what differs in anything has another name.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.federation.units import record_codes, silent_codes, unit_codes
+from fedtext.federation.units import digest, record_codes, silent_codes, unit_codes
 
 IDS = st.lists(st.text(max_size=5), max_size=20)
 Held = tuple[str, str, str | None]
@@ -70,3 +73,21 @@ def test_silent_units_are_distinct_and_none_of_the_others() -> None:
     numbers = [str(i) for i in range(1000)]
     records = record_codes(numbers, numbers, [None] * len(numbers))
     assert not set(silent.tolist()) & (set(unit_codes(numbers).tolist()) | set(records.tolist()))
+
+
+def test_digests_tell_shape_type_order_and_bytes_apart() -> None:
+    base = np.arange(6.0)
+    different = [
+        (base,),
+        (base.reshape(2, 3),),
+        (base.reshape(3, 2),),
+        (base.astype(np.float32),),
+        (base[:3], base[3:]),
+        (base[3:], base[:3]),
+        (base + 1e-16 + 1e-15,),
+        (base.view(np.int64),),
+        (),
+    ]
+    assert len({digest(*arrays) for arrays in different}) == len(different)
+    assert digest(base) == digest(base.copy())
+    assert digest(np.asfortranarray(base.reshape(2, 3))) == digest(base.reshape(2, 3))

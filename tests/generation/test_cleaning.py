@@ -1,12 +1,19 @@
+"""What reads like text, and what a small model writes when it does not.
+
+Which texts are in a writing system that hardly any other is in.
+"""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.generation.cleaning import clean_samples
-from fedtext.generation.prompt_forms import SampleList
-from fedtext.generation.prompts import SAMPLE_MARKER
+from fedtext.corpora.public import stdlib_records
+from fedtext.generation.cleaning import clean_samples, is_legible, repeated_share, script_of, strays
+from fedtext.generation.prompt_forms import SAMPLE_MARKER, SampleList
+from fedtext.params.corpus import Corpus
+from tests.parameters import conf_base
 
 
 @pytest.mark.parametrize(
@@ -49,3 +56,96 @@ def test_cleaning_keeps_places_and_adds_nothing(tokenizer, texts, length):
         assert SAMPLE_MARKER not in sample
         remaining = iter(raw)
         assert all(character in remaining for character in sample)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the difference between BBB-BBBBBBBBBB and AAA?",
+        "Dear [Your Name], your card has arrived.",
+        "I am a customer of {bank name} in town.",
+        "What is the status of [transaction details]?",
+        "Dear SmolLM, I would like to close my account.",
+        "Here is one of the questions that customers ask.",
+        "Sure! Why was my card declined?",
+        "The fees are low and the fees are fair, the fees are low and the fees are fair, the fees are low.",
+        "```\n\n```\n\n```",
+        "from library.dll import dll_name_to_dll_name_to_dll_name_to_dll_name_to_dll",
+    ],
+)
+def test_what_no_person_would_write(text: str) -> None:
+    assert not is_legible(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Why was my card declined?",
+        "here I am, waiting for a card that never comes",
+        "No, no, no, no, no.",
+        "He paid $1,000,000 into list[int] of the account [2]...",
+        "Surely a transfer from one account to another account of mine takes no three days?",
+    ],
+)
+def test_what_a_person_would_write(text: str) -> None:
+    assert is_legible(text)
+
+
+def test_text_by_people_is_hardly_ever_dropped() -> None:
+    texts = stdlib_records(conf_base(Corpus))["text"].str.slice(0, 400).str.partition("\n\n")[0]
+    assert sum(not is_legible(text) for text in texts) < 0.03 * len(texts)
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=20))
+def test_a_text_said_twice_repeats_about_half_of_itself(words: list[str]) -> None:
+    once = [f"{word}{place}" for place, word in enumerate(words)]
+    assert repeated_share(" ".join(once)) == 0
+    if len(once) >= 4:
+        share = repeated_share(" ".join(once * 2))
+        assert share == pytest.approx((len(once) - 2) / (2 * len(once) - 2))
+
+
+ENGLISH, JAPANESE, RUSSIAN = "Reads a file.", "ファイルを読み込む。", "Читает файл."
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        (ENGLISH, "LATIN"),
+        ("Où est la bibliothèque ? (naïveté)", "LATIN"),
+        (JAPANESE, "CJK"),
+        ("한국어 문장", "CJK"),
+        (RUSSIAN, "CYRILLIC"),
+        ("Reads файл.", "LATIN"),
+        ("Читает file.", "CYRILLIC"),
+        ("1 + 1 = 2", None),
+        ("", None),
+    ],
+)
+def test_a_text_is_in_the_script_of_most_letters(text: str, script: str | None) -> None:
+    assert script_of(text) == script
+
+
+def test_one_of_thirty_is_a_stray_and_three_of_thirty_are_not() -> None:
+    assert strays([ENGLISH] * 29 + [JAPANESE]) == [False] * 29 + [True]
+    assert not any(strays([ENGLISH] * 27 + [JAPANESE] * 3))
+    assert strays([JAPANESE] * 39 + [ENGLISH, "", "42"]) == [False] * 39 + [True, False, False]
+
+
+def test_a_few_texts_have_no_strays() -> None:
+    assert not any(strays([ENGLISH] * 18 + [JAPANESE]))
+
+
+@given(st.lists(st.sampled_from([ENGLISH, JAPANESE, RUSSIAN, "", "42"]), max_size=80), st.randoms())
+def test_strays_are_fewer_than_a_twentieth_of_a_script_and_in_any_order(texts: list[str], random: object) -> None:
+    found = strays(texts)
+    lettered = [text for text in texts if script_of(text)]
+    for text in set(texts):
+        own = {stray for other, stray in zip(texts, found, strict=True) if other == text}
+        assert len(own) == 1  # alike texts share their fate
+        if own == {True}:
+            assert 20 * texts.count(text) < len(lettered)
+            assert len(lettered) >= 20
+    shuffled = list(texts)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert sorted(zip(shuffled, strays(shuffled), strict=True)) == sorted(zip(texts, found, strict=True))

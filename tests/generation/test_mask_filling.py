@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fedtext.generation.mask_filling import fill_masks
-from fedtext.models.masked_model import MaskedModel
+from fedtext.models.language_model import MaskedModel
 from fedtext.params.generation import MaskFilling
 from tests.parameters import conf_base
 

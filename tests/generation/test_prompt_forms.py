@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.generation.messages import without_greeting
-from fedtext.generation.prompt_forms import Chat, Labelled, Page, PromptForm, SampleList, prompt_form
-from fedtext.generation.prompts import sample_list
-from fedtext.models.framing import Framing
+from fedtext.generation.prompt_forms import Chat, Labelled, Page, PromptForm, SampleList, prompt_form, sample_list
+from fedtext.models.generator import Framing
 from fedtext.params.generation import Sampler
 from tests.parameters import conf_base
 

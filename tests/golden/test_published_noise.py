@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.published import PRINTED, PrintedNoise, published_table
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.published_ftrl import DELTA, ICML, PRINTED, V1, published_table
 

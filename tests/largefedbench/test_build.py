@@ -12,10 +12,16 @@ from fedtext.corpora.records import RECORD_COLUMNS, SPLIT_COLUMN
 from fedtext.largefedbench import build as build_module
 from fedtext.largefedbench import shards
 from fedtext.largefedbench.build import build_snapshot
-from fedtext.largefedbench.manifest import MANIFEST, SnapshotError, verify
 from fedtext.largefedbench.raw_pages import RawPageError
-from fedtext.largefedbench.schema import CLIENTS
-from fedtext.largefedbench.snapshot import provenance, read_snapshot, read_table
+from fedtext.largefedbench.snapshot import (
+    CLIENTS,
+    MANIFEST,
+    SnapshotError,
+    provenance,
+    read_snapshot,
+    read_table,
+    verify,
+)
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Spans
 from fedtext.params.largefedbench import LargeFedBench, Splitting

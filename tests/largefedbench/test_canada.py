@@ -6,7 +6,7 @@ import pytest
 
 from fedtext.largefedbench.raw_pages import LeftAsideError, RawPage, RawPageError
 from fedtext.largefedbench.sources import canada
-from fedtext.largefedbench.sources.canada_speakers import bare_name, mark_motion, turn_kind
+from fedtext.largefedbench.sources.canada import bare_name, mark_motion, turn_kind
 from fedtext.largefedbench.turns import Paragraph, Turn
 
 from .pages import CANADA

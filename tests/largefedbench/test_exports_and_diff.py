@@ -8,16 +8,14 @@ import pytest
 from kedro.io import DatasetError
 
 from fedtext.corpora.records import SPLITS
-from fedtext.datasets.json_list import JSONListDataset
+from fedtext.datasets.files import JSONListDataset
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.diff import compare, render_diff
 from fedtext.largefedbench.exports import export_popri, export_seven_fields
-from fedtext.largefedbench.manifest import SnapshotError
-from fedtext.largefedbench.snapshot import read_table
+from fedtext.largefedbench.snapshot import SnapshotError, read_table
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Spans
-from fedtext.params.export import Export
-from fedtext.params.largefedbench import LargeFedBench
+from fedtext.params.largefedbench import Export, LargeFedBench
 from fedtext.pipelines.export.nodes import export_snapshot
 from fedtext.system.refusal import RunRefusedError
 from tests.parameters import conf_base

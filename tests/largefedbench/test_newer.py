@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from fedtext.largefedbench.build import build_snapshot
-from fedtext.largefedbench.manifest import SnapshotError
 from fedtext.largefedbench.newer import NEWER, OLDER, UNDATED, count_by_month, dated_records, draw_texts
+from fedtext.largefedbench.snapshot import SnapshotError
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.contamination import Contamination

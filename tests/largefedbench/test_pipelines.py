@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from fedtext.corpora.records import RECORD_COLUMNS, SPLIT_COLUMN
-from fedtext.largefedbench.figure_data import sample_speeches, tokens_of_clients
-from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_config
+from fedtext.largefedbench.figures import sample_speeches, speech_map, tokens_of_clients, tokens_per_client_by_config
 from fedtext.largefedbench.licenses import LICENSES
-from fedtext.largefedbench.manifest import SnapshotError
 from fedtext.largefedbench.raw_pages import RawPageError
+from fedtext.largefedbench.snapshot import SnapshotError
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Corpus
 from fedtext.params.largefedbench import LargeFedBench, LicenseId

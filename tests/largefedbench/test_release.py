@@ -8,13 +8,10 @@ import pytest
 import yaml
 
 from fedtext.largefedbench.build import build_snapshot
-from fedtext.largefedbench.hub import push_release
-from fedtext.largefedbench.manifest import SnapshotError, verify
-from fedtext.largefedbench.release import LISTED, render_changelog, write_release
-from fedtext.largefedbench.snapshot import provenance, read_snapshot
+from fedtext.largefedbench.release import LISTED, push_release, render_changelog, write_release
+from fedtext.largefedbench.snapshot import SnapshotError, provenance, read_snapshot, verify
 from fedtext.largefedbench.tokens import ChunkTokenizer
-from fedtext.params.largefedbench import LargeFedBench
-from fedtext.params.release import Release
+from fedtext.params.largefedbench import LargeFedBench, Release
 from tests.dataset_hub import DatasetHub, serving
 from tests.parameters import conf_base
 

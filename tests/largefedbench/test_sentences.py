@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.largefedbench.cleaning.sentences import is_prose, letter_share, split_sentences
+from fedtext.largefedbench.cleaning.cleaner import is_prose, letter_share, split_sentences
 
 
 @pytest.mark.parametrize(

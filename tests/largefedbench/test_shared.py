@@ -12,7 +12,7 @@ from lxml import etree
 from fedtext.largefedbench.clients import Client, clients_of
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.raw_pages import Completeness, RawPage
-from fedtext.largefedbench.sources import SOURCES, canada, raw_pages, us, us_page
+from fedtext.largefedbench.sources import SOURCES, canada, raw_pages, us
 from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
 from tests.parameters import conf_base
@@ -55,7 +55,7 @@ def test_no_character_of_the_us_record_is_lost(shared: Path) -> None:
         granule = turn.client_id.split(".us.")[1].split(".")[0]
         read_by_granule[granule] = read_by_granule.get(granule, 0) + sum(characters(p.text) for p in turn.paragraphs)
     for path in sorted(p for p in (page.path / "html").glob("*.htm") if OTHER_DAY not in p.name):
-        text = us_page.preformatted(path.name, path.read_bytes())
+        text = us.preformatted(path.name, path.read_bytes())
         assert read_by_granule[path.stem.removeprefix("CREC-2005-07-20-")] == characters(text), path.name
 
 

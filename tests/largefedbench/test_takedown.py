@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from fedtext.largefedbench.build import build_snapshot
-from fedtext.largefedbench.manifest import SnapshotError
-from fedtext.largefedbench.personal_data import kinds_in
-from fedtext.largefedbench.snapshot import provenance, read_table
+from fedtext.largefedbench.clients import kinds_in
+from fedtext.largefedbench.snapshot import SnapshotError, provenance, read_table
 from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from fedtext.corpora.chunking import chunk_texts
+from fedtext.corpora.records import chunk_texts
 from fedtext.largefedbench.tokens import ChunkTokenizer, load_tokenizer
 from fedtext.models.language_model import bundled
 from fedtext.params.corpus import Spans

@@ -6,8 +6,8 @@ import pytest
 from lxml import etree
 
 from fedtext.largefedbench.raw_pages import RawPage, RawPageError
-from fedtext.largefedbench.sources import SOURCES, raw_pages, uk, uk_paragraphs
-from fedtext.largefedbench.sources.uk_chairs import Chairs
+from fedtext.largefedbench.sources import SOURCES, raw_pages, uk
+from fedtext.largefedbench.sources.uk import Chairs
 from fedtext.largefedbench.turns import Paragraph, Turn
 
 from .pages import UK
@@ -142,7 +142,7 @@ def test_the_lords_chair_is_known_by_what_only_the_chair_says(text: str, chair: 
 
 
 def speech(*paragraphs: str) -> list[Paragraph]:
-    return uk_paragraphs.paragraphs(etree.fromstring(f"<speech>{''.join(paragraphs)}</speech>"))
+    return uk.paragraphs(etree.fromstring(f"<speech>{''.join(paragraphs)}</speech>"))
 
 
 def test_a_quotation_read_out_is_speech_and_the_words_of_a_motion_are_not() -> None:

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
-from fedtext.largefedbench.sources import us, us_lines, us_page
-from fedtext.largefedbench.sources.us_copies import without_copies
-from fedtext.largefedbench.sources.us_quotations import read_aloud
-from fedtext.largefedbench.sources.us_speakers import Person, Roll, label, one_edit_apart, roll_of
+from fedtext.largefedbench.sources import us, us_lines
+from fedtext.largefedbench.sources.us import without_copies
+from fedtext.largefedbench.sources.us_lines import Person, Roll, label, one_edit_apart, read_aloud, roll_of
 from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn
 
 from .pages import US_DATE
@@ -53,7 +52,7 @@ def test_paragraphs_by_kind(package: Path) -> None:
 
 def test_no_character_is_lost(package: Path) -> None:
     name = f"CREC-{US_DATE}-pt1-PgH3001.htm"
-    text = us_page.preformatted(name, (package / "html" / name).read_bytes())
+    text = us.preformatted(name, (package / "html" / name).read_bytes())
     read = [p.text for t in turns(package) if "PgH3001" in t.client_id for p in t.paragraphs]
     assert len("".join("".join(read).split())) == len("".join(text.split()))
 

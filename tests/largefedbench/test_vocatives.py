@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.largefedbench.cleaning.vocatives import strip_vocatives
+from fedtext.largefedbench.cleaning.parliament import strip_vocatives
 
 
 @pytest.mark.parametrize(

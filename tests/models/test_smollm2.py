@@ -12,16 +12,16 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from fedtext.datasets.generators import GeneratorDataset
-from fedtext.datasets.model_directory import file_digests
+from fedtext.datasets.models import file_digests
 from fedtext.generation.dialogue import Dialogue, written_answers
 from fedtext.generation.few_shot import sampled_texts
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models import smollm2
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.generation import Sampler
 from fedtext.params.training import PreferenceTraining
-from fedtext.training.preference import train_preferences
+from fedtext.training.dpo import train_preferences
 from tests.parameters import conf_base
 
 REQUEST = "I collect proverbs. Please write a new one."

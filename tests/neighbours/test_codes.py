@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fedtext.corpora.table import read_table
 from fedtext.params.corpus import Corpus
-from fedtext.pipelines.clients.units import units_of
+from fedtext.pipelines.clients.nodes import units_of
 from tests.parameters import conf_base
 
 FEW = st.sampled_from(["one", "two"])

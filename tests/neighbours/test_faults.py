@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.corpora import enrolment
-from fedtext.federation import messages
+from fedtext.corpora import clients
+from fedtext.federation import mechanism
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients import units
-from fedtext.pipelines.clients.nodes import samples
+from fedtext.pipelines.clients import nodes
 from fedtext.seeding import derived_seed
 from tests.neighbours.test_neighbours import corpus
 from tests.neighbours.world_sizes import small
@@ -31,7 +30,7 @@ def ranks_for_codes(patch: pytest.MonkeyPatch) -> None:
     def ranks(ids: Sequence[str]) -> np.ndarray:
         return np.unique(np.asarray(ids, dtype=str), return_inverse=True)[1].astype(np.int64)
 
-    for module in (samples, units):
+    for module in (nodes, nodes):
         patch.setattr(module, "unit_codes", ranks)
 
 
@@ -48,7 +47,7 @@ def last_bits_of_the_company(patch: pytest.MonkeyPatch) -> None:
 def one_stream_of_coins(patch: pytest.MonkeyPatch) -> None:
     """Clients draw their coins one after the other."""
     shared = np.random.default_rng(0)
-    patch.setattr(messages, "_coins", lambda key, stream: shared)
+    patch.setattr(mechanism, "_coins", lambda key, stream: shared)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,7 @@ def clients_that_come_in(taken: Callable[..., pd.DataFrame]) -> set[str]:
 
 
 def test_no_client_takes_the_place_of_another() -> None:
-    assert clients_that_come_in(enrolment.taken_clients) == set()
+    assert clients_that_come_in(clients.taken_clients) == set()
 
 
 def test_the_first_rows_or_the_smallest_hashes_let_another_in() -> None:
@@ -104,9 +103,7 @@ def test_the_first_rows_or_the_smallest_hashes_let_another_in() -> None:
 def test_a_silent_client_is_counted_and_going_silent_changes_no_public_number() -> None:
     """The population of a private corpus comes from the declaration: records are no input of it."""
     declared = conf_base(Privacy, epsilon=1.0, delta=1e-4, population=400)
-    names = samples.declare_population.__annotations__
+    names = nodes.declare_population.__annotations__
     assert pd.DataFrame not in names.values()
-    found = samples.declare_population(
-        conf_base(Corpus, source="table"), declared, conf_base(Partition, test_share=0.2)
-    )
+    found = nodes.declare_population(conf_base(Corpus, source="table"), declared, conf_base(Partition, test_share=0.2))
     assert (found.enrolled, found.training, found.test) == (400, 280, 80)

@@ -26,8 +26,8 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.validation.type_extractor import TypeExtractor
 
-from fedtext.datasets.model_directory import ModelDirectoryDataset
-from fedtext.federation import messages, noised_steps, secure_sum
+from fedtext.datasets.models import ModelDirectoryDataset
+from fedtext.federation import mechanism, noised_steps, secure_sum
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters, loader_for
 from fedtext.wiring.generators import PREFIX
@@ -109,7 +109,7 @@ def recorded(left: Callable[[], int]) -> Iterator[dict[int, Counter[bytes]]]:
     Each sum that a node releases has its own count; `left` says how many have left before.
     """
     sent: dict[int, Counter[bytes]] = {0: Counter()}
-    rounded = messages.randomly_rounded
+    rounded = mechanism.randomly_rounded
 
     def noted(x: np.ndarray, *rest: Any) -> np.ndarray:
         messages = rounded(x, *rest)
@@ -118,7 +118,7 @@ def recorded(left: Callable[[], int]) -> Iterator[dict[int, Counter[bytes]]]:
         return messages
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(messages, "randomly_rounded", noted)
+        patch.setattr(mechanism, "randomly_rounded", noted)
         yield sent
 
 
@@ -128,7 +128,7 @@ def leaving_as(sums: list[np.ndarray], *, again: bool) -> Iterator[Callable[[], 
 
     Gives how many have left so far.
     """
-    waiting, leaving, gone = list(sums), messages.leaving, [0]
+    waiting, leaving, gone = list(sums), mechanism.leaving, [0]
 
     def noted(total: np.ndarray, step: float) -> np.ndarray:
         gone[0] += 1

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from fedtext.params.classification import Classification
-from fedtext.params.entities import Entities
-from fedtext.params.questions import Questions
+from fedtext.params.evaluation import Classification, Entities, Questions
 from fedtext.params.task import Task
 from tests.parameters import conf_base
 

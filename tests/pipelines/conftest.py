@@ -15,14 +15,14 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
-from fedtext.federation.population import Population
-from fedtext.models.framing import Framing
+from fedtext.federation.units import Population
+from fedtext.models.generator import Framing
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.generation import Sampler
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.units import unit_of
+from fedtext.pipelines.clients.nodes import unit_of
 from fedtext.privacy.noise import new_noise_key
 from fedtext.wiring.config import loader_for
 from tests.parameters import conf_base
@@ -113,15 +113,15 @@ class Talker:
 def run_popri(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
     """Runs the graph of the given parameters in memory; everything it made, by data set name."""
     from fedtext.generation import few_shot
-    from fedtext.pipelines.popri.nodes import rounds, setup
+    from fedtext.pipelines.popri import nodes
 
     def trained(*_: Any, previous: str, **__: Any) -> tuple[str, list[dict[str, float]]]:
         return f"{previous}+", [{"step": 1.0, "loss": 0.5}]
 
     monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_, **__: list(texts))
-    monkeypatch.setattr(setup, "initial_adapter", lambda *_, **__: "adapter")
-    monkeypatch.setattr(rounds, "saved_adapter", lambda adapter: adapter)
-    monkeypatch.setattr(rounds, "train_preferences", trained)
+    monkeypatch.setattr(nodes, "initial_adapter", lambda *_, **__: "adapter")
+    monkeypatch.setattr(nodes, "saved_adapter", lambda adapter: adapter)
+    monkeypatch.setattr(nodes, "train_preferences", trained)
 
     def run(privacy: dict[str, Any] | None = None, **popri: Any) -> dict[str, Any]:
         return _run({"epsilon": 1.0, "delta": 1e-3, "noise_seed": 1, **(privacy or {})}, _settings(popri))

@@ -8,9 +8,9 @@ import pytest
 from fedtext.models.encoder import load_encoder
 from fedtext.params.corpus import Partition
 from fedtext.params.evaluation import Evaluation
-from fedtext.pipelines.evaluation.nodes import asking as nodes
+from fedtext.pipelines.evaluation.nodes import downstream as nodes
 from tests.parameters import conf_base
-from tests.training.test_reader import LESSONS, STEPS, exercises
+from tests.training.test_extractive_qa import LESSONS, STEPS, exercises
 
 
 def frame(count: int, seed: int) -> pd.DataFrame:
@@ -18,7 +18,7 @@ def frame(count: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame({"client_id": [f"client {i // 2}" for i in range(count)], "text": texts})
 
 
-@pytest.mark.slow  # tests/training/test_reader.py sees at every commit that lessons teach
+@pytest.mark.slow  # tests/training/test_extractive_qa.py sees at every commit that lessons teach
 def test_exercises_teach_and_other_texts_do_not() -> None:
     encoder, held_out = load_encoder("offline"), frame(24, seed=2)
     evaluation = conf_base(Evaluation, questions={"measured": True, "fine_tuning": STEPS}, private_texts=LESSONS)

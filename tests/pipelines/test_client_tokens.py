@@ -9,8 +9,7 @@ import pytest
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
-from fedtext.pipelines.clients.nodes.tokens import tokenise_private_samples
-from fedtext.pipelines.clients.units import units_of
+from fedtext.pipelines.clients.nodes import tokenise_private_samples, units_of
 from fedtext.pipelines.dp_sgd_generation.nodes import tokenise_behind_classes
 from tests.parameters import conf_base
 

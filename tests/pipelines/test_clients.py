@@ -9,19 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.corpora.enrolment import is_taken
+from fedtext.corpora.clients import is_taken
 from fedtext.corpora.splits import splits_of
-from fedtext.federation.population import Population
-from fedtext.federation.units import unit_codes
+from fedtext.federation.units import Population, unit_codes
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.nodes.samples import (
+from fedtext.pipelines.clients.nodes import (
     count_population,
     declare_population,
     embed_private_samples,
     enrol_units,
+    unit_of,
 )
-from fedtext.pipelines.clients.units import unit_of
 from fedtext.system.errors import InputError
 from tests.parameters import conf_base
 from tests.pipelines.conftest import HashEncoder

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fedtext.datasets.figures import PlotlyDataset
+from fedtext.datasets.files import PlotlyDataset
 from fedtext.params.compare import Claims, Compare, Entry
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import children, nodes
@@ -27,8 +27,8 @@ from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.console import LOG_FILE
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, card, cloud
 from tests.parameters import conf_base
+from tests.pipelines.compare.test_children import ended, lives
 from tests.privacy.histories import release, spent
-from tests.system.test_lifetime import ended, lives
 
 PARAMETERS = {
     "popri": {"seed": 0, "rounds": 2},

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from fedtext.evaluation.next_token import next_token_accuracy
-from fedtext.federation.population import Population
+from fedtext.federation.units import Population
 from fedtext.models.language_model import LanguageModel
-from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.dp_fedavg import nodes
 from tests.parameters import conf_base

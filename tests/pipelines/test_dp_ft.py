@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.federation.population import Population
-from fedtext.federation.units import unit_codes
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.federation.units import Population, unit_codes
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.dp_ft import nodes
 from fedtext.privacy.noise import new_noise_key
-from fedtext.training.adapters import initial_adapter
+from fedtext.training.lora import initial_adapter
 from tests.parameters import conf_base
 
 GENERATOR = LocalGenerator("bundled:generator")

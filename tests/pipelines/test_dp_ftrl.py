@@ -10,7 +10,7 @@ import pytest
 
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.models.language_model import LanguageModel
-from fedtext.params.dp_ftrl import DpFtrl
+from fedtext.params.federated import DpFtrl
 from fedtext.training.federated_averaging import flat_weights
 from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, configure, made_up, train_in_memory

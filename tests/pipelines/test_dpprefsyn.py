@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.models.framing import Framing
+from fedtext.models.generator import Framing
 from fedtext.params.dpprefsyn import Dpprefsyn
-from fedtext.pipelines.dpprefsyn import nodes, policies
+from fedtext.pipelines.dpprefsyn import nodes
 from fedtext.pipelines.evaluation.nodes.preferences import order_held_out_pairs
 from tests.parameters import conf_base
 
@@ -47,10 +47,10 @@ def test_a_policy_is_trained_in_the_form_of_its_corpus(
         seen.extend(prompts)
         return None, []
 
-    monkeypatch.setattr(policies, "train_preferences", preferring)
-    monkeypatch.setattr(policies, "train_on_texts", tuning)
-    policies.prefer(Begun(), PAIRS, source, TRANSCRIPT)  # type: ignore[arg-type]
-    policies.tune_on_chosen(Begun(), PAIRS, source, TRANSCRIPT)  # type: ignore[arg-type]
+    monkeypatch.setattr(nodes, "train_preferences", preferring)
+    monkeypatch.setattr(nodes, "train_on_texts", tuning)
+    nodes.prefer(Begun(), PAIRS, source, TRANSCRIPT)  # type: ignore[arg-type]
+    nodes.tune_on_chosen(Begun(), PAIRS, source, TRANSCRIPT)  # type: ignore[arg-type]
     assert seen == [asked, asked]
 
 

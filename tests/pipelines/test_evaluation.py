@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Partition
 from fedtext.params.evaluation import Evaluation, UntunedControl
 from fedtext.params.generation import Sampler
 from fedtext.params.training import TunedTraining
 from fedtext.pipelines.evaluation.nodes import conditions as nodes
-from fedtext.pipelines.evaluation.nodes.comparison import compare_accuracies
+from fedtext.pipelines.evaluation.nodes.conditions import compare_accuracies
 from tests.parameters import conf_base
 
 ON_DEVICE = LanguageModel("bundled:on_device")

@@ -12,19 +12,17 @@ import pandas as pd
 import pytest
 
 from audits.corpus import small_models
-from fedtext.algorithms.flexible import budget
+from fedtext.algorithms.flexible import plan as budget
 from fedtext.corpora.records import SILO_COLUMN
-from fedtext.federation.blocks import Block
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.silos import STRONG, of_kind, parties_of, silo_name
-from fedtext.federation.units import unit_codes
+from fedtext.federation.units import Block, unit_codes
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
 from fedtext.params.reading import watched
 from fedtext.params.silos import Silos
-from fedtext.pipelines.flexible.nodes import profile, setup
-from fedtext.pipelines.flexible.nodes import training as nodes
+from fedtext.pipelines.flexible import nodes
 from fedtext.pipelines.partition.nodes import assign_splittable_clients, split_samples
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key
@@ -70,8 +68,8 @@ def run_flexible(monkeypatch: pytest.MonkeyPatch) -> Run:
     from fedtext.generation import few_shot
 
     monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_, **__: list(texts))
-    monkeypatch.setattr(setup, "trainable_model", lambda *_, **__: None)
-    monkeypatch.setattr(setup, "adapter_weights", lambda model: np.zeros(WEIGHTS, dtype=np.float32))
+    monkeypatch.setattr(nodes, "trainable_model", lambda *_, **__: None)
+    monkeypatch.setattr(nodes, "adapter_weights", lambda model: np.zeros(WEIGHTS, dtype=np.float32))
     monkeypatch.setattr(nodes, "trainable_model", lambda *_, **__: None)
     monkeypatch.setattr(nodes, "trained_of_weights", lambda *given, **_: f"adapter {np.abs(given[2]).sum() > 0}")
     monkeypatch.setattr(nodes, "row_width", lambda *_: WEIGHTS)
@@ -150,7 +148,7 @@ def test_choices_of_as_many_texts_write_the_same_and_what_writes_does_not_ask_wh
     read: set[str] = set()
     with watched(read):
         flexible = conf_base(Flexible, labels=("tea", "rum"))
-        profile.write_by_profile(Trainable(), Path(), np.ones(1), np.array([2, 1]), flexible, conf_base(Chunking))  # type: ignore[arg-type]
+        nodes.write_by_profile(Trainable(), Path(), np.ones(1), np.array([2, 1]), flexible, conf_base(Chunking))  # type: ignore[arg-type]
     assert "Flexible.sampler" in read
     assert not read & {"Flexible.selection", "Flexible.kept", "Flexible.texts", "Flexible.*"}
 
@@ -170,29 +168,29 @@ def test_a_silo_s_budget_that_does_not_do_ends_the_run_before_anything_is_read(r
 def test_a_client_s_silo_is_its_column_s_else_a_group_else_itself() -> None:
     records = pd.DataFrame({"client_id": ["a", "b", "a"], "text": list("xyz"), SILO_COLUMN: ["north", "south", "east"]})
     groups = conf_base(Silos, groups=4)
-    assert setup.assign_silos(records, groups, CLIENTS).to_numpy().tolist() == [["a", "east"], ["b", "south"]]
-    turned = setup.assign_silos(records[::-1], groups, CLIENTS)
+    assert nodes.assign_silos(records, groups, CLIENTS).to_numpy().tolist() == [["a", "east"], ["b", "south"]]
+    turned = nodes.assign_silos(records[::-1], groups, CLIENTS)
     assert dict(turned.to_numpy().tolist()) == {"a": "east", "b": "south"}, "in whatever order its rows come"
     plain = records.drop(columns=SILO_COLUMN)
-    assert setup.assign_silos(plain, groups, CLIENTS)["silo"].tolist() == [silo_name("a", 4), silo_name("b", 4)]
-    assert setup.assign_silos(plain, conf_base(Silos, groups=None), CLIENTS)["silo"].tolist() == ["a", "b"]
+    assert nodes.assign_silos(plain, groups, CLIENTS)["silo"].tolist() == [silo_name("a", 4), silo_name("b", 4)]
+    assert nodes.assign_silos(plain, conf_base(Silos, groups=None), CLIENTS)["silo"].tolist() == ["a", "b"]
 
 
 def test_a_record_is_never_charged_to_the_silo_of_its_client_s_first() -> None:
     records = pd.DataFrame({"client_id": ["a", "b", "a"], "text": list("xyz"), SILO_COLUMN: ["north", "south", "east"]})
     groups, of_records = conf_base(Silos, groups=4), conf_base(Privacy, unit="record")
     with pytest.raises(ValueError, match=r"unit is record, .* records of one client in several silos: .*unit=client"):
-        setup.assign_silos(records, groups, of_records)
+        nodes.assign_silos(records, groups, of_records)
     apart = records.assign(client_id=["a", "b", "a east"])
-    assert setup.assign_silos(apart, groups, of_records)["silo"].tolist() == ["north", "south", "east"]
-    assert len(setup.assign_silos(records, conf_base(Silos, groups=1), of_records)) == 2
+    assert nodes.assign_silos(apart, groups, of_records)["silo"].tolist() == ["north", "south", "east"]
+    assert len(nodes.assign_silos(records, conf_base(Silos, groups=1), of_records)) == 2
     twice = records.assign(**{SILO_COLUMN: ["north", "south", "north"]})
-    assert len(setup.assign_silos(twice, groups, of_records)) == 2
+    assert len(nodes.assign_silos(twice, groups, of_records)) == 2
 
 
 def test_one_silo_of_all_is_one_whatever_a_column_says() -> None:
     records = pd.DataFrame({"client_id": ["a", "b"], "text": list("xy"), SILO_COLUMN: ["north", "south"]})
-    assert setup.assign_silos(records, conf_base(Silos, groups=1), CLIENTS)["silo"].tolist() == ["silo-0", "silo-0"]
+    assert nodes.assign_silos(records, conf_base(Silos, groups=1), CLIENTS)["silo"].tolist() == ["silo-0", "silo-0"]
 
 
 @pytest.mark.parametrize(("split", "clients"), [("record", 10), ("hash", 80)])
@@ -204,7 +202,7 @@ def test_made_up_clients_as_silos_all_train_where_records_are_split_and_not_clie
     corpus = conf_base(Corpus, declared_public=True)
     held = assign_splittable_clients(records, dealt, corpus, chosen, privacy)
     train, *_ = split_samples(held, held, dealt)
-    units = setup.count_silos(setup.assign_silos(held, chosen, privacy), train, privacy, chosen)
+    units = nodes.count_silos(nodes.assign_silos(held, chosen, privacy), train, privacy, chosen)
     assert len(units) == clients
     if split == "record":
         parties = parties_of(units, chosen, 1.0)
@@ -223,7 +221,7 @@ def test_another_deal_to_silos_of_the_same_names_is_another_partition() -> None:
         flexible = conf_base(Flexible, labels=("tea",), training={"rounds": 1, "local_steps": 1, "batch_size": 3})
         encoder: Any = SimpleNamespace(dim=8)
         privacy, start = conf_base(Privacy, PRIVACY), np.zeros(WEIGHTS)
-        opened = setup.open_flexible_ledger(units, start, encoder, flexible, chosen, privacy, conf_base(Corpus), dealt)
+        opened = nodes.open_flexible_ledger(units, start, encoder, flexible, chosen, privacy, conf_base(Corpus), dealt)
         return opened.partition
 
     assert partition(0) == partition(0, strong=0.25) != partition(1)
@@ -238,16 +236,16 @@ def test_runs_that_choose_in_different_ways_begin_with_one_ledger_that_no_choice
         training = {"rounds": 1, "local_steps": 1, "batch_size": 3}
         flexible = conf_base(Flexible, labels=("tea",), training=training, selection=selection)
         given = (units, start, encoder, flexible, chosen, privacy, conf_base(Corpus), dealt)
-        return setup.open_flexible_ledger(*given)
+        return nodes.open_flexible_ledger(*given)
 
     ledgers = {selection: opened(selection) for selection in ("votes", "herd", "uniform", "none")}
-    begun, plans = zip(*map(setup.begin_ledger, ledgers.values()), strict=True)
+    begun, plans = zip(*map(nodes.begin_ledger, ledgers.values()), strict=True)
     assert all(one == begun[0] for one in begun)
     for ledger, plan in zip(ledgers.values(), plans, strict=True):
-        assert setup.go_on_with_ledger(begun[0], plan) == ledger
+        assert nodes.go_on_with_ledger(begun[0], plan) == ledger
     assert ledgers["votes"].planned is not None
     votes = ledgers["votes"].planned[-1]
-    assert setup.go_on_with_ledger(begun[0], plans[0]).charge(votes).releases == (votes,)
+    assert nodes.go_on_with_ledger(begun[0], plans[0]).charge(votes).releases == (votes,)
     with pytest.raises(ValueError, match="not what the ledger was opened for"):
         begun[0].charge(votes)
 
@@ -256,15 +254,15 @@ def test_silos_are_counted_on_a_public_corpus_and_declared_on_any_other() -> Non
     silos = pd.DataFrame({"client_id": ["a", "b", "c"], "silo": ["north", "south", "east"]})
     train = pd.DataFrame({"client_id": ["a", "a", "b"], "text": list("xyz")})
     counted = {
-        unit: setup.count_silos(silos, train, conf_base(Privacy, unit=unit), conf_base(Silos))
+        unit: nodes.count_silos(silos, train, conf_base(Privacy, unit=unit), conf_base(Silos))
         for unit in ("client", "record")
     }
     assert counted == {"client": {"east": 0, "north": 1, "south": 1}, "record": {"east": 0, "north": 2, "south": 1}}
     declared = conf_base(Silos, units={"north": 20, "south": 30})
-    assert setup.declare_silos(declared) == {"north": 20, "south": 30}
-    assert setup.count_silos(silos, train, conf_base(Privacy), declared) == {"north": 20, "south": 30}
+    assert nodes.declare_silos(declared) == {"north": 20, "south": 30}
+    assert nodes.count_silos(silos, train, conf_base(Privacy), declared) == {"north": 20, "south": 30}
     with pytest.raises(ValueError, match=r"silos.units is empty, .* declare how many training units each silo holds"):
-        setup.declare_silos(conf_base(Silos))
+        nodes.declare_silos(conf_base(Silos))
 
 
 @pytest.mark.parametrize("lora", [True, False], ids=["adapter", "all weights"])
@@ -279,7 +277,7 @@ def test_strong_silos_train_an_adapter_or_all_weights(tmp_path: Path, lora: bool
     silos = pd.DataFrame({"client_id": clients, "silo": ["north"] * 6 + ["south"] * 6})
     parties = parties_of({"north": 6, "south": 6}, conf_base(Silos, strong="north"), PRIVACY["epsilon"])
 
-    start = setup.start_weights(generator, chosen)
+    start = nodes.start_weights(generator, chosen)
     ledger = budget.planned_ledger(parties, chosen, conf_base(Privacy, PRIVACY), dim=start.size, embedding_dim=8)
     rows = nodes.tokenise_behind_codes(train, generator, chosen, conf_base(Chunking, length=16))
     enrolled, key = {"unit": np.sort(unit_codes(clients))}, new_noise_key(1)

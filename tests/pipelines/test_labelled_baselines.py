@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from fedtext.generation import few_shot
-from fedtext.params.classification import Classification
 from fedtext.params.corpus import Corpus
-from fedtext.params.evaluation import Evaluation
+from fedtext.params.evaluation import Classification, Evaluation
 from fedtext.params.labelled import Fusegen, ZeroShot
 from fedtext.params.task import Task
 from fedtext.pipelines.private_only.nodes import check_private_only

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.models.masked_model import MaskedModel
+from fedtext.models.language_model import MaskedModel
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.privacy.ledger import BudgetExceeded
@@ -24,14 +24,16 @@ AUG_PE = {"form": "aug_pe", "variations": 3, "selection": "rank", "privacy": CEN
 @pytest.fixture
 def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs Private Evolution, and PE+SFT after it, in memory; everything made, by data set name."""
-    from fedtext.algorithms.pe import variation
+    from fedtext.algorithms.pe import candidates
     from fedtext.generation import few_shot
     from fedtext.pipelines.pe_sft import nodes as tuning
 
     monkeypatch.setattr(few_shot, "clean_samples", lambda texts, *_, **__: list(texts))
     monkeypatch.setattr(tuning, "train_on_texts", lambda *_, **__: ("adapter", [{"step": 1.0, "loss": 0.5}]))
     monkeypatch.setattr(MaskedModel, "load", lambda _: (None, None))
-    monkeypatch.setattr(variation, "fill_masks", lambda _, __, texts, *___, **____: [f"{text} again" for text in texts])
+    monkeypatch.setattr(
+        candidates, "fill_masks", lambda _, __, texts, *___, **____: [f"{text} again" for text in texts]
+    )
 
     def run(privacy: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
         chosen = {

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.corpora.public_prompts import held_out
+from fedtext.corpora.public import held_out
 from fedtext.params.corpus import Corpus
 from fedtext.params.policies import Policies
-from fedtext.pipelines.evaluation.nodes import policies as nodes
-from fedtext.reporting.policies import membership_sentence
+from fedtext.pipelines.evaluation.nodes import preferences as nodes
+from fedtext.reporting.preferences import membership_sentence
 from fedtext.system.errors import InputError
 from tests.parameters import conf_base
 

@@ -12,11 +12,10 @@ import pandas as pd
 import pytest
 
 from fedtext.algorithms.popri import steps
-from fedtext.federation.population import Population
-from fedtext.models.framing import Framing
-from fedtext.models.word_weights import WordWeights
+from fedtext.federation.units import Population
+from fedtext.models.generator import Framing, WordWeights
 from fedtext.params.popri import SINGLE_RELEASE, Popri
-from fedtext.pipelines.popri.nodes import rounds
+from fedtext.pipelines.popri import nodes
 from fedtext.privacy.ledger import BudgetExceeded
 from tests.parameters import conf_base
 from tests.pipelines.conftest import Talker
@@ -76,7 +75,7 @@ def test_early_stopping_passes_through_every_node_without_work_or_price(
     run_popri: Run, monkeypatch: pytest.MonkeyPatch, scoring: str, checkpoint: str
 ) -> None:
     scores = iter([0.2, 0.1])
-    from fedtext.algorithms.popri import checkpoint as steering
+    from fedtext.algorithms.popri import steps as steering
 
     monkeypatch.setattr(steering, "released_score", lambda rows, *_: next(scores) if len(rows) else None)
     made = run_popri(scoring=scoring, patience=1, rounds=3, checkpoint=checkpoint)
@@ -165,7 +164,7 @@ def test_the_space_before_a_page_s_text_is_trained_on_with_the_text(monkeypatch:
     popri = conf_base(Popri)
     page = popri.model_copy(update={"sampler": popri.sampler.model_copy(update={"prompt": "Customer: {text}"})})
     given: dict[str, str] = {}
-    monkeypatch.setattr(rounds, "train_preferences", lambda *_, **told: (given.update(told), []))
+    monkeypatch.setattr(nodes, "train_preferences", lambda *_, **told: (given.update(told), []))
     pairs = pd.DataFrame({"prompt": ["Customer:"], "chosen": ["Where is my card?"], "rejected": ["12"]})
-    rounds.train_policy(Told(), Path(), pairs, {"round": 0}, page)  # type: ignore[arg-type,typeddict-item]
+    nodes.train_policy(Told(), Path(), pairs, {"round": 0}, page)  # type: ignore[arg-type,typeddict-item]
     assert (given["lead"], given["end"]) == (" ", "\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fedtext.pipelines.popri.nodes.final import select_synthetic, select_synthetic_by_release
+from fedtext.pipelines.popri.nodes import select_synthetic, select_synthetic_by_release
 from tests.algorithms.popri.examples import candidates, popri, unit_rows
 
 CHECKPOINT = {"adapter": 2}

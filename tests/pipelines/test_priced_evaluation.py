@@ -14,16 +14,15 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline, node
 from kedro.runner import SequentialRunner
 
-from fedtext.federation.population import Population
-from fedtext.params.classification import Classification
+from fedtext.federation.units import Population
 from fedtext.params.corpus import Chunking, Corpus
-from fedtext.params.evaluation import Evaluation
+from fedtext.params.evaluation import Classification, Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.params.task import Task
 from fedtext.params.training import TunedTraining
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
-from fedtext.reporting.classification_table import classification_table
+from fedtext.reporting.downstream import classification_table
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.algorithm import no_controls
 from fedtext.wiring.config import active_loader
@@ -250,7 +249,7 @@ def test_the_figures_are_near_what_the_counts_say(priced: dict[str, Any]) -> Non
 
 
 def test_a_model_is_judged_by_its_accuracy_alone_at_the_whole_budget(tmp_path: Path) -> None:
-    from fedtext.pipelines.evaluation.nodes import priced as nodes
+    from fedtext.pipelines.evaluation.nodes import private_evaluation as nodes
 
     privacy, population = (
         conf_base(Privacy, epsilon=2.0, delta=1e-5),
@@ -276,7 +275,7 @@ LEVELS = {"eps0": 0.3, "public_control": 0.4, "untuned_control": 0.4, "synthetic
 
 def test_how_often_classes_are_found_is_a_release_of_its_own() -> None:
     """800 clients with a text each; a condition finds the class where a common luck lets it."""
-    from fedtext.pipelines.evaluation.nodes import priced as nodes
+    from fedtext.pipelines.evaluation.nodes import private_evaluation as nodes
 
     sample, luck = table(800, 800, 6), np.random.default_rng(7).random(800)
     found = {

@@ -10,7 +10,7 @@ from kedro.pipeline import Pipeline
 
 from fedtext.corpora.public import public_records
 from fedtext.evaluation.fluency import FLUENT
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.sources.nodes import judge_generator, read_private_published

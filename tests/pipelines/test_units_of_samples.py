@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fedtext.pipelines.clients.units import units_of
+from fedtext.pipelines.clients.nodes import units_of
 
 
 def test_samples_of_a_client_share_its_code_and_have_one_each_as_records() -> None:

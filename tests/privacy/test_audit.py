@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fedtext.federation import messages, secure_sum
-from fedtext.federation.blocks import Block
+from fedtext.federation import mechanism, secure_sum
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import answer
+from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import discrete_gaussian, new_noise_key
@@ -88,7 +88,7 @@ def scaled_noise(share: float) -> Callable[..., np.ndarray]:
 
 
 def test_without_the_clip_both_audits_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(messages, "clip_rows", lambda rows, clip_norm: rows)
+    monkeypatch.setattr(mechanism, "clip_rows", lambda rows, clip_norm: rows)
     present, seen = attack()
     assert not passes_gaussian_audit(present, seen)
     assert audited_epsilon(present, seen) > EPSILON

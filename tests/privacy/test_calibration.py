@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.algorithms.flexible.budget import planned_ledger
+from fedtext.algorithms.flexible.plan import planned_ledger
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accountant import epsilon as epsilon_of
+from fedtext.privacy.accounting import SampledGaussian, composed_epsilon, priced_shift
+from fedtext.privacy.accounting import epsilon as epsilon_of
 from fedtext.privacy.calibration import keeps, noise_multiplier
 from fedtext.privacy.parties import Party
-from fedtext.privacy.privacy_loss import SampledGaussian, composed_epsilon, priced_shift
 from tests.parameters import conf_base
 
 

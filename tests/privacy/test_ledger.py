@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release, open_ledger
 from tests.parameters import conf_base

@@ -15,17 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.federation import messages, secure_sum
-from fedtext.federation.blocks import Block
-from fedtext.federation.mechanism import planned_sum
-from fedtext.federation.messages import client_messages
+from fedtext.federation import mechanism, secure_sum
+from fedtext.federation.mechanism import client_messages, planned_sum
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import answer
+from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.accounting import epsilon, gaussian_epsilon
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.gaussian import gaussian_epsilon
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from tests.parameters import conf_base
@@ -178,7 +176,7 @@ def test_the_audit_catches_a_price_for_votes_on_a_mechanism_that_lets_signs_thro
 ) -> None:
     """Opposed rows, on one coordinate: within the price as long as the door keeps the sign, beyond it if not."""
     assert opposed() <= PRICE
-    monkeypatch.setattr(messages, "positive_parts", lambda rows: rows)
+    monkeypatch.setattr(mechanism, "positive_parts", lambda rows: rows)
     assert opposed() > PRICE
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.accounting import epsilon
 
 SIZES = {"OpenAssistant": 14_167, "Anthropic-HH": 160_800, "TL;DR": 92_858}  # Table 6
 BUDGETS = (0.75, 1.5, 3.0, 6.0)

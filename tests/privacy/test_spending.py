@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.spending import (

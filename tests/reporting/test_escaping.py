@@ -15,21 +15,20 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from plotly.graph_objects import Figure
 
-from fedtext.evaluation.policies import compared_answers
-from fedtext.evaluation.win_rate import RuleJudge
+from fedtext.evaluation.win_rate import RuleJudge, compared_answers
 from fedtext.federation.communication import Cost, Exchange
 from fedtext.reporting import figures, figures_comparison, figures_partition, figures_wasp
 from fedtext.reporting.comparison import compare_runs, measured_costs
 from fedtext.reporting.comparison_text import render_page
 from fedtext.reporting.figures_pca import pca_panels
+from fedtext.reporting.glossary import Terms
 from fedtext.reporting.html import Sample, render_report
 from fedtext.reporting.preferences import gap_histogram, preference_scorecard, render_preferences
 from fedtext.reporting.templates import render
-from fedtext.reporting.terms import Terms
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, accuracy, card, cloud, protection
-from tests.evaluation.test_policies import ANSWERS, PROMPTS, SHARPNESS
+from tests.evaluation.test_win_rate import ANSWERS, PROMPTS, SHARPNESS
 from tests.reporting.test_comparison import CLAIMS, RUNS
-from tests.reporting.test_policies import MEMBERSHIP
+from tests.reporting.test_preferences import MEMBERSHIP
 
 ROOT = Path(__file__).parents[2] / "src"
 SOURCES = [*ROOT.rglob("*.py"), *ROOT.rglob("*.j2")]

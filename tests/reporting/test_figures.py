@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from plotly.io import templates
 
 from fedtext.evaluation.distribution import Bias
-from fedtext.privacy.coarse import coarse
+from fedtext.privacy.disclosure_control import coarse
 from fedtext.reporting.figure_style import FONT, TEMPLATE
 from fedtext.reporting.figures import (
     accuracy_bars,

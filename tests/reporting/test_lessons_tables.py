@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from fedtext.reporting.entities_table import entities_table
-from fedtext.reporting.questions_table import questions_table
+from fedtext.reporting.downstream import entities_table, questions_table
 
 
 def found(**values: float) -> dict[str, Any]:

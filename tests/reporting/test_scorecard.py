@@ -9,16 +9,16 @@ from pydantic import ValidationError
 
 from fedtext.evaluation.measures.known import MEASURES
 from fedtext.evaluation.measures.measure import SHARE, Direction, Distance
-from fedtext.evaluation.priced_distances import FeatureMap, ReleasedMean
+from fedtext.evaluation.private_evaluation import FeatureMap, ReleasedMean
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Release, open_ledger
 from fedtext.privacy.report import privacy_report
+from fedtext.reporting.glossary import Terms, TestUnits
 from fedtext.reporting.html import render_report
 from fedtext.reporting.scorecard import Distribution, Protection, epsilon_after
 from fedtext.reporting.tables import distance_table, protection_table
-from fedtext.reporting.terms import Terms, TestUnits
 from tests.evaluation.examples import HELD_OUT, accuracy, card, cloud, distribution, protection
 from tests.parameters import conf_base
 

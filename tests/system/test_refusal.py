@@ -15,8 +15,8 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.seeding import stream
 from fedtext.system.refusal import CONSTANTS, explanation, parameter_faults, parameters_refused, unknown_parameter
-from fedtext.voting.herding import herd
-from fedtext.wiring.conf_values import laid_over
+from fedtext.voting.selection import herd
+from fedtext.wiring.conf_files import laid_over
 from tests.parameters import HOMES, conf_base, parameters
 
 ROOT = Path("/some/data")

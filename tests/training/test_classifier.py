@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fedtext.models.encoder import Encoder, load_encoder
-from fedtext.params.classification import ClassifierTraining
+from fedtext.params.evaluation import ClassifierTraining
 from fedtext.training.classifier import train_classifier
 from tests.parameters import conf_base
 

@@ -15,9 +15,9 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.training import DpSgd, Lora
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
-from fedtext.training.adapters import adapted_model, adapter_of_weights, adapter_weights
 from fedtext.training.dp_sgd import planned_query, steps_of, trained_weights
 from fedtext.training.local_steps import NO_TOKEN
+from fedtext.training.lora import adapted_model, adapter_of_weights, adapter_weights
 from fedtext.training.unit_gradients import UnitGradients
 from tests.parameters import conf_base
 from tests.training.conftest import InMemory

@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedtext.generation.prompt_forms import SampleList
-from fedtext.generation.prompts import LISTED, header, heading
+from fedtext.generation.prompt_forms import LISTED, SampleList, header, heading
 from fedtext.params.training import Recipe
 from fedtext.training.pretraining import few_shot_lists, recipe_rows, rows_from_stream, rows_from_texts, train_tokenizer
 from tests.parameters import conf_base

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.params.dpprefsyn import Rewarded
 from fedtext.params.generation import Sampler
 from fedtext.params.training import Lora

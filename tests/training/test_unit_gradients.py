@@ -13,10 +13,9 @@ from peft import get_peft_model
 from torch.nn.functional import cross_entropy
 
 from fedtext.params.training import Lora
-from fedtext.training.adapters import adapter_weights
 from fedtext.training.client_gradients import only_shown
 from fedtext.training.local_steps import NO_TOKEN
-from fedtext.training.lora import lora_config, without_deprecations
+from fedtext.training.lora import adapter_weights, lora_config, without_deprecations
 from fedtext.training.unit_gradients import UnitGradients
 from tests.parameters import conf_base
 from tests.training.conftest import InMemory

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.federation.blocks import Block
 from fedtext.federation.mechanism import opened_ledger, planned_release
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf, answer
+from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accountant import epsilon
-from fedtext.privacy.gate import current, standing
+from fedtext.privacy.accounting import epsilon
+from fedtext.privacy.budget_guard import current, standing
 from fedtext.privacy.history import HISTORY_ROOT, History, release_history
 from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.noise import new_noise_key

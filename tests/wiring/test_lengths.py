@@ -15,9 +15,9 @@ from fedtext.datasets.generators import GeneratorDataset
 from fedtext.datasets.models import EncoderDataset, LanguageModelDataset
 from fedtext.models.encoder import load_encoder
 from fedtext.params.corpus import Corpus
-from fedtext.pipelines.clients.nodes.samples import embed_public_samples
+from fedtext.pipelines.clients.nodes import embed_public_samples
 from fedtext.system.errors import InputError
-from fedtext.wiring.hooks.lengths import check_lengths, check_script
+from fedtext.wiring.hooks.preflight import check_lengths, check_script
 from fedtext.wiring.readers import Reader
 from tests.parameters import conf_base, parameters
 

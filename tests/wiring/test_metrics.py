@@ -9,7 +9,7 @@ import pytest
 from kedro.io import DataCatalog
 from pydantic import BaseModel
 
-from fedtext.wiring.hooks.metrics import Point, declared, points
+from fedtext.wiring.hooks.tracking import Point, declared, points
 
 
 class Protection(BaseModel):

@@ -33,9 +33,9 @@ from fedtext.pipelines.compare.children import merged
 from fedtext.pipelines.sources import nodes as sources
 from fedtext.system.errors import FedtextError
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
-from fedtext.wiring.choice import check_choice
 from fedtext.wiring.config import ProjectConfigLoader, active_rounds, loader_for
 from fedtext.wiring.hooks.preflight import check_names
+from fedtext.wiring.session import check_choice
 from tests.parameters import HOMES, conf_base, parameters
 
 ROOT = Path(__file__).parents[2]

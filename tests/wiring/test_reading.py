@@ -17,8 +17,7 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 from pydantic import BaseModel
 
-from fedtext.datasets.documents import JSONDataset
-from fedtext.datasets.pydantic_json import PydanticJSONDataset
+from fedtext.datasets.files import JSONDataset, PydanticJSONDataset
 from fedtext.params import Parameters
 from fedtext.resuming.fingerprint import canonical, text_digest
 from fedtext.resuming.records import Store

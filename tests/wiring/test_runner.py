@@ -195,7 +195,7 @@ def test_the_key_survives_new_names_and_another_catalog_entry(
         source = toy.path / "src/toy" / file
         source.write_text(source.read_text().replace("create_noise_key", "make_noise_key"))
     catalog = toy.path / "conf/base/catalog.yml"
-    entry = "type: fedtext.datasets.pydantic_json.PydanticJSONDataset\n  model: fedtext.privacy.noise.NoiseKey"
+    entry = "type: fedtext.datasets.files.PydanticJSONDataset\n  model: fedtext.privacy.noise.NoiseKey"
     assert entry in catalog.read_text()
     catalog.write_text(
         catalog.read_text().replace(entry, "type: toy.nodes.KeyDataset\n  model: fedtext.privacy.noise.NoiseKey")

@@ -24,13 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.blocks import Block
-from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import opened_ledger, summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import answer
-from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.federation.units import Block, digest
+from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import Ledger

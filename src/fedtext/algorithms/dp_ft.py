@@ -3,8 +3,8 @@
 | there | here |
 |---|---|
 | "splitting the private dataset evenly into two disjoint halves" | `in_halves`: by a hash of the unit's own code |
-| SFT on the preferred response | `training.unit_losses.TEXTS`, prompts shown and not scored |
-| DPO from the SFT model | `training.unit_losses.preferences`, against the merged SFT model |
+| SFT on the preferred response | `training.dp_losses.TEXTS`, prompts shown and not scored |
+| DPO from the SFT model | `training.dp_losses.preferences`, against the merged SFT model |
 | DP-SGD by Opacus, PRV accountant | `federation.noised_steps`: exact noise, Poisson draws, privacy loss distribution |
 
 The halves are two parties of one ledger (`fedtext.privacy.parties`), each with the whole budget: a unit is in one of

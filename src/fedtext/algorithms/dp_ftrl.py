@@ -23,17 +23,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int64
 
-from fedtext.federation.blocks import Block
 from fedtext.federation.correlated_sum import CorrelatedRound, correlated_sum, planned_run
-from fedtext.federation.digest import digest
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.params.dp_ftrl import DpFtrl
+from fedtext.federation.units import Block, digest
+from fedtext.params.federated import DpFtrl
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.banded_factor import banded_factor
-from fedtext.privacy.factorisation import Factorisation, independent, on_weight_grid, prefix_sums, tree
 from fedtext.privacy.ledger import Ledger, open_ledger
+from fedtext.privacy.matrix_mechanism import (
+    Factorisation,
+    banded_factor,
+    independent,
+    on_weight_grid,
+    prefix_sums,
+    tree,
+)
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.seeding import derived_seed

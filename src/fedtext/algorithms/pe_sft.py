@@ -10,8 +10,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fedtext.generation.few_shot import prompts_by_class
-from fedtext.generation.prompt_forms import prompt_form
-from fedtext.generation.prompts import LISTED
+from fedtext.generation.prompt_forms import LISTED, prompt_form
 from fedtext.params.generation import prompts_for
 from fedtext.params.pe_sft import PeSft
 from fedtext.seeding import stream

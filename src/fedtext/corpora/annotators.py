@@ -33,7 +33,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from fedtext.corpora.preferences import PAIR_COLUMNS
-from fedtext.corpora.public_prompts import explanation_of
+from fedtext.corpora.public import explanation_of
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 

@@ -15,8 +15,7 @@ from fedtext.corpora.published.known import PUBLISHED
 from fedtext.corpora.table import existing_table, read_public_table, read_table
 from fedtext.params.corpus import DOCSTRING_COLUMNS, DOCSTRING_KINDS, PUBLISHED_NAMES, Corpus
 from fedtext.params.task import joined, parts_of
-from fedtext.system.errors import InputError
-from fedtext.system.meant import meant
+from fedtext.system.errors import InputError, meant
 from fedtext.system.missing import nullable
 
 

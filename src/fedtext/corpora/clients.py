@@ -1,12 +1,33 @@
-"""What a client of a corpus is, in words: whom `privacy.unit: client` protects, said before a run and in its report."""
+"""Clients of a corpus: which spellings of an id are one client, and who is enrolled.
+
+- What a client of a corpus is, in words: whom `privacy.unit: client` protects, said before a run and in its report.
+- Who is enrolled: the ids in a file, and which of the enrolled clients a run takes.
+
+Which spellings of an id are one client: capitals, width, dashes, invisible characters and numbers decide.
+
+Who is protected is what the id column says. `C021` and `c021`, or one name in two of Unicode's normal forms, are mostly
+one person, who would be two clients, and half protected. Nobody but the user knows. So ids are compared as they look,
+and two that look alike end the run, unless `corpus.client_ids` says that they are one (`folded`) or two (`exact`).
+
+Letters of several alphabets that look alike, and typing errors, are not compared.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from pathlib import Path
+
+import pandas as pd
 
 from fedtext.corpora.columns import column_names, looks_like_owner
 from fedtext.corpora.published.known import PUBLISHED
-from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, Partition
+from fedtext.params.corpus import PUBLISHED_NAMES, ClientIds, Corpus, Partition
+from fedtext.params.privacy import Privacy
+from fedtext.seeding import derived_seed
+from fedtext.system.errors import InputError, MissingFileError
 
 
 def client_of(corpus: Corpus, partition: Partition) -> str | None:
@@ -26,3 +47,142 @@ def client_of(corpus: Corpus, partition: Partition) -> str | None:
         return f"each value of column '{corpus.client_column}'{alike}"
     refused = corpus.client_column is not None and any(map(looks_like_owner, names))
     return "each row" if names and not refused else None
+
+
+# What nothing shows besides "format" and "control": Unicode's Default_Ignorable_Code_Point.
+_INVISIBLE = re.compile(
+    "[\u2800\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
+_FORMAT, _CONTROL, _DASH, _DIGIT = "Cf", "Cc", "Pd", "Nd"
+_MINUS = "\u2212"
+_APOSTROPHES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'")
+_DOTTED_I = "i\u0307"  # what a Turkish capital becomes
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]{1,2})?")
+
+
+def folded(one: str) -> str:
+    """The id as it looks: without capitals, width, spaces and invisible characters, with one dash and one apostrophe.
+
+    Whole numbers are one however they were saved: `007`, `7.0` and `7e0` are `7`.
+    """
+    looks = ""
+    while looks != one:  # a step may make room for another: a space that goes lets an accent join its letter
+        looks, one = one, _step(one)
+    if _NUMBER.fullmatch(looks) and (number := Decimal(looks)) == number.to_integral_value():
+        return str(int(number))
+    return looks
+
+
+def _step(one: str) -> str:
+    shown = "".join(filter(None, map(_plain, _INVISIBLE.sub("", one).translate(_APOSTROPHES))))
+    looks = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
+    return "".join(looks.replace(_DOTTED_I, "i").split())
+
+
+def _plain(character: str) -> str:
+    """A character as it looks: digits of every script are digits, dashes are dashes, and what nothing shows is gone."""
+    category = unicodedata.category(character)
+    if category == _DIGIT:
+        return str(unicodedata.decimal(character))
+    if category == _DASH or character == _MINUS:
+        return "-"
+    return "" if category in (_FORMAT, _CONTROL) and not character.isspace() else character
+
+
+def client_ids(given: Sequence[str], mode: ClientIds, where: str) -> list[str]:
+    """The ids of clients that `given` ones, read in `where`, are of.
+
+    Raises:
+        ValueError: two look alike and nobody says whether they are one, or nothing of one can be seen.
+    """
+    if mode == "exact":
+        return list(given)
+    refuse_alike(given, mode, where)
+    looks = {one: folded(one) if mode == "folded" else one for one in set(given)}
+    return [looks[one] for one in given]
+
+
+def named_owners(owners: Sequence[str | None], digests: Sequence[str], mode: ClientIds, where: str) -> list[str]:
+    """The clients of rows: their owners, or the digest of a row that nobody owns; errors as for `client_ids`."""
+    ids = iter(client_ids([owner for owner in owners if owner is not None], mode, where))
+    return [digest if owner is None else next(ids) for owner, digest in zip(owners, digests, strict=True)]
+
+
+def refuse_alike(ids: Iterable[str], mode: ClientIds, where: str) -> None:
+    """Raise ValueError if two different ids look alike and `corpus.client_ids` does not say whether they are one.
+
+    The error names both to whoever runs this on a table of their own, in ASCII, so that every difference shows.
+    """
+    seen: dict[str, str] = {}
+    for one in dict.fromkeys(ids) if mode != "exact" else ():
+        looks = folded(one)
+        if not looks:
+            raise InputError(f"{where}: an id of invisible characters alone, {one!a}: give its rows an id")
+        other = seen.setdefault(looks, one)
+        if other != one and mode is None:
+            first, second = sorted([other, one])
+            raise InputError(
+                f"{where}: the ids {first!a} and {second!a} look alike, and as two clients one person would be half "
+                "protected: set corpus.client_ids=folded if such ids are one client, or corpus.client_ids=exact if "
+                "they are two"
+            )
+
+
+def existing_list(path: str) -> Path:
+    """The file `path` of ids, of which nothing is read; raises FileNotFoundError if there is none."""
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise MissingFileError(f"privacy.enrolment {path} is not a file: give a text file with one client id a line")
+    return file
+
+
+def listed_ids(path: str, mode: ClientIds = None) -> list[str]:
+    """The ids in the file `path`, one a line, as the client column of the corpus has them; `mode`: `corpus.client_ids`.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it is empty, or holds an id twice, or two that look alike.
+    """
+    file = existing_list(path)
+    ids = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    if not ids:
+        raise InputError(f"privacy.enrolment {path} holds no id: write one client id a line")
+    if len(set(ids)) < len(ids):
+        raise InputError(f"privacy.enrolment {path} holds an id twice: leave one line of it")
+    return list(dict.fromkeys(client_ids(ids, mode, f"privacy.enrolment {path}")))
+
+
+def declared_number(corpus: Corpus, privacy: Privacy) -> int:
+    """How many units are enrolled, by declaration, of which a run takes about `corpus.max_clients`.
+
+    Raises:
+        ValueError: a private corpus without a declaration.
+    """
+    if privacy.enrolment is not None:
+        return len(listed_ids(privacy.enrolment.path, corpus.client_ids))
+    if privacy.population is None:
+        raise InputError(
+            f"privacy.population is not set: how many {privacy.unit}s are enrolled, silent ones included, is declared "
+            "and not read from private text. Give privacy.population=NUMBER (an estimate from what you may know), or "
+            "privacy.enrolment=FILE with one client id a line; corpus.declared_public=true if the text is public"
+        )
+    return privacy.population
+
+
+def is_taken(client_id: str, most: int | None, enrolled: int) -> bool:
+    """Whether a run that takes about `most` of the `enrolled` clients takes this one: by a hash of its id alone."""
+    return most is None or derived_seed(0, "max_clients", client_id) / 2**63 < most / enrolled
+
+
+def taken_clients(records: pd.DataFrame, corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
+    """Records of the clients that `corpus.max_clients` takes: no client's place depends on who else is there.
+
+    Raises:
+        ValueError: a private corpus without a declared population.
+    """
+    if corpus.max_clients is None:
+        return records
+    ids = records["client_id"]
+    enrolled = ids.nunique() if corpus.is_public else declared_number(corpus, privacy)
+    taken = {one for one in set(ids) if is_taken(one, corpus.max_clients, enrolled)}
+    return records[ids.isin(taken)].reset_index(drop=True)

@@ -1,17 +1,27 @@
-"""Public text: the docstrings of the installed packages, or a table of the user's own."""
+"""Public text and public prompts.
+
+- Public text: the docstrings of the installed packages, or a table of the user's own.
+- Public prompts, to which candidates are written: a table's, Alpaca's instructions, or questions about Python.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import pandas as pd
 
 from fedtext.corpora.docstrings import Docstring, package_roots, private_docstrings, public_docstrings, stdlib_root
+from fedtext.corpora.formats import JsonError
+from fedtext.corpora.published.known import FormError
+from fedtext.corpora.published.loader import other_form
+from fedtext.corpora.published.readers import alpaca
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_public_table
 from fedtext.params.corpus import DOCSTRING_COLUMNS, Corpus
 from fedtext.params.task import joined
 from fedtext.seeding import stream
+from fedtext.system.errors import InputError, MissingFileError
 
 
 def docstring_records(docstrings: list[Docstring], code_columns: Sequence[str] = ()) -> pd.DataFrame:
@@ -54,3 +64,65 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
 def _code_columns(corpus: Corpus) -> tuple[str, ...]:
     """Those of docstrings: the columns of a table say nothing of them."""
     return corpus.code_columns if corpus.source == "docstrings" else ()
+
+
+ALPACA = (".json", ".json.gz", ".jsonl.gz")
+
+
+def public_prompts(corpus: Corpus, count: int, seed: int) -> pd.DataFrame:
+    """At most `count` different prompts, drawn at random: columns `prompt_id`, `prompt`.
+
+    Raises:
+        FileNotFoundError: `corpus.public_path` is no file.
+        ValueError: it cannot be read, or holds no prompt.
+    """
+    found = _named(corpus) if corpus.public_path is not None else _asked(corpus, count)
+    distinct = list(dict.fromkeys(text.strip() for text in found if text.strip()))
+    if not distinct:
+        raise InputError(f"corpus.public_path {corpus.public_path} holds no prompt: give a file of some")
+    drawn = stream(seed, "public prompts").permutation(len(distinct))[:count]
+    return pd.DataFrame({"prompt_id": range(len(drawn)), "prompt": [distinct[row] for row in drawn]})
+
+
+def held_out(prompts: pd.DataFrame, trained: Collection[str], count: int) -> pd.DataFrame:
+    """The first `count` of the prompts that are not among `trained`, numbered anew.
+
+    Raises:
+        ValueError: all of them are.
+    """
+    left = prompts[~prompts["prompt"].isin(trained)].head(count).reset_index(drop=True)
+    if left.empty:
+        raise InputError(
+            f"all {len(prompts)} public prompts are trained on, so none is left to answer: lower dpprefsyn.prompts, or "
+            "set policies.win_rate to false"
+        )
+    return left.assign(prompt_id=range(len(left)))
+
+
+def explanation_of(name: str) -> str:
+    """The prompt that asks about an object of Python by its dotted name."""
+    return f"Explain what {name} does."
+
+
+def _named(corpus: Corpus) -> list[str]:
+    path = Path(str(corpus.public_path)).expanduser()
+    if not path.name.endswith(ALPACA):
+        return list(read_public_table(corpus)["text"])
+    if not path.is_file():
+        raise MissingFileError(f"corpus.public_path {path} is not a file: check the path (relative to {Path.cwd()})")
+    try:
+        return [row.text for row in alpaca(path)]
+    except (FormError, JsonError) as error:
+        form = "a list of objects with instruction, input and output"
+        raise other_form(path, error, "corpus.public_path", form, "a table of prompts") from None
+
+
+def _asked(corpus: Corpus, count: int) -> list[str]:
+    """About objects of installed packages, of whose docstrings nothing is said."""
+    found = public_docstrings(
+        package_roots(),
+        min_chars=corpus.min_chars,
+        max_texts=count,
+        max_chars_per_package=corpus.public_chars_per_package,
+    )
+    return [explanation_of(one.name) for one in found]

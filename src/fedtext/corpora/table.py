@@ -13,11 +13,22 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedtext.corpora.client_ids import client_ids
-from fedtext.corpora.columns import USUAL, chosen_codes, chosen_columns, column_names
+from fedtext.corpora.clients import client_ids
+from fedtext.corpora.columns import (
+    USUAL,
+    chosen_codes,
+    chosen_columns,
+    column_names,
+    day,
+    name_of,
+    optional,
+    own_names,
+    record_table,
+    refuse,
+    refuse_broken,
+)
 from fedtext.corpora.formats import READERS
 from fedtext.corpora.records import SILO_COLUMN
-from fedtext.corpora.rows import day, name_of, optional, own_names, record_table, refuse, refuse_broken
 from fedtext.params.corpus import ClientIds, Corpus
 from fedtext.params.task import BETWEEN_PARTS, joined
 from fedtext.system.errors import InputError, MissingFileError

@@ -1,4 +1,8 @@
-"""One mixin that makes a Kedro dataset's save all-or-nothing: kedro-datasets writes straight into the final file."""
+"""What all datasets share: saves that are all-or-nothing, and errors that tell what a file holds.
+
+- One mixin that makes a Kedro dataset's save all-or-nothing: kedro-datasets writes straight into the final file.
+- What a dataset tells a user about what it holds.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,14 @@ import copy
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fedtext.datasets.errors import StorageError
+from kedro.io import DatasetError
+
 from fedtext.system.atomic import replacing_file
+from fedtext.system.errors import FedtextError
+
+
+class StorageError(FedtextError, DatasetError):
+    """A dataset cannot be loaded or saved as its catalog entry asks; Kedro hands it on as it is."""
 
 
 class AtomicSave:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from fedtext.datasets.errors import StorageError
+from fedtext.datasets.atomic import StorageError
 from fedtext.datasets.models import PublicModelDataset
 from fedtext.models import fit
 from fedtext.models.endpoint import ENDPOINT, Endpoint
@@ -21,8 +21,8 @@ from fedtext.params.generation import Prompt, Temperature, as_prompt
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
-    from fedtext.generation.endpoint_generator import EndpointGenerator
-    from fedtext.generation.local_generator import LocalGenerator
+    from fedtext.generation.generators.endpoint import EndpointGenerator
+    from fedtext.generation.generators.local import LocalGenerator
     from fedtext.models.language_model import Tokenizer
 
 
@@ -107,11 +107,11 @@ class GeneratorDataset(PublicModelDataset):
     def load(self) -> LocalGenerator | EndpointGenerator:
         """The handle; weights are read where they are used, and are here by then."""
         if self._endpoint is not None:
-            from fedtext.generation.endpoint_generator import EndpointGenerator
+            from fedtext.generation.generators.endpoint import EndpointGenerator
 
             measured_by = _tokenizer(self._measure or SHIPPED)
             return EndpointGenerator(self._endpoint, measured_by, self._temperature, self._own_prompt)
-        from fedtext.generation.local_generator import LocalGenerator
+        from fedtext.generation.generators.local import LocalGenerator
 
         fetch(self._place, self.kind, self.instead)
         measure = None if self._measure is None else _tokenizer(self._measure)
@@ -173,7 +173,7 @@ class GeneratorDataset(PublicModelDataset):
         super()._exists()
         _check_measure(self._measure or self._source)
         if self._prompt == "chat" and (reason := fit.unchatting(_tokenizer(self._source).load())):
-            from fedtext.generation.local_generator import cannot_chat
+            from fedtext.generation.generators.local import cannot_chat
 
             raise StorageError(cannot_chat(self._source, reason))
         return True

@@ -1,4 +1,9 @@
-"""Nearest neighbours of unit vectors by cosine, a tile of queries at a time, so that memory stays bounded.
+"""Embeddings compared: nearest neighbours by cosine, near-duplicates, and differences.
+
+- Texts that say again what an earlier one said: the first of them stays.
+- Differences of two texts' embeddings, and the direction that both have in common.
+
+Nearest neighbours of unit vectors by cosine, a tile of queries at a time, so that memory stays bounded.
 
 Each query's answer is a function of that query and of the targets (fedtext.embedding.exact_product).
 """
@@ -35,3 +40,33 @@ def nearest(
         index[rows] = products.argmax(axis=1)
         cosine[rows] = np.take_along_axis(products, index[rows][:, None], axis=1)[:, 0]
     return index, cosine
+
+
+def without_near_copies(embeddings: Float[np.ndarray, "text dim"], similarity: float) -> Int[np.ndarray, " kept"]:
+    """Rows, in order, whose cosine to every row kept before them is below `similarity`; rows are unit vectors."""
+    kept: list[int] = []
+    chosen = np.empty_like(embeddings)
+    for row, vector in enumerate(embeddings):
+        if not kept or float((chosen[: len(kept)] @ vector).max()) < similarity:
+            chosen[len(kept)] = vector
+            kept.append(row)
+    return np.array(kept, dtype=np.int64)
+
+
+def differences_of(
+    embeddings: Float[np.ndarray, "pair 2 dim"],
+) -> tuple[Float[np.ndarray, "pair dim"], Float[np.ndarray, "pair dim"]]:
+    """First less second of each pair, and the unit vector between them, which does not tell which of them is the first.
+
+    A pair of which a text has no direction has zeros in both: it says nothing.
+    """
+    first, second = embeddings[:, 0].astype(np.float64), embeddings[:, 1].astype(np.float64)
+    whole = np.asarray(first.any(axis=1) & second.any(axis=1))[:, None]
+    return np.where(whole, first - second, 0.0), np.where(whole, unit_length(first + second), 0.0)
+
+
+def unit_length(rows: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row dim"]:
+    """Rows of length 1; a row of zeros stays one. A row's bits are its own."""
+    wide = np.array(rows, dtype=np.float64, order="C")  # one row after the other: a norm's bits are its own row's
+    norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
+    return np.asarray(np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0))

@@ -4,11 +4,16 @@ All conditions are judged on the same held-out texts, those of declared classes,
 client. What a condition trains on is labelled by one rule: its texts of declared classes. Texts that come without
 classes, as public ones mostly do, get the class whose name is nearest by the encoder; so does every held-out text under
 epsilon = 0, where nothing is learned.
+
+Control codes by their parts: a classifier learns and is judged by each part alone, as category or stars of reviews.
+
+What learns, from how much and on which texts it is judged, is as for the classes themselves; a text whose code is not
+declared has no part either. A part that has one value in all declared codes has nothing to tell apart and is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,8 +21,7 @@ import pandas as pd
 from jaxtyping import Int
 
 from fedtext.embedding.similarity import nearest
-from fedtext.evaluation.code_parts import code_parts
-from fedtext.evaluation.measures.classification import (
+from fedtext.evaluation.measures.downstream import (
     CLASS_ACCURACY,
     GIVEN,
     MACRO_F1,
@@ -25,22 +29,63 @@ from fedtext.evaluation.measures.classification import (
     UNKNOWN,
     WEIGHTED_F1,
     class_accuracy,
+    key_of,
     macro_f1,
     weighted_f1,
 )
 from fedtext.evaluation.measures.measure import OnHeldOut, Scored
 from fedtext.evaluation.paired import compare_scored
-from fedtext.evaluation.priced_accuracy import ReleasedCounts, compare_released
+from fedtext.evaluation.private_evaluation import ReleasedCounts, compare_released
 from fedtext.evaluation.ratios import as_share
-from fedtext.params.classification import Classification
 from fedtext.params.conditions import PRIVATE
-from fedtext.params.task import Task
+from fedtext.params.evaluation import Classification
+from fedtext.params.task import Task, parts_of
 from fedtext.seeding import stream
 from fedtext.system.missing import nullable
 from fedtext.training.classifier import train_classifier
 
 if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
+
+
+View = Callable[[pd.DataFrame], pd.DataFrame]  # a table of labelled texts, with the labels that are judged by
+Judge = Callable[[Task, View], dict[str, np.ndarray]]  # one condition, judged by the classes of a task
+
+
+class Part(NamedTuple):
+    """A part of control codes by its name; the classes of `task` are its values."""
+
+    name: str
+    task: Task
+    value: dict[str, str]  # of each declared code
+
+    def view(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table with the part's value for a label, None where the code is not declared."""
+        values = [self.value.get(label) for label in nullable(table["label"])]
+        return table.assign(label=pd.Series(values, index=table.index, dtype=object))
+
+
+def code_parts(task: Task, names: Sequence[str]) -> tuple[Part, ...]:
+    """The parts of the task's codes, `names` in their order; none where classes have but one part."""
+    if len(names) < 2:
+        return ()
+    found = []
+    for place, name in enumerate(names):
+        value = {label: parts_of(label)[place] for label in task.labels}
+        values = tuple(dict.fromkeys(value.values()))
+        if len(values) > 1:
+            found.append(Part(name, task.model_copy(update={"labels": values}), value))
+    return tuple(found)
+
+
+def judged_with_parts(judge: Judge, task: Task, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """What `judge` finds by the classes, and beside it the true and the given value of every part."""
+    scored = judge(task, lambda table: table)
+    for part in code_parts(task, names):
+        found = judge(part.task, part.view)
+        scored |= {key_of(name, part.name): found[name] for name in (TRUE, GIVEN)}
+    return scored
+
 
 Codes = Int[np.ndarray, " text"]
 BY_CLASS, NAMED = "by_class", "named"  # of training texts: how many each class has, and whether names were the teacher

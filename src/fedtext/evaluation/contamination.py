@@ -1,14 +1,20 @@
-"""Two cheap tests of whether a model has read texts: does it go on as they do, and does it expect them more?
+"""Contamination: has a model read texts before, and does held-out text stand in training text?
+
+Two cheap tests of whether a model has read texts: does it go on as they do, and does it expect them more?
 
 Both compare texts from before a model's cutoff, which it may have read, with texts from after it, which it cannot have
 read. The difference has a 95% interval from a bootstrap over texts. Language changes by itself too: a small model that
 has read neither side stands beside, and what it finds between the sides is taken off.
+
+How much of the held-out text stands in the training text too: whoever learned it there did not generalise.
+
+Clients are split by their ids, so a text that two clients hold may fall on both sides.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +22,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from fedtext.evaluation.next_token import count_by_text, text_windows
-from fedtext.models.framing import Framing
+from fedtext.models.generator import Framing
 from fedtext.models.language_model import context_length
 from fedtext.params.generation import Sampler
 from fedtext.seeding import stream
@@ -25,6 +31,7 @@ from fedtext.system.errors import InputError
 if TYPE_CHECKING:
     from fedtext.models.generator import Generator
     from fedtext.models.language_model import LanguageModel
+
 
 GREEDY = 1e-4  # a temperature at which the most probable token is drawn; 0 is no temperature
 TOKENS_A_WORD = 2  # at most, of nearly all words
@@ -131,3 +138,41 @@ def _words(text: str) -> list[str]:
 def _ngrams(text: str, n: int) -> set[tuple[str, ...]]:
     held = _words(text)
     return {tuple(held[i : i + n]) for i in range(len(held) - n + 1)}
+
+
+WORD = re.compile(r"\w+")
+PHRASE = 4  # words
+NEAR = 0.8  # share of a text's phrases
+
+
+def copied(train: Sequence[str], held_out: Sequence[str]) -> dict[str, Bool[np.ndarray, " text"]]:
+    """Of every held-out text, whether it is `verbatim` a training text, and whether it is only `near`.
+
+    Letter case, spaces and marks make no difference. A text is near where `NEAR` of its phrases of four words stand in
+    training texts.
+    """
+    known = {_word_tuple(text) for text in train}
+    phrases = {phrase for words in known for phrase in _phrases(words)}
+    said = [_word_tuple(text) for text in held_out]
+    verbatim = np.array([words in known for words in said], dtype=bool)
+    near = np.array([_share(words, phrases) >= NEAR for words in said], dtype=bool)
+    return {"verbatim": verbatim, "near": near & ~verbatim}
+
+
+def summary(found: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """How many `samples` there are, and how many of them are `verbatim` or `near`."""
+    return {"samples": len(found["verbatim"]), **{name: int(found[name].sum()) for name in ("verbatim", "near")}}
+
+
+def _word_tuple(text: str) -> tuple[str, ...]:
+    return tuple(WORD.findall(text.casefold()))
+
+
+def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return zip(*(words[start:] for start in range(PHRASE)), strict=False)
+
+
+def _share(words: Sequence[str], known: set[tuple[str, ...]]) -> float:
+    """Share of a text's phrases that are known; 0 for a text of fewer words."""
+    own = list(_phrases(words))
+    return sum(phrase in known for phrase in own) / len(own) if own else 0.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.evaluation.measures.entities import ENTITY_F1, GIVEN, RIGHT, TRUE
+from fedtext.evaluation.measures.downstream import ENTITIES_GIVEN, ENTITIES_RIGHT, ENTITIES_TRUE, ENTITY_F1
 from fedtext.evaluation.measures.measure import Scored
 from fedtext.evaluation.paired import judged_of
 from fedtext.models.tagger import Entity, Tagger, tokens_of
@@ -49,7 +49,7 @@ def entity_scores(
     true = [set(stretches(codes)) for codes in _codes(held_out, tagger)]
     given = [set(stretches(_given(learned, text))) for text in held_out]
     right = [one & other for one, other in zip(true, given, strict=True)]
-    counted = {RIGHT: right, TRUE: true, GIVEN: given}
+    counted = {ENTITIES_RIGHT: right, ENTITIES_TRUE: true, ENTITIES_GIVEN: given}
     scored = {name: _by_kind(found, kinds) for name, found in counted.items()}
     return {**scored, "texts": np.asarray(len(texts))}
 

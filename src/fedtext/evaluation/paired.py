@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Int
 
 from fedtext.evaluation.measures.measure import Counts, OnHeldOut, PerText, Scored
-from fedtext.evaluation.published_metric import published_figures
 from fedtext.evaluation.ratios import Ratio, clustered_ratio
+from fedtext.evaluation.scoring import published_figures
 from fedtext.params.conditions import CONDITIONS, CONTROLS, EPS0, JUDGED, PRIVATE
 from fedtext.system.errors import InputError
 

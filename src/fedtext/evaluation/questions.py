@@ -2,10 +2,18 @@
 
 A text teaches, and is asked, where it is an exercise (`corpora.exercises`): a question, its answer and a passage. Of a
 held-out one the reader sees question and passage. Its answer is compared as SQuAD compares answers.
+
+Exact match and F1 of answers to questions, as SQuAD scores them (Rajpurkar et al., EMNLP 2016, section 6.1).
+
+Answers are compared after normalisation: small letters, no punctuation, none of the words a, an and the, one space
+between words.
 """
 
 from __future__ import annotations
 
+import re
+import string
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +21,43 @@ import numpy as np
 from jaxtyping import Int
 
 from fedtext.corpora.exercises import Exercise, exercise_in
+from fedtext.evaluation.measures.downstream import ASKED, EXACT, F1, QUESTIONS
 from fedtext.evaluation.measures.measure import Scored
-from fedtext.evaluation.measures.questions import ASKED, EXACT, F1, QUESTIONS
 from fedtext.evaluation.paired import compare_scored
-from fedtext.evaluation.question_answering import exact_match, f1
 from fedtext.evaluation.ratios import as_share
-from fedtext.params.questions import Questions
+from fedtext.params.evaluation import Questions
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
-from fedtext.training.reader import trained_reader
+from fedtext.training.extractive_qa import trained_reader
 
 if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
+
+
+ARTICLES = re.compile(r"\b(a|an|the)\b")
+PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def normalised(answer: str) -> str:
+    """What of an answer is compared: `The  U.S.` is `us`."""
+    return " ".join(ARTICLES.sub(" ", answer.lower().translate(PUNCTUATION)).split())
+
+
+def exact_match(answer: str, reference: str) -> float:
+    """1 where both are the same after normalisation, else 0."""
+    return float(normalised(answer) == normalised(reference))
+
+
+def f1(answer: str, reference: str) -> float:
+    """Harmonic mean of precision and recall of the words, each as often as it stands in both.
+
+    An answer without a word, as "there is no answer" is given, is right if the reference has none either.
+    """
+    given, wanted = normalised(answer).split(), normalised(reference).split()
+    if not given or not wanted:
+        return float(given == wanted)
+    shared = sum((Counter(given) & Counter(wanted)).values())
+    return 2 * shared / (len(given) + len(wanted))
 
 
 def exercises_in(texts: Sequence[str], most: int | None, *, seed: int) -> list[Exercise]:

@@ -1,7 +1,7 @@
 """Sums of many rounds whose noise is correlated: the door out of a client for a whole run, priced and charged once.
 
 With X_t the sum of the clients' clipped, quantised contributions of round t, and a factorisation W = B C
-(fedtext.privacy.factorisation), what leaves is C X + Z: each row as soon as its last round is over, with independent
+(fedtext.privacy.matrix_mechanism), what leaves is C X + Z: each row as soon as its last round is over, with independent
 discrete Gaussian noise Z. The server reads W X + B Z = B (C X + Z), which is post-processing. Nothing is approximated:
 X is integer on the clients' grid and C on its own, so C X is integer on the product of the two, where Z is drawn.
 (Adding C^-1 Z to X_t instead needs no earlier sums, but C^-1 is no integer matrix, and a grid plus real multiples of
@@ -20,18 +20,29 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int64
 
-from fedtext.federation.digest import digest
-from fedtext.federation.holders import samples_of, taking_part
-from fedtext.federation.mechanism import PlannedSum, noise_widening, planned_release, planned_sum
-from fedtext.federation.messages import client_messages, receipt
-from fedtext.federation.participation import scheduled
-from fedtext.federation.private_samples import NO_LOTS, PrivateSamples, enrolled_units
+from fedtext.federation.mechanism import (
+    PlannedSum,
+    client_messages,
+    noise_widening,
+    planned_release,
+    planned_sum,
+    receipt,
+)
+from fedtext.federation.private_samples import (
+    NO_LOTS,
+    PrivateSamples,
+    enrolled_units,
+    samples_of,
+    scheduled,
+    taking_part,
+)
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
+from fedtext.federation.units import digest
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.factorisation import Factorisation
-from fedtext.privacy.gate import current
+from fedtext.privacy.budget_guard import current
 from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.matrix_mechanism import Factorisation
 from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, refuse_inexact
 from fedtext.system.errors import InputError
 

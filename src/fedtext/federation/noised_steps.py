@@ -18,14 +18,12 @@ from typing import Protocol, TypeVar
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.digest import digest
-from fedtext.federation.holders import samples_of, taking_part
-from fedtext.federation.mechanism import PlannedSum, planned_sum
-from fedtext.federation.messages import client_messages, leaving, receipt
-from fedtext.federation.private_samples import PrivateSamples, asked_units, name_of_draw
+from fedtext.federation.mechanism import PlannedSum, client_messages, leaving, planned_sum, receipt
+from fedtext.federation.private_samples import PrivateSamples, asked_units, name_of_draw, samples_of, taking_part
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
-from fedtext.privacy.gate import current
+from fedtext.federation.units import digest
+from fedtext.privacy.budget_guard import current
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 from fedtext.system.errors import InputError

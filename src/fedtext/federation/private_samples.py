@@ -1,22 +1,105 @@
-"""Private samples as the clients hold them, which class each is of, and who of the clients is asked."""
+"""Private samples: what clients hold, who of them takes part in a round, and who sends.
+
+Who takes part in a round: everybody, each with the same probability, a fixed number, or whose turn it is.
+
+Every unit draws its own lot from the run's secret and its own code, so that who else is enrolled changes nothing of it.
+
+Who holds the units, and so adds the noise: a unit is what is protected, a holder is who sends.
+
+Where the unit is a client, it holds itself. Where the unit is a record, its holder is a silo or a client that holds
+many: it adds up what its records contribute, and noise is its own, once, whatever it holds. How many holders there are
+is public, since each of them sends something, a silent one too. It is declared: as `Privacy.holders`, or by the
+ledger's parties (fedtext.privacy.parties). Without either every record counts as a holder of its own. All declared
+clients send, also where a part of the records takes part: who holds one of that part is private, and must not show.
+
+Private samples as the clients hold them, which class each is of, and who of the clients is asked.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Int, Int64, Shaped
+from jaxtyping import Bool, Float, Int, Int64, Shaped
 
-from fedtext.federation.participation import participants
 from fedtext.federation.query import Query
-from fedtext.federation.units import silent_codes
-from fedtext.params.privacy import Unit
+from fedtext.federation.units import silent_codes, unit_codes
+from fedtext.params.privacy import Privacy, Sampling, Unit
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey
+from fedtext.privacy.noise import NoiseKey, keyed_bytes
+from fedtext.privacy.parties import Party, most_units
 from fedtext.system.errors import InputError
+
+
+def participants(
+    enrolled: Int[np.ndarray, " unit"],
+    *,
+    sampling: Sampling,
+    clients_per_round: int | None,
+    population: int,
+    key: NoiseKey,
+    stream: tuple[str, ...],
+) -> Int64[np.ndarray, " participant"]:
+    """Codes, ascending, of the enrolled units that take part in the release that `stream` names.
+
+    `poisson` takes each unit on its own with probability clients_per_round / population, so that their number varies
+    and may be zero (the release is then pure noise); `fixed_size` takes exactly `clients_per_round` of them. They are
+    different mechanisms and are priced differently. Sampling helps privacy only as long as nobody knows who was drawn:
+    the run's secret draws. Composition takes draws to be independent, so the stream must name all that tells two
+    releases apart: had two of them the same units, both together would cost what one release of twice the square would.
+
+    Raises:
+        ValueError: nobody is enrolled, or a `clients_per_round` that is missing or larger than the population where
+            sampling needs it.
+    """
+    units = np.unique(enrolled.astype(np.int64))
+    if not len(units):
+        raise InputError("nobody is enrolled: at least one unit is needed")
+    if sampling == "full":
+        return units
+    if clients_per_round is None or not 1 <= clients_per_round <= population:
+        raise InputError(
+            f"clients_per_round {clients_per_round} with {sampling} sampling: give a number from 1 to {population}, "
+            "or set sampling to full"
+        )
+    lots = _lots(units, key, stream)
+    if sampling == "poisson":
+        return units[lots < clients_per_round / population]
+    return np.sort(units[np.argsort(lots, kind="stable")[:clients_per_round]])
+
+
+def scheduled(
+    enrolled: Int[np.ndarray, " unit"], *, separation: int, round: int, key: NoiseKey
+) -> Int64[np.ndarray, " participant"]:
+    """Codes, ascending, of the enrolled units whose turn it is in `round`, counted from 1.
+
+    Everybody takes part once in `separation` rounds, always in the same place of the cycle, so that a unit's rounds are
+    never closer. The run's secret and the unit's code alone draw the place, so that a round has about
+    1 / separation of the units, and a unit more or less moves nobody. No amplification by sampling is claimed.
+
+    Raises:
+        ValueError: a separation below 1, or a round before the first.
+    """
+    if separation < 1:
+        raise InputError(f"separation {separation}: give a number of rounds of at least 1")
+    if round < 1:
+        raise InputError(f"round {round}: rounds of a schedule count from 1")
+    units = np.unique(enrolled.astype(np.int64))
+    place = np.floor(_lots(units, key, ("schedule",)) * separation)
+    turn: np.ndarray = units[place == (round - 1) % separation]
+    return turn
+
+
+def _lots(units: Int64[np.ndarray, " unit"], key: NoiseKey, stream: tuple[str, ...]) -> Float[np.ndarray, " unit"]:
+    """One uniform number in [0, 1) a unit, a function of its code."""
+    drawn = b"".join(keyed_bytes(key, 8, ("participation", *stream, str(unit))) for unit in units.tolist())
+    return np.asarray((np.frombuffer(drawn, dtype="<u8") >> np.uint64(11)) * 2.0**-53)
+
 
 UNLABELLED = -1
 NO_LOTS = "no lots"
@@ -172,3 +255,112 @@ def _code(label: str | None) -> int:
     if label is None:
         return UNLABELLED
     return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "big") >> 1
+
+
+Messages = Iterable[tuple[int, Int64[np.ndarray, " dim"]]]
+
+
+def population_of(parties: Sequence[Party], named: tuple[str, ...]) -> int:
+    """How many units the named parties hold.
+
+    Raises:
+        ValueError: one of them is not among `parties`.
+    """
+    held = {party.name: party.population for party in parties}
+    if strangers := set(named) - held.keys():
+        raise InputError(f"party '{min(strangers)}' is none of the ledger's: open it with every party that takes part")
+    return sum(held[name] for name in set(named))
+
+
+def taking_part(ledger: Ledger, named: tuple[str, ...] | None) -> Ledger:
+    """The ledger with the named of its parties alone, and with their units; None: with all.
+
+    Raises:
+        ValueError: one of them is not among the ledger's parties.
+    """
+    if named is None:
+        return ledger
+    population = population_of(ledger.parties, named)
+    parties = tuple(party for party in ledger.parties if party.name in set(named))
+    return ledger.model_copy(update={"parties": parties, "population": population})
+
+
+def holders_of(ledger: Ledger) -> int | None:
+    """How many holders of the ledger's units add noise; None: every unit holds itself."""
+    return len(ledger.parties) or ledger.declaration.holders
+
+
+def most_draws(declaration: Privacy, population: int, parties: int | None) -> int:
+    """How many draws of noise a sum may carry: that of all holders under `local`, one otherwise."""
+    if declaration.aggregation != "local":
+        return 1
+    return parties or declaration.holders or most_units(declaration, population)
+
+
+def local_stddev(ledger: Ledger) -> float:
+    """Deviation of the noise of all holders that sent the last release under `local`, of which one is priced."""
+    declaration, release = ledger.declaration, ledger.releases[-1]
+    part = taking_part(ledger, release.parties)
+    asked = None if declaration.sampling == "full" else declaration.clients_per_round
+    return release.noise_stddev * math.sqrt(holders_of(part) or asked or part.population)
+
+
+def samples_of(samples: PrivateSamples, ledger: Ledger, part: Ledger) -> PrivateSamples:
+    """The samples that the parties of `part` hold; all of them where the ledger tells no parties apart.
+
+    Raises:
+        ValueError: nobody says which party holds them, one holds more units than it declared, or some are no party's.
+    """
+    if not ledger.parties:
+        return samples
+    holder = samples.holder_of()
+    held = Counter(holder.values())
+    for party, code in zip(ledger.parties, _codes(ledger.parties).tolist(), strict=True):
+        if held.pop(code, 0) > party.population:
+            raise InputError(f"{party} holds more units than the {party.population} that it declares: declare as many")
+    if held:
+        raise InputError("some samples are held by nobody whom the ledger knows: open it with all parties")
+    own = samples.of_holders(_codes(part.parties))
+    return replace(own, enrolled=np.unique(own.unit))
+
+
+def sent_by_holders(
+    messages: Messages, samples: PrivateSamples, part: Ledger, dim: int
+) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
+    """What each holder sends before noise, with its code: its units' messages, added up.
+
+    Every holder sends, whether or not one of its units was asked or has anything to say. Where units hold themselves
+    their messages are passed on one by one; else memory holds one vector a holder.
+
+    Args:
+        messages: The asked units' own.
+        samples: What all units of those that take part hold, asked or not.
+        part: The ledger of those that take part.
+        dim: Width of a message.
+
+    Raises:
+        ValueError: nobody says who holds the samples, a unit has two holders, or there are more than were declared.
+    """
+    if holders_of(part) is None:
+        yield from messages
+        return
+    holder_of = samples.holder_of()
+    sums = {holder: np.zeros(dim, dtype=np.int64) for holder in _senders(part, set(holder_of.values()))}
+    for unit, message in messages:
+        if unit in holder_of:  # a unit without samples sends zeros, and whose it is nobody knows
+            sums[holder_of[unit]] += message
+    yield from sums.items()
+
+
+def _senders(part: Ledger, known: set[int]) -> list[int]:
+    """Codes of all holders, ascending: the parties, or the `known` clients and silent ones up to how many there are."""
+    if part.parties:
+        return sorted(_codes(part.parties).tolist())
+    most = part.declaration.holders or 0
+    if len(known) > most:
+        raise InputError(f"more clients hold records than the {most} that privacy.holders declares: declare as many")
+    return sorted(known | set(silent_codes(most - len(known)).tolist()))
+
+
+def _codes(parties: Sequence[Party]) -> Int64[np.ndarray, " party"]:
+    return unit_codes([party.name for party in parties])

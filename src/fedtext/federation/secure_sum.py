@@ -11,7 +11,8 @@ is declared once per run, in `Privacy.aggregation`:
   noised sum and whose it is; the sum of all carries the noise of all of them.
 - `trusted`: a curator holds the contributions and adds the noise once. The server sees the noised sum of all.
 
-A holder is who sends: a client, a silo, a party (fedtext.federation.holders). It sees what its own units contribute.
+A holder is who sends: a client, a silo, a party (fedtext.federation.private_samples). It sees what its own units
+contribute.
 
 What a client sends depends on the client, public values and the run's secret alone: its coins for rounding come from a
 stream of its own. Noise is bound to the very sum it hides, so that two different sums never share their noise, which
@@ -26,14 +27,18 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int64
 
-from fedtext.federation.blocks import Block
-from fedtext.federation.digest import digest
-from fedtext.federation.holders import samples_of, sent_by_holders, taking_part
-from fedtext.federation.mechanism import PlannedSum, planned_sum
-from fedtext.federation.messages import client_messages, leaving, receipt
-from fedtext.federation.private_samples import PrivateSamples, asked_units, name_of_draw
+from fedtext.federation.mechanism import PlannedSum, client_messages, leaving, planned_sum, receipt
+from fedtext.federation.private_samples import (
+    PrivateSamples,
+    asked_units,
+    name_of_draw,
+    samples_of,
+    sent_by_holders,
+    taking_part,
+)
 from fedtext.federation.query import Query
-from fedtext.privacy.gate import current
+from fedtext.federation.units import Block, digest
+from fedtext.privacy.budget_guard import current
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 

@@ -19,8 +19,7 @@ from fedtext.params.silos import Silos
 from fedtext.params.task import parts_of
 from fedtext.privacy.parties import Party
 from fedtext.seeding import derived_seed, stream
-from fedtext.system.errors import InputError
-from fedtext.system.meant import meant
+from fedtext.system.errors import InputError, meant
 
 STRONG, WEAK = "strong silo", "weak silo"
 _WHERE = {"path", "snapshot", "config", "silo_column"}  # with `naming`: whose record is, and in which silo

@@ -2,6 +2,8 @@
 
 Nothing but the task's own words and examples that generators wrote is in a prompt. Without examples this is ZeroGen,
 with which WASP and FuseGen begin; with examples of the class it is what WASP calls a plain prompt.
+
+Several generators side by side: the same requests to each, one table of what they write.
 """
 
 from __future__ import annotations
@@ -14,14 +16,49 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from fedtext.generation.allotment import evenly
+from fedtext.generation.apportionment import evenly
+from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.prompt_forms import PromptForm, prompt_form
-from fedtext.generation.several import texts_side_by_side
 from fedtext.models.generator import Generator
-from fedtext.params.generation import prompts_for
+from fedtext.params.generation import Sampler, prompts_for
 from fedtext.params.labelled import LabelledWriting
 from fedtext.params.task import Task
+from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
+
+
+def texts_side_by_side(
+    generators: Mapping[str, Generator],
+    prompts: Mapping[str, pd.DataFrame],
+    *,
+    responses: int,
+    sampler: Sampler,
+    length: int,
+    seed: int,
+    label: str,
+) -> pd.DataFrame:
+    """What every generator writes for its own prompts, generator by generator, in the order of their names.
+
+    Each draws from a stream of its own name, so that one more generator changes nothing of what the others write.
+
+    Returns:
+        Columns `generator`, `prompt_id`, `response`, `text`, `label`.
+    """
+    tables = [
+        sampled_texts(
+            generators[name],
+            prompts[name],
+            responses=responses,
+            sampler=sampler,
+            length=length,
+            seed=derived_seed(seed, "generator", name),
+            label=f"{label}, {name}",
+        ).assign(generator=name)
+        for name in sorted(generators)
+    ]
+    columns = ["generator", "prompt_id", "response", "text", "label"]
+    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+
 
 LOG = logging.getLogger(__name__)
 COLUMNS = ["text", "label", "attribute", "generator", "prompt_id"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.models.framing import Framing
+from fedtext.models.generator import Framing
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:

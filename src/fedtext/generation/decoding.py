@@ -4,28 +4,232 @@ A prompt is read once. Its J responses then grow side by side, one token each at
 are computed, stored and read once for J responses instead of J times, and a response that is complete leaves the batch:
 no step is taken for it. Any model with attention-only layers, a 4D mask and explicit positions will do (Llama, GPT-2,
 Qwen, ...) whose layers see the whole text; `refuse_unfit` names one that does not.
+
+Attention of many branches to the prompt they share and to their own tokens, in two parts that are put together.
+
+A model's own attention would want the prompt's keys and values once for every branch, and once more for every query
+head that shares them (Llama 3, Qwen, SmolLM2): at every step, in every layer, a copy of the whole cache. Queries that
+read the same keys can as well stand side by side. So each prompt is read once for all heads and branches, each
+branch's own tokens once for all heads, and the two are weighed by what their softmax divided by.
+
+A key-value cache of branches: the keys of a prompt once, whatever many responses continue it, and each one's own.
+
+transformers' caches have one row a response, so a prompt's keys stand there once for each of its responses, and a
+response that is complete stays in the batch until all are. Here branches leave without moving a prompt.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Bool, Float, Int
 
-from fedtext.generation.branch_attention import attends_in_parts, step_of
-from fedtext.generation.drawing import draw_tokens, penalised
-from fedtext.generation.favoured_words import FavouredTokens
-from fedtext.generation.kv_cache import Layout, new_cache
+from fedtext.generation.token_sampling import FavouredTokens, draw_tokens, penalised
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel
     from transformers.cache_utils import Cache
+
+
+NAME, PLAIN = "fedtext_branches", "sdpa"  # in transformers' register of attention functions
+NOT_HERE = ("dropout", "softcap", "position_bias")  # options that only transformers' own function knows
+CACHE: ContextVar[Cache | None] = ContextVar("cache", default=None)  # of the branches that are at a step on this thread
+
+
+@contextmanager
+def branch_attention(model: PreTrainedModel) -> Iterator[None]:
+    """`model` attends in two parts in this context; one whose attention is its own stays as it is."""
+    from transformers import AttentionInterface
+    from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+
+    if model.config._attn_implementation != PLAIN:
+        yield
+        return
+    AttentionInterface.register(NAME, _attention)
+    AttentionMaskInterface.register(NAME, sdpa_mask)
+    model.set_attn_implementation(NAME)
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(PLAIN)
+
+
+def attends_in_parts(model: PreTrainedModel) -> bool:
+    """Whether `model` is in that context."""
+    return bool(model.config._attn_implementation == NAME)
+
+
+@contextmanager
+def step_of(cache: Cache) -> Iterator[None]:
+    """A step of all branches of `cache` is taken in this context, on this thread."""
+    token = CACHE.set(cache)
+    try:
+        yield
+    finally:
+        CACHE.reset(token)
+
+
+def _attention(
+    module: Any,
+    query: Float[Tensor, "row head place size"],
+    key: Float[Tensor, "row kept seen size"],
+    value: Float[Tensor, "row kept seen size"],
+    attention_mask: Float[Tensor, "row 1 place seen"] | None,
+    **options: Any,
+) -> tuple[Float[Tensor, "row place head size"], None]:
+    """As transformers does it where a prompt is read; at a step, `key` and `value` are the branches' own."""
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    cache = CACHE.get()
+    if cache is not None:
+        layer = cache.layers[module.layer_idx]
+        if not any(_is_given(options.get(name)) for name in NOT_HERE):
+            return _in_parts(layer, query, key, value, options.get("scaling")), None
+        key, value = layer.whole()
+    plain: tuple[Tensor, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    return plain
+
+
+def _is_given(option: Any) -> bool:
+    return option is not None and not (isinstance(option, float) and option == 0)
+
+
+def _in_parts(
+    layer: Any,
+    query: Float[Tensor, "branch head 1 size"],
+    key: Float[Tensor, "branch kept step size"],
+    value: Float[Tensor, "branch kept step size"],
+    scale: float | None,
+) -> Float[Tensor, "branch 1 head size"]:
+    import torch
+
+    grouped = query.reshape(len(query), key.shape[1], -1, query.shape[-1])
+    own, own_weight = _read(grouped, key, value, None, scale)
+    layout, (prompt_key, prompt_value) = layer.layout, layer.prompt
+    at_prompts = _read(layout.by_prompt(grouped), prompt_key, prompt_value, layout.padding[:, None, None], scale)
+    shared, shared_weight = map(layout.by_branch, at_prompts)
+    share = torch.sigmoid(own_weight - shared_weight)[..., None]
+    found = torch.lerp(shared.float(), own.float(), share).to(query.dtype)
+    return found.reshape(len(query), 1, query.shape[1], -1)
+
+
+def _read(
+    query: Float[Tensor, "row head query size"],
+    key: Float[Tensor, "row head seen size"],
+    value: Float[Tensor, "row head seen size"],
+    mask: Float[Tensor, "row 1 1 seen"] | None,
+    scale: float | None,
+) -> tuple[Float[Tensor, "row head query size"], Float[Tensor, "row head query"]]:
+    """What the queries find, and the logarithm of what their softmax divided by."""
+    import torch
+
+    if query.device.type == "cpu":  # fused; it is what scaled_dot_product_attention comes to here, and tells both
+        if mask is not None:
+            mask = mask.expand(-1, -1, query.shape[2], -1)
+        fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+        found, divided_by = fused(query, key, value, attn_mask=mask, scale=scale)
+        return found, divided_by
+    scores = (query @ key.transpose(-1, -2)).float() * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if mask is not None:
+        scores = scores + mask
+    return scores.softmax(-1).to(value.dtype) @ value, scores.logsumexp(-1)
+
+
+@dataclass
+class Layout:
+    """Which prompt each branch continues. Branches of a prompt stand together, in the order of the prompts.
+
+    Attributes:
+        padding: Additive mask of the prompts' padding on the left, prompt x place.
+        prompts: Row of `padding` for every branch, ascending.
+    """
+
+    padding: Float[Tensor, "prompt place"]
+    prompts: Int[Tensor, " branch"]
+
+    def __post_init__(self) -> None:
+        import torch
+
+        counts = torch.bincount(self.prompts, minlength=len(self.padding))
+        firsts = counts.cumsum(0) - counts
+        self.numbers = torch.arange(len(self.prompts), device=self.prompts.device) - firsts[self.prompts]
+        # As many branches for every prompt as the one with most has: the missing ones repeat its last.
+        slots = torch.arange(int(counts.max()), device=self.prompts.device)
+        self.slots = firsts[:, None] + torch.minimum(slots, counts[:, None] - 1)
+
+    def by_prompt(self, x: Float[Tensor, "branch head query size"]) -> Float[Tensor, "prompt head queries size"]:
+        """The queries of a prompt's branches side by side."""
+        return x[self.slots].transpose(1, 2).flatten(2, 3)
+
+    def by_branch(self, x: Float[Tensor, "prompt head queries ..."]) -> Float[Tensor, "branch head query ..."]:
+        """What was found `by_prompt`, given back to each branch."""
+        return x.unflatten(2, (self.slots.shape[1], -1)).transpose(1, 2)[self.prompts, self.numbers]
+
+    def mask(self, steps: int) -> Float[Tensor, "branch 1 1 key"]:
+        """Additive mask of `BranchLayer.whole` keys."""
+        import torch
+
+        own = self.padding.new_zeros(len(self.prompts), steps)
+        return torch.cat([self.padding[self.prompts], own], dim=1)[:, None, None]
+
+
+def new_cache(layout: Layout, room: int, *, in_parts: bool) -> Cache:
+    """An empty cache; its first update is the prompts', each later one a token of every branch, at most `room` of them.
+
+    `in_parts`: an update hands out the branches' own keys and values, and whoever attends to them looks up `prompt`
+    (generation/decoding.py). Otherwise it hands out whole ones, as any attention reads them.
+    """
+    from transformers.cache_utils import Cache, DynamicLayer
+
+    class BranchLayer(DynamicLayer):  # type: ignore[misc]
+        """`prompt`: keys and values (prompt, head, place, size). `own`: buffers (branch, head, step, size)."""
+
+        steps = 0
+
+        def update(self, keys: Tensor, values: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+            if not self.is_initialized:
+                self.lazy_initialization(keys, values)
+                self.layout, self.prompt = layout, (keys, values)
+                self.own = tuple(x.new_empty(len(layout.prompts), x.shape[1], room, x.shape[3]) for x in (keys, values))
+                return keys, values
+            for buffer, new in zip(self.own, (keys, values), strict=True):
+                buffer[: len(new), :, self.steps] = new[:, :, 0]
+            self.steps += 1
+            return self.own_parts() if in_parts else self.whole()
+
+        def get_seq_length(self) -> int:
+            return self.prompt[0].shape[2] + self.steps if self.is_initialized else 0
+
+        def own_parts(self) -> tuple[Tensor, Tensor]:
+            keys, values = (buffer[: len(self.layout.prompts), :, : self.steps] for buffer in self.own)
+            return keys, values
+
+        def whole(self) -> tuple[Tensor, Tensor]:
+            """A copy of its prompt's keys and values before each branch's own."""
+            import torch
+
+            read = zip(self.prompt, self.own_parts(), strict=True)
+            keys, values = (torch.cat([shared[self.layout.prompts], own], dim=2) for shared, own in read)
+            return keys, values
+
+        def keep(self, branches: Tensor, prompts: Tensor, left: Layout) -> None:
+            """Leaves out all but these branches and prompts, which stand as in `left`."""
+            for buffer in self.own:
+                buffer[: len(branches), :, : self.steps] = buffer[branches, :, : self.steps]
+            if len(prompts) < len(self.prompt[0]):
+                self.prompt = tuple(x[prompts] for x in self.prompt)
+            self.layout = left
+
+    return Cache(layer_class_to_replicate=BranchLayer)
+
 
 CHECK_EVERY = 2  # steps between looks at which responses are complete
 SHRINK = 0.9  # complete responses are dropped when the batch gets at least this small: to drop is to copy the others

@@ -16,7 +16,7 @@ from jaxtyping import Float32
 
 from fedtext.generation.cleaning import whole_answers
 from fedtext.generation.few_shot import sampled_texts
-from fedtext.models.framing import Framing
+from fedtext.models.generator import Framing
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
 

@@ -11,10 +11,8 @@ import pandas as pd
 from jaxtyping import Int
 
 from fedtext.generation.cleaning import clean_samples
-from fedtext.generation.prompt_forms import PromptForm, prompt_form
-from fedtext.generation.prompts import SHOTS
-from fedtext.models.framing import Framing
-from fedtext.models.generator import Generator
+from fedtext.generation.prompt_forms import SHOTS, PromptForm, prompt_form
+from fedtext.models.generator import Framing, Generator
 from fedtext.params.generation import Sampler
 from fedtext.system.errors import InputError
 from fedtext.system.missing import nullable

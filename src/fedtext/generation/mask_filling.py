@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedtext.generation.cleaning import UNPRINTABLE
-from fedtext.generation.drawing import draw_tokens
+from fedtext.generation.token_sampling import draw_tokens
 from fedtext.models.language_model import context_length
 from fedtext.params.generation import MaskFilling
 from fedtext.seeding import stream

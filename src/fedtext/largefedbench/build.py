@@ -16,11 +16,11 @@ from pathlib import Path
 
 import fedtext
 from fedtext.largefedbench.counts import SourceCounts
-from fedtext.largefedbench.manifest import MANIFEST, SnapshotError, verify, write_manifest
 from fedtext.largefedbench.merge import Merged, MergeTask, merge_config, shard_facts
-from fedtext.largefedbench.papers import write_papers
+from fedtext.largefedbench.metadata import write_papers
 from fedtext.largefedbench.processes import Run, side_by_side
 from fedtext.largefedbench.shards import PageDigest, digest_pages, plan_shards, write_shard
+from fedtext.largefedbench.snapshot import MANIFEST, SnapshotError, verify, write_manifest
 from fedtext.largefedbench.sources import SOURCES
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench
@@ -28,7 +28,7 @@ from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 
 # The files whose text decides a snapshot's bytes.
-CODE = ("largefedbench", "corpora/chunking.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
+CODE = ("largefedbench", "corpora/records.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
 LIBRARIES = ("pyarrow", "lxml", "tokenizers", "numpy", "huggingface_hub", "jinja2")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedtext.corpora.records import SPLITS
 from fedtext.largefedbench.licenses import LICENSES
-from fedtext.largefedbench.schema import DESCRIPTIONS, TABLES
+from fedtext.largefedbench.snapshot import DESCRIPTIONS, TABLES
 from fedtext.system.templates import templates
 
 if TYPE_CHECKING:

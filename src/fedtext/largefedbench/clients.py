@@ -4,19 +4,32 @@
 chair's turns and all versions of a preprint included, through its own cleaner (`cleaning.published`). Faults of its
 ingest (the first hundred bioRxiv rows skipped, one Canadian session only) are not of a build from pages on disk and
 are not imitated.
+
+What a client is: a speech (the paper's), a speaker's speeches of one day, or all of a speaker's.
+
+The texts of a client follow one another by date, a line each. Chunks never cross from one into the next. A text
+nobody is named for (an abstract, a review) is a client of its own under every meaning.
+
+Telephone numbers and e-mail addresses in texts, found by pattern: said in a column, taken out by option.
+
+Official records hold few, mostly in printed notices. Names of speakers are the record's subject and stay.
 """
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from fedtext.largefedbench.cleaning.abstracts import clean_abstract
 from fedtext.largefedbench.cleaning.cleaner import Cleaned, clean_speech
 from fedtext.largefedbench.cleaning.published import clean_as_published, keeps_us_turn, returns_early
 from fedtext.largefedbench.counts import SourceCounts
+from fedtext.largefedbench.snapshot import Row
 from fedtext.largefedbench.turns import INTERVENTIONS, SPEECH, SPOKEN, Turn, n_words
-from fedtext.params.largefedbench import LargeFedBench
+from fedtext.params.largefedbench import ClientUnit, LargeFedBench
 
 PARLIAMENTS = frozenset({"ca", "uk", "us"})
 # What the published scraper kept of each source besides ordinary speeches.
@@ -167,3 +180,111 @@ def _as_published(turn: Turn, counts: SourceCounts) -> Cleaned:
         counts.note("never_sanitised")
         counts.note("words_never_sanitised", n_words(text) - 2)
     return clean_as_published([text])
+
+
+_EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+# North America with an area code, Britain from the zero, any country from the plus, and seven digits after a word that
+# says what they are.
+_PHONE = (
+    r"(?<![\w.$£-])(?:"
+    r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
+    r"|\(?0\d{2,4}\)?[ -]\d{3,4}[ -]?\d{3,4}"
+    r"|\+\d{1,3}(?:[ .-]?\(?\d{1,4}\)?){2,5}"
+    r"|(?<=\bcall )\d{3}-\d{4}|(?<=\bphone )\d{3}-\d{4}|(?<=\bphone: )\d{3}-\d{4}|(?<=\bfax )\d{3}-\d{4}"
+    r")(?![\w-])"
+)
+_ANY = re.compile(rf"(?P<email>{_EMAIL})|(?P<telephone>{_PHONE})")
+_GROUPS = re.compile(r"[0-9][0-9]\)? ?[ .-][0-9]{3}")  # most texts end with this pass: years and sums do not match
+
+
+def kinds_in(text: str) -> str:
+    """`email`, `telephone`, both in that order, or nothing."""
+    if "@" not in text and "+" not in text and not _GROUPS.search(text):
+        return ""
+    return " ".join(sorted({str(match.lastgroup) for match in _ANY.finditer(text)}))
+
+
+def without_personal_data(client: Client, counts: SourceCounts) -> Client:
+    """The client with every address and number replaced by its kind in brackets; each is counted."""
+    if not kinds_in(client.text):
+        return client
+    for match in _ANY.finditer(client.text):
+        counts.remove(f"personal_data_{match.lastgroup}", n_words(match.group()))
+    text = _ANY.sub(lambda match: f"[{match.lastgroup}]", client.text)
+    words = n_words(text) - n_words(client.text)
+    counts.words_kept += words
+    counts.words += words + sum(n_words(match.group()) for match in _ANY.finditer(client.text))
+    return client._replace(text=text)
+
+
+_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}\.")
+_AFFILIATIONS = frozenset({"ca"})  # sources whose speaker id is of an affiliation: one person has several
+_MIXED = "mixed"
+
+
+class Text(NamedTuple):
+    """What decides whose client a text is."""
+
+    client_id: str
+    source: str
+    date: str
+    speaker: str
+    speaker_id: str
+
+
+def unit_of(text: Text, unit: ClientUnit) -> str:
+    """The key of the client that a text belongs to; a text that stands alone has its own id."""
+    if unit == "speech" or not text.speaker:
+        return text.client_id
+    who = text.speaker if text.source in _AFFILIATIONS else text.speaker_id or text.speaker
+    person = f"{text.source}.speaker.{_slug(who)}"
+    return person if unit == "speaker" else f"{text.date}.{person}"
+
+
+@lru_cache(maxsize=65_536)  # a chamber's members speak thousands of times
+def _slug(who: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", who.casefold()).strip("-") or who
+
+
+def split_key(client_id: str, unit: ClientUnit) -> str:
+    """What a client's split is drawn by: a speaker's without its date, which earlier pages added later would change."""
+    return _DATE.sub("", client_id) if unit == "speaker" and ".speaker." in client_id else client_id
+
+
+def combined(rows: Iterable[Row], unit: ClientUnit) -> Iterator[Row]:
+    """Rows of texts as rows of clients, by client id. `speaker_day` holds one day in memory, `speaker` everything."""
+    if unit == "speech":
+        yield from rows
+        return
+    groups: dict[str, list[Row]] = defaultdict(list)
+    day = ""
+    for row in rows:
+        if unit == "speaker_day" and row[4] != day:
+            yield from _clients(groups, unit)
+            groups.clear()
+            day = row[4]
+        groups[unit_of(Text(row[0], row[1], row[4], row[5], row[6]), unit)].append(row)
+    yield from _clients(groups, unit)
+
+
+def _clients(groups: dict[str, list[Row]], unit: ClientUnit) -> Iterator[Row]:
+    clients = [_client_row(key, rows, unit) for key, rows in groups.items()]
+    yield from sorted(clients, key=lambda row: str(row[0]))
+
+
+def _client_row(key: str, rows: list[Row], unit: ClientUnit) -> Row:
+    """One row of several: values that agree stay, others are empty; texts, tokens and spans follow one another."""
+    if key == rows[0][0]:
+        return rows[0]
+    client_id = f"{rows[0][4]}.{key}" if unit == "speaker" else key
+    values = [column[0] if len(set(column)) == 1 else "" for column in zip(*(row[1:12] for row in rows), strict=True)]
+    values[3] = rows[0][4]  # the first text's date
+    values[9] = values[9] or _MIXED  # floor_language
+    starts, ends, lengths, offset = list[int](), list[int](), list[int](), 0
+    for *_, text, _n, _kinds, own_starts, own_ends, own_lengths, _signature in rows:
+        starts += [offset + start for start in own_starts]
+        ends += [offset + end for end in own_ends]
+        lengths += own_lengths
+        offset += len(text) + 1
+    text = "\n".join(row[12] for row in rows)
+    return (client_id, *values, text, sum(row[13] for row in rows), kinds_in(text), starts, ends, lengths, None)

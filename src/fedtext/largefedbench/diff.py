@@ -8,8 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedtext.largefedbench.manifest import verify
-from fedtext.largefedbench.snapshot import iterate_rows, provenance
+from fedtext.largefedbench.snapshot import iterate_rows, provenance, verify
 
 # What makes a client the same client with the same content; its split is compared on its own.
 COMPARED = ("source", "date", "speaker", "speaker_id", "title", "license", "floor_language", "label", "text")

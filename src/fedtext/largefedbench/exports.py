@@ -10,9 +10,8 @@ from operator import itemgetter
 from pathlib import Path
 
 from fedtext.corpora.records import SPLITS
-from fedtext.largefedbench.manifest import SnapshotError, verify
-from fedtext.largefedbench.snapshot import iterate_rows, provenance
-from fedtext.system.json_members import write_members
+from fedtext.largefedbench.snapshot import SnapshotError, iterate_rows, provenance, verify
+from fedtext.system.atomic import write_members
 
 # Field of the published JSON files -> column of the clients table.
 SEVEN_FIELDS = {

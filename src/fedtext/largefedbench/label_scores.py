@@ -22,7 +22,7 @@ from fedtext.largefedbench.clients import Client, clients_of
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, read_bytes
 from fedtext.largefedbench.sources import SOURCES
-from fedtext.largefedbench.sources.us_page import preformatted
+from fedtext.largefedbench.sources.us import preformatted
 from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.errors import InputError

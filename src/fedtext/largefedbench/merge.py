@@ -2,29 +2,99 @@
 
 The shards are read twice. The first reading sees ids, speakers and signatures: which texts come twice, which resemble
 an earlier one, how many clients there would be under each meaning of the word. The second writes the tables.
+
+Rows of sorted shards in one order: by client id, so by date, equal ids in page order.
+
+Shards are opened only when the merge reaches their first client, so memory does not grow with their number.
+
+The first reading of a config's shards: what is kept, what splits together, how many clients there would be.
 """
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedtext.corpora.splits import split_of
+from fedtext.largefedbench.clients import Text, combined, split_key, unit_of
 from fedtext.largefedbench.counts import SourceCounts
-from fedtext.largefedbench.merge_plan import NEAR_DUPLICATE, REPEATED_ID, Plan, plan_merge
-from fedtext.largefedbench.merge_rows import merged_rows
-from fedtext.largefedbench.near_duplicates import Duplicate
-from fedtext.largefedbench.schema import CHUNKS, CLIENTS, Row, TableWriter
-from fedtext.largefedbench.shards import FACTS, ShardFacts
+from fedtext.largefedbench.near_duplicates import Duplicate, firsts_of_clusters, near_duplicates, unpacked
+from fedtext.largefedbench.shards import FACTS, ROW_GROUP, ShardFacts
+from fedtext.largefedbench.snapshot import CHUNKS, CLIENTS, Row, TableWriter
 from fedtext.largefedbench.turns import n_words
-from fedtext.largefedbench.units import combined, split_key
-from fedtext.params.largefedbench import LargeFedBench, Splitting
+from fedtext.params.largefedbench import ClientUnit, LargeFedBench, Splitting
+
+
+def merged_rows(shards: Sequence[tuple[str, Path]], columns: Sequence[str] | None = None) -> Iterator[Row]:
+    """Rows of all shards (given as (first client id, path)) by client id, which must be the first of `columns`."""
+    front: list[tuple[str, int, Iterator[Row] | None, Row]] = [
+        (first_id, number, None, ()) for number, (first_id, _) in enumerate(shards)
+    ]
+    heapq.heapify(front)
+    while front:
+        _, number, rows, row = front[0]
+        if rows is None:
+            rows = _rows(shards[number][1], columns)
+        else:
+            yield row
+        following = next(rows, None)
+        if following is None:
+            heapq.heappop(front)
+        else:
+            heapq.heapreplace(front, (following[0], number, rows, following))
+
+
+def _rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(ROW_GROUP, columns=list(columns) if columns else None):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+REPEATED_ID, NEAR_DUPLICATE = "duplicate_client_id", "near_duplicate"  # rules that the merge leaves texts out by
+COLUMNS = ("client_id", "source", "date", "speaker", "speaker_id", "signature")
+
+
+@dataclass
+class Plan:
+    """`ids` of distinct texts in order; `found` near-duplicates among them and which of those are `dropped`, by number.
+
+    `splits_with` names the first text of a cluster whose members all stay; `units` are numbers of clients by meaning.
+    """
+
+    ids: list[str] = field(default_factory=list)
+    found: list[Duplicate] = field(default_factory=list)
+    dropped: frozenset[int] = frozenset()
+    splits_with: dict[str, Text] = field(default_factory=dict)
+    units: dict[str, int] = field(default_factory=dict)
+
+
+def plan_merge(shards: Sequence[tuple[str, Path]], params: LargeFedBench) -> Plan:
+    """Read the shards' ids, speakers and signatures, and decide."""
+    plan, texts, signatures = Plan(), list[Text](), bytearray()
+    for *facts, signature in merged_rows(shards, COLUMNS):
+        if not plan.ids or facts[0] != plan.ids[-1]:
+            plan.ids.append(facts[0])
+            texts.append(Text(*facts))
+            signatures += signature or b""
+    if params.near_duplicates != "ignore":
+        plan.found = near_duplicates(unpacked(signatures), params.near_duplicate_similarity)
+        firsts = firsts_of_clusters(plan.found)
+        if params.near_duplicates == "drop":
+            plan.dropped = frozenset(firsts)
+        elif params.near_duplicates == "group":
+            plan.splits_with = {plan.ids[client]: texts[first] for client, first in firsts.items()}
+    kept = [text for number, text in enumerate(texts) if number not in plan.dropped]
+    plan.units = {unit: len({unit_of(text, unit) for text in kept}) for unit in get_args(ClientUnit)}
+    return plan
+
 
 CLIENTS_PER_FILE = 50_000
 NEAR_DUPLICATES = pa.schema([("client_id", pa.string()), ("resembles", pa.string()), ("similarity", pa.float32())])

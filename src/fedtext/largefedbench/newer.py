@@ -13,8 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.largefedbench.manifest import SnapshotError, verify
-from fedtext.largefedbench.snapshot import iterate_rows, provenance
+from fedtext.largefedbench.snapshot import SnapshotError, iterate_rows, provenance, verify
 from fedtext.seeding import stream
 
 NEWER, OLDER, UNDATED = "newer", "older", "undated"

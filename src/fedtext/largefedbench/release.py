@@ -2,21 +2,26 @@
 
 A release is a directory of its own beside the snapshots; the snapshot stays as it was built. It reads like one: the
 tables are the same bytes.
+
+A release goes to a model hub as a dataset, by the token of whoever pushes it.
 """
 
 from __future__ import annotations
 
 import datetime
 import json
+import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fedtext.largefedbench.croissant import describe
 from fedtext.largefedbench.diff import compare, render_diff
-from fedtext.largefedbench.manifest import MANIFEST, SnapshotError, file_sha256, verify, write_manifest
-from fedtext.largefedbench.snapshot import provenance
+from fedtext.largefedbench.metadata import describe
+from fedtext.largefedbench.snapshot import MANIFEST, SnapshotError, file_sha256, provenance, verify, write_manifest
+from fedtext.params.largefedbench import Release
 from fedtext.system.atomic import replacing_directory
+from fedtext.system.errors import InputError
 
 LISTED = 50  # ids of a kind that the changelog itself shows; changes.json has all of them
 CITATION = """cff-version: 1.2.0
@@ -102,3 +107,44 @@ def _release_section(facts: dict[str, Any]) -> str:
 
 def _write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+TOKEN = "HF_TOKEN"
+
+
+def push_release(directory: Path, release: Release, *, environment: Mapping[str, str] = os.environ) -> str:
+    """Upload a verified release as one commit, tagged with its version; returns the commit's address.
+
+    Raises:
+        InputError: no repository is named, or no token is in the environment.
+        SnapshotError: the directory is no release, or is altered, or the hub refuses it.
+    """
+    token = environment.get(TOKEN, "").strip()
+    if release.repository is None or not token:
+        raise InputError(
+            f"nothing to push with: set release.repository=owner/name and {TOKEN} in the environment (a write token)"
+        )
+    verify(directory)
+    facts = provenance(directory)
+    if "release" not in facts:
+        raise SnapshotError(f"{directory} is a snapshot, not a release: kedro run --pipelines release makes one")
+    return _upload(directory, release, token, str(facts["snapshot"]))
+
+
+def _upload(directory: Path, release: Release, token: str, version: str) -> str:
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    api = HfApi(endpoint=release.endpoint, token=token)
+    repository = str(release.repository)
+    try:
+        api.create_repo(repository, repo_type="dataset", private=release.private, exist_ok=True)
+        commit = api.upload_folder(
+            repo_id=repository, folder_path=directory, repo_type="dataset", commit_message=f"Version {version}",
+            delete_patterns="*",
+        )  # fmt: skip
+        api.create_tag(repository, tag=version, repo_type="dataset", exist_ok=True)
+    except HfHubHTTPError as error:
+        said = " ".join(str(error).split())[:200].replace(token, "...")
+        raise SnapshotError(f"{release.endpoint} refused {repository}: {said}; check the token and the name") from None
+    return str(commit.commit_url)

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from fedtext.largefedbench.clients import Client, clients_of
+from fedtext.largefedbench.clients import Client, clients_of, kinds_in, without_personal_data
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
-from fedtext.largefedbench.personal_data import kinds_in, without_personal_data
 from fedtext.largefedbench.processes import Run
 from fedtext.largefedbench.raw_pages import Completeness, LeftAsideError, RawPage, RawPageError
-from fedtext.largefedbench.schema import SHARD, TableWriter
+from fedtext.largefedbench.snapshot import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer

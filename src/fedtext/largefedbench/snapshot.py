@@ -1,9 +1,15 @@
-"""Reading a snapshot: verified first, then as records for the algorithms, as client rows, or row by row."""
+"""A snapshot: its tables, its manifest, and how it is read.
+
+- Reading a snapshot: verified first, then as records for the algorithms, as client rows, or row by row.
+- The tables of a snapshot: columns, types, and how a table becomes the same bytes every time.
+- `MANIFEST.sha256`: the hash of every file of a snapshot, for `sha256sum -c`; written last, checked on load.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +17,175 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fedtext.corpora.records import RECORD_COLUMNS, SPLIT_COLUMN, SPLITS
-from fedtext.largefedbench.manifest import SnapshotError, verify
+from fedtext.largefedbench.near_duplicates import SIGNATURE_BYTES
+from fedtext.system.errors import FedtextError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Row = tuple[Any, ...]  # of a table, in the order of its columns
+
+_TEXT_COLUMNS = (
+    "client_id", "source", "country", "chamber", "date", "speaker", "speaker_id", "title", "url", "license",
+    "floor_language", "label", "text",
+)  # fmt: skip
+
+CLIENTS = pa.schema(
+    [
+        *((name, pa.string()) for name in _TEXT_COLUMNS),
+        ("n_tokens", pa.int32()),
+        ("personal_data", pa.string()),
+        ("split", pa.string()),
+    ]
+)
+CHUNKS = pa.schema(
+    [
+        ("client_id", pa.string()),
+        ("index", pa.int32()),
+        ("text", pa.string()),
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("n_tokens", pa.int32()),
+        ("split", pa.string()),
+    ]
+)
+# A shard between parsing and merging: a client, its tokens, the chunks' spans, its MinHash signature if duplicates are
+# looked for; no split yet, no chunk text twice.
+SHARD = pa.schema(
+    [
+        *((name, pa.string()) for name in _TEXT_COLUMNS),
+        ("n_tokens", pa.int32()),
+        ("personal_data", pa.string()),
+        ("starts", pa.list_(pa.int32())),
+        ("ends", pa.list_(pa.int32())),
+        ("lengths", pa.list_(pa.int32())),
+        ("signature", pa.binary(SIGNATURE_BYTES)),
+    ]
+)
+TABLES = {"clients": CLIENTS, "chunks": CHUNKS}
+DESCRIPTIONS = {
+    "client_id": "date, source and the source's own id, or the speaker; the unit of privacy",
+    "source": "ca, uk, us, biorxiv, medrxiv, pubmed, openreview or scitldr",
+    "country": "CA, GB or US; empty for abstracts",
+    "chamber": "the chamber that sat",
+    "date": "ISO date of the sitting or posting, a speaker's first; empty where the source gives none",
+    "speaker": "as the source names them",
+    "speaker_id": "the source's id of the speaker, where it gives one",
+    "title": "subject of business, granule or abstract title",
+    "url": "where the raw page was published",
+    "license": "licence id, explained in licenses/",
+    "floor_language": "en, fr (the text is the official translation) or mixed",
+    "label": "country, preprint category, or area and recommendation of a review",
+    "text": "the cleaned text, a line each speech",
+    "n_tokens": "tokens of the chunking tokenizer",
+    "personal_data": "what the text holds of e-mail and telephone, by pattern; empty for neither",
+    "split": "train, validation or test",
+    "index": "position of the chunk in its client's text",
+    "start": "first character of the chunk in the client's text",
+    "end": "character after the chunk's last",
+}
+
+ROW_GROUP = 4096
+
+
+class TableWriter:
+    """Rows in, one parquet file out: fixed row groups, fixed encoding, no time and no path in the file."""
+
+    def __init__(self, path: Path, schema: pa.Schema, *, row_group: int = ROW_GROUP) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.schema = schema
+        self.row_group = row_group
+        self.rows: list[tuple[Any, ...]] = []
+        self._writer = pq.ParquetWriter(
+            path, schema, compression="zstd", compression_level=3, version="2.6", write_statistics=True
+        )
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Append one row, its values in the order of the schema."""
+        self.rows.append(row)
+        if len(self.rows) == self.row_group:
+            self._flush()
+
+    def _flush(self) -> None:
+        columns = zip(*self.rows, strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, self.schema, strict=True)]
+        self._writer.write_batch(pa.record_batch(arrays, schema=self.schema), row_group_size=self.row_group)
+        self.rows.clear()
+
+    def close(self, metadata: Mapping[bytes, str] | None = None) -> None:
+        """Write what is left, the file's own `metadata`, and finish the file."""
+        if self.rows:
+            self._flush()
+        if metadata:
+            self._writer.add_key_value_metadata(dict(metadata))
+        self._writer.close()
+
+
+MANIFEST = "MANIFEST.sha256"
+# What a hub leaves beside the files that were fetched from it: no part of a snapshot, and no harm to one.
+HUB_LEFTOVERS = (".cache/huggingface/", ".git/", ".gitattributes")
+
+
+class SnapshotError(FedtextError):
+    """A snapshot that is not what its manifest says, or is not there."""
+
+
+def file_sha256(path: Path) -> str:
+    """Hex sha256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _files(root: Path) -> list[str]:
+    names = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    return sorted(name for name in names if name != MANIFEST and not name.startswith(HUB_LEFTOVERS))
+
+
+def write_manifest(root: Path) -> None:
+    """Write the hashes of all files below `root`."""
+    lines = [f"{file_sha256(root / name)}  {name}\n" for name in _files(root)]
+    (root / MANIFEST).write_text("".join(lines), "utf-8")
+
+
+def read_manifest(root: Path) -> dict[str, str]:
+    """Hash by file name.
+
+    Raises:
+        SnapshotError: no manifest, or a line of it is not a hash and a name.
+    """
+    path = root / MANIFEST
+    if not path.is_file():
+        raise SnapshotError(
+            f"{root} has no {MANIFEST}: it is not a finished snapshot; check the path or build it again"
+        )
+    hashes = {}
+    for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").splitlines(), start=1):
+        digest, gap, name = line.partition("  ")
+        if len(digest) != 64 or not gap or not name:
+            raise SnapshotError(f"{path}, line {number}: not a sha256 and a file name; fetch the snapshot again")
+        hashes[name] = digest
+    return hashes
+
+
+def verify(root: Path) -> dict[str, str]:
+    """Check every file of the snapshot against its manifest and return the hashes; a hub's own files are passed over.
+
+    Raises:
+        SnapshotError: names the first file that is missing, altered or not listed.
+    """
+    hashes = read_manifest(root)
+    for name, digest in hashes.items():
+        if not (root / name).is_file():
+            raise SnapshotError(f"{root / name} is in {MANIFEST} but not there: fetch the snapshot again")
+        if file_sha256(root / name) != digest:
+            raise SnapshotError(
+                f"{root / name} is not the file of {MANIFEST}: its bytes changed; fetch the snapshot again"
+            )
+    for name in _files(root):
+        if name not in hashes:
+            raise SnapshotError(f"{root / name} is not in {MANIFEST}: it is no part of the snapshot; move it elsewhere")
+    return hashes
 
 
 def snapshot_directory(name: str, out_dir: str) -> Path:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from fedtext.largefedbench.clients import Client
+from fedtext.largefedbench.clients import Client, Text, split_key, unit_of
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.turns import Turn, n_words
-from fedtext.largefedbench.units import Text, split_key, unit_of
 from fedtext.system.errors import InputError
 
 RULE = "taken_down"

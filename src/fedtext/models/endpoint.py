@@ -87,7 +87,7 @@ class Endpoint:
         return os.environ.get(self.api_key_env) or None
 
     def client(self) -> OpenAI:
-        """The client; it sends every request once, for who retries knows more (`fedtext.models.patience`).
+        """The client; it sends every request once, for who retries knows more (`fedtext.models.endpoint_retries`).
 
         Raises:
             EndpointError: The client's library is not installed.

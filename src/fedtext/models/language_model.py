@@ -1,7 +1,11 @@
-"""Language models behind one face: shipped with a package, in a local directory, or on the Hugging Face hub.
+"""Language models, causal and masked, behind one face.
+
+Language models behind one face: shipped with a package, in a local directory, or on the Hugging Face hub.
 
 Only safetensors weights are read, never a pickle. A model lands on the GPU in bfloat16 where there is one, else on the
 CPU in float32; an adapter is merged into the weights so that decoding with it costs what decoding without it costs.
+
+Masked language models behind one face: a local directory or a Hugging Face id; none is shipped with the package.
 """
 
 from __future__ import annotations
@@ -16,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fedtext.models import smollm2
 from fedtext.models.source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
-from fedtext.system.errors import InputError, MissingFileError
+from fedtext.system.errors import InputError, MissingFileError, meant
 from fedtext.system.hardware import bfloat16_pays, compute_device
-from fedtext.system.meant import meant
 from fedtext.system.precision import round_to_bfloat16
 from fedtext.system.progress import without_library_bars
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from peft import PeftModel
     from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 
 LOG = logging.getLogger(__name__)
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
@@ -97,7 +101,7 @@ class LanguageModel:
     Attributes:
         source: `bundled:<name>`, `smollm2`, a local directory, or a Hugging Face id.
         adapter: Directory of a PEFT adapter (safetensors), or of all weights after a training
-            (`fedtext.training.adapters.TrainedWeights`); None for the public model itself.
+            (`fedtext.training.lora.TrainedWeights`); None for the public model itself.
     """
 
     source: str
@@ -226,3 +230,34 @@ def _rounded(values: Tensor, dtype: torch.dtype) -> Tensor:
     import torch
 
     return round_to_bfloat16(values) if dtype == torch.bfloat16 else values
+
+
+NONE_SHIPPED = "set pe.variation to few_shot, which needs none"
+
+
+@dataclass(frozen=True)
+class MaskedModel:
+    """A public masked language model, by its source: a local directory or a Hugging Face id."""
+
+    source: str
+
+    def load(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+        """Model, in evaluation mode on its device, and tokenizer. Only safetensors weights are read.
+
+        Raises:
+            OSError: The source is not there, not complete, or its tokenizer knows no mask.
+            ValueError: A weight is NaN or infinite.
+        """
+        from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+        place = find_model(self.source, "masked language model", NONE_SHIPPED)
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(place.name, **place.keywords)
+            if tokenizer.mask_token_id is None:
+                raise InputError("its tokenizer has no mask token")
+            with without_library_bars():
+                model = AutoModelForMaskedLM.from_pretrained(place.name, use_safetensors=True, **place.model_keywords)
+        except (OSError, ValueError) as error:
+            raise unreadable(self.source, "masked language model", NONE_SHIPPED, error) from error
+        check_weights(model, f"masked language model '{self.source}'", "get its files again")
+        return model.to(compute_device()).eval(), tokenizer

@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError
-from fedtext.system.meant import meant
+from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError, meant
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

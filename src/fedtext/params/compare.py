@@ -9,8 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed, words
 from fedtext.params.conditions import BESIDE, CONDITIONS
-from fedtext.system.errors import InputError
-from fedtext.system.meant import meant
+from fedtext.system.errors import InputError, meant
 
 
 class Entry(Parameters):

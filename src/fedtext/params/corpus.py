@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed, each_once, words
-from fedtext.system.errors import InputError
-from fedtext.system.meant import meant
+from fedtext.system.errors import InputError, meant
 
 # Data sets of papers, read from local files in the form in which they were published (fedtext.corpora.published).
 PublishedName = Literal[
@@ -76,7 +75,7 @@ class Corpus(Parameters):
     public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
     `openings` are the words that texts begin with, told by the user and never taken from private text.
     `client_column` None makes each row of a table a client of its own. `client_ids` says of ids in files, of clients
-    and of silos, that look alike whether they are one (fedtext.corpora.client_ids).
+    and of silos, that look alike whether they are one (fedtext.corpora.clients).
     A record's label is the value of `label_column`, or that of all `code_columns` together, a control code
     (`fedtext.params.task.joined`). Docstrings have the columns `package`, their label else, and `kind`;
     of each the `first` of its `paragraphs` is the text, or `all`, if it has more than `min_chars` characters.

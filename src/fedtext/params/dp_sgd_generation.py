@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from fedtext.params import Seed
-from fedtext.params.classes import OfClasses
 from fedtext.params.generation import Sampler
+from fedtext.params.task import OfClasses
 from fedtext.params.training import DpSgd, Lora
 
 

@@ -1,17 +1,76 @@
-"""How a synthetic data set is judged."""
+"""How a synthetic data set is judged.
+
+- Measures of held-out text that have no priced form.
+- How texts are judged by a model that learns from them to answer questions about a passage.
+- How texts are judged by a model that learns from them where entities stand.
+- How texts are judged by a classifier that learns from them.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, field_validator
 
 from fedtext.params import Parameters, Seed, words
 from fedtext.params.corpus import Corpus
-from fedtext.params.entities import Entities
 from fedtext.params.generation import Sampler
 from fedtext.params.privacy import Privacy
-from fedtext.params.questions import Questions
-from fedtext.params.training import TunedTraining
+from fedtext.params.task import Task
+from fedtext.params.training import CausalTraining, TunedTraining
 from fedtext.system.errors import InputError
+
+
+class Unpriced(Parameters):
+    """Base of parameters with `measured`: whether it is taken at all, which only exact figures allow.
+
+    Attributes:
+        group: Name of the group of parameters, for messages.
+        figures: What has no priced form, in a word.
+    """
+
+    group: ClassVar[str]
+    figures: ClassVar[str]
+    if TYPE_CHECKING:
+        measured: bool
+
+    def refuse_impossible(self, *, priced: bool) -> None:
+        """Raises ValueError where it is asked for and test clients pay for figures of their text."""
+        if self.measured and priced:
+            raise InputError(
+                f"{self.group}.measured is true, but this run's test clients pay for figures of their text and "
+                f"{self.figures} have no priced form: leave it out ({self.group}.measured=false), or measure without "
+                "protection (evaluation.priced=false)"
+            )
+
+
+class Questions(Unpriced):
+    """Whether a reader (`models.classifier`, fine-tuned) learns from texts that are exercises (`corpora.exercises`).
+
+    `length` is the most tokens of question and passage that it reads, `answer_length` the most of an answer.
+    """
+
+    group = "evaluation.questions"
+    figures = "answers"
+
+    measured: bool
+    fine_tuning: CausalTraining
+    length: int = Field(ge=16)
+    answer_length: int = Field(ge=1)
+
+
+class Entities(Unpriced):
+    """Whether entities are found in the texts (`models.tagger`), learned, and looked for in held-out text.
+
+    What learns is a logistic regression on words; `penalty` is C of scikit-learn's, the inverse of the L2 penalty's
+    weight.
+    """
+
+    group = "evaluation.entities"
+    figures = "entities"
+
+    measured: bool
+    penalty: float = Field(gt=0)
 
 
 class UntunedControl(Parameters):
@@ -94,3 +153,41 @@ class Evaluation(Parameters):
         """What test clients are promised: the run's declaration, every one of them asked, noise calibrated exactly."""
         own = {"epsilon": self.epsilon or privacy.epsilon, "sampling": "full", "clients_per_round": None}
         return privacy.model_copy(update={**own, "noise_multiplier": None, "calibration": "exact"})
+
+
+Kind = Literal["tfidf", "embeddings", "fine_tuned"]
+
+
+class ClassifierTraining(Parameters):
+    """What learns: logistic regression on TF-IDF or on frozen `embeddings`, or an encoder that is `fine_tuned`.
+
+    `penalty` is C of scikit-learn's logistic regression, the inverse of the L2 penalty's weight. `fine_tuning` is the
+    encoder's; `length` is the most tokens of a text that it reads.
+    """
+
+    kind: Kind
+    penalty: float = Field(gt=0)
+    fine_tuning: CausalTraining
+    length: int = Field(ge=4)
+
+
+class Classification(Parameters):
+    """Whether a classifier judges the texts, and which one.
+
+    `measured`: null, where `task.labels` names classes and figures of held-out text have no price; true: at a price
+    too, of which `clip_norm` is the most that a test client can say, in texts.
+    """
+
+    measured: bool | None
+    clip_norm: float = Field(gt=0)
+    training: ClassifierTraining
+    seed: Seed
+
+    def is_measured(self, task: Task, *, priced: bool) -> bool:
+        """Whether texts are judged so; `priced`: whether test clients pay for figures of their text."""
+        return not priced and len(task.labels) > 1 if self.measured is None else self.measured
+
+    def refuse_impossible(self, task: Task) -> None:
+        """Raises ValueError where it is asked for and there are no classes."""
+        if self.measured:
+            task.refuse_without_classes("classification.measured=true")

@@ -1,12 +1,18 @@
-"""How clients train an on-device model on their own text, and how a server moves the common weights."""
+"""How clients train an on-device model and a server moves its weights: DP-FedAvg and DP-FTRL.
+
+- How clients train an on-device model on their own text, and how a server moves the common weights.
+- DP-FedAvg's parameters; the paper's values and words stand in conf/paper/parameters/dp_fedavg.yml.
+- DP-FTRL's parameters; the paper's values and words stand in conf/paper/parameters/dp_ftrl.yml.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from fedtext.params import LearningRate, Parameters
+from fedtext.params import LearningRate, Parameters, Seed
+from fedtext.system.errors import InputError
 
 
 class LocalTraining(Parameters):
@@ -35,3 +41,53 @@ class ServerOptimizer(Parameters):
     decay: float = Field(ge=0, lt=1)
     square_decay: float = Field(ge=0, lt=1)
     smallest_root: float = Field(gt=0)
+
+
+class DpFedavg(Parameters):
+    """One DP-FedAvg run: `rounds` releases of the sum of client updates, each clipped to the L2 norm `clip_norm`."""
+
+    rounds: int = Field(ge=1)
+    clip_norm: float = Field(gt=0)
+    local: LocalTraining
+    server: ServerOptimizer
+    seed: Seed
+
+
+Noise = Literal["banded", "tree", "honaker_tree", "independent"]
+
+
+class DpFtrl(Parameters):
+    """One DP-FTRL run of the on-device model: `rounds` rounds, each client in every `separation`-th of them.
+
+    `noise` says how it is correlated across rounds: the `banded` factorisation of least error, a `tree` with restarts
+    every `restart` rounds, the same read by Honaker's estimate, or `independent` as DP-FedAvg's. `bands` are the banded
+    factor's diagonals (null: as many as `separation` and `rounds` allow), one less than the sums that stay open.
+    `server_learning_rate` multiplies the mean of the clients' clipped changes; `momentum` is the server's.
+    """
+
+    rounds: int = Field(ge=1)
+    separation: int = Field(ge=1)
+    noise: Noise
+    bands: int | None = Field(ge=1)
+    restart: int | None = Field(ge=1)
+    clip_norm: float = Field(gt=0)
+    server_learning_rate: LearningRate
+    momentum: float = Field(ge=0, lt=1)
+    local: LocalTraining
+    seed: Seed
+
+    @property
+    def diagonals(self) -> int:
+        """Bands of the banded factor."""
+        return min(self.bands or self.rounds, self.separation, self.rounds)
+
+    @model_validator(mode="after")
+    def _options_fit_the_noise(self) -> Self:
+        if self.bands is not None and (self.noise != "banded" or self.bands > min(self.separation, self.rounds)):
+            raise InputError(
+                f"dp_ftrl.bands is {self.bands} with noise {self.noise}, separation {self.separation} and "
+                f"{self.rounds} rounds: bands belong to noise banded, up to the separation and the rounds; or set null"
+            )
+        if self.restart is not None and self.noise not in ("tree", "honaker_tree"):
+            raise InputError(f"dp_ftrl.restart is {self.restart} with noise {self.noise}: only trees restart; set null")
+        return self

@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from fedtext.params import LearningRate, Parameters, Seed
-from fedtext.params.classes import OfClasses
 from fedtext.params.federated import ServerOptimizer
 from fedtext.params.generation import Sampler
+from fedtext.params.task import OfClasses
 from fedtext.params.training import Lora
 
 MOST_VOTES = 64

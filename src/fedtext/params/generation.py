@@ -9,8 +9,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from fedtext.params import Parameters
 from fedtext.params.corpus import Openings, as_phrase
-from fedtext.system.errors import InputError
-from fedtext.system.meant import meant
+from fedtext.system.errors import InputError, meant
 
 SPARE = 0.02
 PromptName = Literal["list", "chat", "labelled"]
@@ -45,7 +44,7 @@ class Sampler(Parameters):
 
     `description` says in that form what the texts are (`corpus.description`); null says nothing. `examples`: requests
     show public texts. `openings`: the words that texts begin with, for requests in turn (`corpus.openings`).
-    `legible_only` drops what does not read like text (`generation.legible`).
+    `legible_only` drops what does not read like text (`generation.cleaning`).
 
     `top_p` < 1 keeps the most probable tokens that together hold this mass; `min_p` > 0 drops every token with less
     than this share of the most probable one's probability, and costs no sort. `repetition_penalty` > 1 makes tokens

@@ -1,4 +1,8 @@
-"""How a LargeFedBench snapshot is built from raw pages: what is read, cleaned, left out, cut and split."""
+"""How a LargeFedBench snapshot is built from raw pages: what is read, cleaned, left out, cut and split.
+
+- A release of a snapshot: what it follows, when it is published, and where it is pushed. No token is a parameter.
+- Which snapshot is written in the form of POPri's authors.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed, words
 from fedtext.params.corpus import Spans
+from fedtext.params.ingest import BaseUrl
 from fedtext.system.errors import InputError, MissingFileError
 
 Source = Literal["ca", "uk", "us", "biorxiv", "medrxiv", "pubmed", "openreview", "scitldr"]
@@ -171,3 +176,42 @@ class LargeFedBench(Parameters):
         """Digest of the takedown list, empty without one: who is on it stands in no snapshot."""
         path = self.takedown_file()
         return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
+
+
+class Release(Parameters):
+    """The release of `largefedbench.snapshot`.
+
+    `previous` is the snapshot or release that the changelog starts from, by name or directory; null for a first one.
+    `date` is the day of publication (null: today, in UTC). `repository` is the dataset on the hub, `owner/name`.
+    """
+
+    previous: str | None
+    out_dir: str
+    date: datetime.date | None
+    repository: str | None
+    endpoint: BaseUrl
+    private: bool
+
+    @field_validator("previous", mode="before")
+    @classmethod
+    def _number_as_name(cls, value: object) -> object:
+        return str(value) if isinstance(value, int | float) else value
+
+    @field_validator("repository")
+    @classmethod
+    def _owner_and_name(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[\w.-]+/[\w.-]+", value):
+            raise InputError(f"release.repository={value!r} is not owner/name: write one such as ada/largefedbench")
+        return value
+
+
+class Export(Parameters):
+    """One config of a snapshot: a name below `largefedbench.out_dir`, or a directory."""
+
+    snapshot: str | None
+    config: str | None
+
+    @field_validator("snapshot", mode="before")
+    @classmethod
+    def _number_as_name(cls, value: object) -> object:
+        return str(value) if isinstance(value, int | float) else value  # 2025.1 on the command line is a number

@@ -7,8 +7,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from fedtext.params import Seed
-from fedtext.params.classes import OfClasses
 from fedtext.params.generation import MaskFilling, Sampler
+from fedtext.params.task import OfClasses
 from fedtext.system.errors import InputError
 
 

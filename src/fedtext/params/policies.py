@@ -12,8 +12,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import Sampler
 from fedtext.params.training import PairTokens
-from fedtext.system.errors import InputError
-from fedtext.system.meant import meant
+from fedtext.system.errors import InputError, meant
 
 JudgeKind = Literal["rule", "reward", "model"]
 TRAINED = (SFT_ONLY.name, RANDOM_POLICY.name, LONGEST_POLICY.name)  # controls that are policies of their own

@@ -7,8 +7,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from fedtext.params import Seed
-from fedtext.params.classes import OfClasses
 from fedtext.params.generation import Sampler, prompts_for
+from fedtext.params.task import OfClasses
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.errors import InputError
 
@@ -35,7 +35,7 @@ class Popri(OfClasses):
     `prompt_pool: matched` draws the few-shot examples from the public samples nearest to the single release
     (post-processing), `random` from all of them as in the paper. `word_buckets` and `word_share` are read by scoring
     `witness_words`: into how many buckets words are hashed, and which share of a text's norm is theirs. `word_guidance`
-    is too: how far the final texts' words follow the release (`fedtext.algorithms.popri.word_guidance`). `oversample`
+    is too: how far the final texts' words follow the release (`fedtext.algorithms.popri.steps`). `oversample`
     times `synthetic_texts` texts are generated at the end, `final_responses` a prompt, and the subset that matches the
     release best is kept.
     """

@@ -7,8 +7,8 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Seed
-from fedtext.params.classes import OfClasses
 from fedtext.params.generation import Sampler
+from fedtext.params.task import OfClasses
 from fedtext.system.errors import InputError
 
 MOST_VOTES = 32  # a record's smallest vote is then 2^-31: sums of votes stay exact

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import lru_cache
 
 from fedtext.params.privacy import Adjacency, Sampling
-from fedtext.privacy.accountant import check_declaration
-from fedtext.privacy.gaussian import gaussian_shift
-from fedtext.privacy.privacy_loss import (
+from fedtext.privacy.accounting import (
     ROUNDING,
     SampledGaussian,
     chance_of_being_asked,
+    check_declaration,
     composed_epsilon,
+    gaussian_shift,
     priced_shift,
 )
 from fedtext.system.errors import InputError
@@ -35,11 +35,11 @@ def noise_multiplier(
 
     Exact without sampling, within a relative 1e-6 with it, and never on the side of too little noise. `beside` are
     other releases, of a noise that is settled, which the same units pay for: all of them together keep the budget. The
-    further arguments are those of `fedtext.privacy.accountant.epsilon`.
+    further arguments are those of `fedtext.privacy.accounting.epsilon`.
 
     Raises:
         ValueError: `epsilon` is not positive and finite, the releases beside leave nothing of it, or what
-            `fedtext.privacy.accountant.epsilon` refuses.
+            `fedtext.privacy.accounting.epsilon` refuses.
     """
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise InputError(f"epsilon is {epsilon}: it must be positive and finite")

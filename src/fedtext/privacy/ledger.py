@@ -1,7 +1,7 @@
 """The ledger: every read of private data in a run, and the price of all of them together.
 
 A value, not a service: a mechanism takes a ledger in and hands a charged one out, so a repeated node charges once.
-A `Release` is data that says all that pricing needs; `fedtext.privacy.privacy_loss` prices. What is read without a
+A `Release` is data that says all that pricing needs; `fedtext.privacy.accounting` prices. What is read without a
 mechanism is written down too, and makes epsilon infinite.
 
 Whose noise is priced depends on the declared aggregation. Under `secure` and `trusted` it is the noise of the sum.
@@ -11,6 +11,8 @@ sqrt(n) times as much) is post-processing, and a draw of participants that the s
 
 A ledger may know several parties (fedtext.privacy.parties), each with a budget of its own: a release costs the parties
 that took part, and the run's epsilon is that of the party that spent most. Without parties everybody pays for all.
+
+Reads of private data that no mechanism protects, as the ledger writes them down.
 """
 
 from __future__ import annotations
@@ -24,10 +26,24 @@ from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy, Sampling, Unit
+from fedtext.privacy.accounting import ROUNDING, SampledGaussian, composed_epsilon, priced_shift
 from fedtext.privacy.parties import Party, bills, different_bills, most_units, partition, refuse_misdealt
-from fedtext.privacy.privacy_loss import ROUNDING, SampledGaussian, composed_epsilon, priced_shift
-from fedtext.privacy.reads import EvaluationOnly, Unaccounted
 from fedtext.system.errors import InputError
+
+
+class Unaccounted(Parameters):
+    """A read of private data without a mechanism, whose result the outputs depend on."""
+
+    name: str
+    reason: str
+
+
+class EvaluationOnly(Parameters):
+    """A read of held-out private data that feeds nothing back."""
+
+    name: str
+    reason: str
+
 
 Part = Literal["train", "test"]
 _PRICED = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")

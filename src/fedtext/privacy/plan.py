@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fedtext.params.privacy import Privacy, Sampling
+from fedtext.privacy.accounting import SampledGaussian
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.privacy_loss import SampledGaussian
 from fedtext.system.errors import InputError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedtext.params.privacy import Adjacency, Sampling
-from fedtext.privacy.accountant import Accountant, epsilon
+from fedtext.privacy.accounting import Accountant, epsilon
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.wording import table
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fedtext.privacy.accountant import epsilon
+from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.factorisation import prefix_sums, tree
+from fedtext.privacy.matrix_mechanism import prefix_sums, tree
 from fedtext.privacy.wording import table
 
 DELTA = 3e-6

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fedtext.privacy.accounting import SampledGaussian, rdp_epsilon
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.parties import Party, bills, different_bills
-from fedtext.privacy.privacy_loss import SampledGaussian
-from fedtext.privacy.published_accountants import rdp_epsilon
 from fedtext.privacy.wording import number, shown
 
 

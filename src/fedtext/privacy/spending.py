@@ -24,9 +24,9 @@ from pydantic import Field
 
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Unit
+from fedtext.privacy.accounting import ROUNDING, SampledGaussian, composed_epsilon
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Part, Release
 from fedtext.privacy.parties import Party, Payers, bills, different_bills
-from fedtext.privacy.privacy_loss import ROUNDING, SampledGaussian, composed_epsilon
 from fedtext.system.errors import InputError
 
 

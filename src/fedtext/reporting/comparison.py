@@ -15,7 +15,7 @@ from fedtext.evaluation.intervals import Interval, mean_interval, paired_differe
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, in_document, measure
 from fedtext.evaluation.measures.measure import Direction, Measure, OnHeldOut
-from fedtext.evaluation.measures.win_rate import DOCUMENT as WIN_RATES
+from fedtext.evaluation.measures.preferences import DOCUMENT as WIN_RATES
 from fedtext.federation.communication import Cost
 from fedtext.params.compare import Claim, Claims
 from fedtext.params.conditions import BESIDE, CONDITIONS, EPS0, PRIVATE
@@ -184,7 +184,7 @@ def measured_costs(timed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def price_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulated: bool = False) -> str:
-    """What publishing `what` together costs (`fedtext.privacy.together.price_together`)."""
+    """What publishing `what` together costs (`fedtext.privacy.composition.price_together`)."""
     if price["epsilon"] is None:
         return f"Publishing {what} together has no finite ε: {price['reason']}."
     if price["runs"] == 0:

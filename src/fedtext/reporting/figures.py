@@ -19,7 +19,7 @@ from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, in_document
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.params.conditions import CONDITIONS, PREFERENCES, Role
-from fedtext.privacy.coarse import MIN_UNITS, coarse
+from fedtext.privacy.disclosure_control import MIN_UNITS, coarse
 from fedtext.reporting.figure_style import (
     BELOW_SLANTED,
     CONTROL,

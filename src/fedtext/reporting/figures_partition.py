@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.privacy.coarse import MIN_UNITS
+from fedtext.privacy.disclosure_control import MIN_UNITS
 from fedtext.reporting.figure_style import BELOW_SLANTED, PRIVATE, note, plain_text, styled
 from fedtext.reporting.figures import coarse_bars
 

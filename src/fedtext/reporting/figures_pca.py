@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from fedtext.evaluation.distribution import Pca
-from fedtext.privacy.coarse import MIN_UNITS, coarse
+from fedtext.privacy.disclosure_control import MIN_UNITS, coarse
 from fedtext.reporting.figure_style import HELD_OUT_SHADES, ON_ANY, SYNTHETIC, note, plain_text, styled
 
 if TYPE_CHECKING:

@@ -1,10 +1,24 @@
-"""The report's own words, explained where they stand (hover) and once more at its end."""
+"""The report's own words, and the terms on which its figures were taken.
+
+- The report's own words, explained where they stand (hover) and once more at its end.
+- On which terms a run's figures were taken: what its report says before anybody reads a number.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from markupsafe import Markup
+from pydantic import BaseModel, ConfigDict
+
+from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Evaluation
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.assumptions import SIMULATED
+from fedtext.reporting.wording import count, scientific, spent
 
 WORDS = {
     "ε": "privacy loss: how much likelier one unit's text can make what was released; the smaller, the better",
@@ -38,3 +52,94 @@ def explained(text: str) -> Markup:
 def used_words(page: str) -> dict[str, str]:
     """The words that `page` uses, with their explanations."""
     return {word: meaning for word, meaning in WORDS.items() if word in page}
+
+
+class TestUnits(BaseModel):
+    """What the units that were measured on are promised."""
+
+    __test__ = False  # no test, whatever pytest makes of the name
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    unit: str
+    units: int
+    epsilon: float
+    delta: float
+    simulated: bool
+
+
+class Terms(BaseModel):
+    """On which terms.
+
+    Attributes:
+        tested: What test units are promised; None where nothing is.
+        private_control: A model was trained on the protected text itself.
+        aggregation: How what clients say was summed.
+        own_public: The public texts are what the untuned generator writes by itself, so they are its control.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tested: TestUnits | None = None
+    private_control: bool = False
+    aggregation: str = "trusted"
+    own_public: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        corpus: Corpus,
+        evaluation: Evaluation,
+        privacy: Privacy,
+        report: Mapping[str, Any] | None = None,
+        conditions: Collection[str] = (),
+    ) -> Terms:
+        """From the run's declaration, the privacy report of a priced evaluation (None: there was no price), and what
+        was compared.
+        """
+        tested = None
+        if report is not None:
+            tested = TestUnits(
+                unit=report["unit"],
+                units=report["population"],
+                epsilon=float(report["epsilon"]),
+                delta=report["delta"],
+                simulated=report["noise"] == SIMULATED,
+            )
+        scored_alone = PUBLIC_CONTROL.name in conditions and UNTUNED_CONTROL.name not in conditions
+        return cls(
+            tested=tested,
+            private_control=evaluation.has_private_control(corpus),
+            aggregation=privacy.aggregation,
+            own_public=scored_alone and evaluation.untuned.written is None,
+        )
+
+    def notes(self) -> list[str]:
+        """A sentence on each, for the report's first lines."""
+        said = [_tested(self.tested)]
+        if self.private_control:
+            said.append(
+                "The control at ε = ∞ was trained on the protected text itself: no ε covers its accuracy and the gap "
+                "that it measures."
+            )
+        if self.own_public:
+            said.append(
+                "The generator wrote the public texts by itself, so they stand for the untuned generator's texts too."
+            )
+        if self.aggregation == "secure":
+            said.append(
+                "This run simulates secure aggregation in one process: whoever runs it holds what every client said."
+            )
+        return said
+
+
+def _tested(tested: TestUnits | None) -> str:
+    if tested is None:
+        return (
+            "The test clients are not protected by these figures: accuracies and distances are measured on their text "
+            "without noise."
+        )
+    price = f"ε = {spent(tested.epsilon)} at δ = {scientific(tested.delta)}"
+    about = f"Each of about {count(tested.units)} test {tested.unit}s"
+    if tested.simulated:
+        return f"{about} would be protected as well, with {price}; but that noise came from a public seed, too."
+    return f"{about} is protected as well, with {price}: figures of held-out text are noised sums, and so inexact."

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from fedtext.params.conditions import CONDITIONS
-from fedtext.reporting.classification_table import classification_table
-from fedtext.reporting.entities_table import entities_table
+from fedtext.reporting.downstream import classification_table, entities_table, questions_table
 from fedtext.reporting.page import bullets, figure_html, glossary, page
-from fedtext.reporting.questions_table import questions_table
 from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.tables import (
     accuracy_table,

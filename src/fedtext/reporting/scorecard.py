@@ -19,8 +19,8 @@ from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONTROLS, PRIVATE, SYNTHETIC
 from fedtext.params.privacy import Adjacency
 from fedtext.privacy.assumptions import SIMULATED
-from fedtext.reporting.classification_table import classification_limits
-from fedtext.reporting.terms import Terms
+from fedtext.reporting.downstream import classification_limits
+from fedtext.reporting.glossary import Terms
 from fedtext.reporting.wording import accuracy_sentence, epsilon_sentence, protection_sentence
 
 
@@ -120,7 +120,8 @@ def scorecard(
         classification: What `evaluation.classification.compare_classified` returned; None where nothing was classified.
         entities: What `evaluation.entities.compare_entities` returned; None where none were looked for.
         questions: What `evaluation.questions.compare_questions` returned; None where nothing was asked.
-        copies: What `evaluation.copies.summary` returned; None where held-out text was not looked for in training text.
+        copies: What `evaluation.contamination.summary` returned; None where held-out text was not looked for in
+        training text.
     """
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
 from fedtext.evaluation.measures.known import MEASURES, in_document, of_kind
 from fedtext.evaluation.measures.measure import ABSENT, Distance, OfTexts
-from fedtext.evaluation.published_metric import PREFIX
+from fedtext.evaluation.scoring import PREFIX
 from fedtext.params.conditions import CONDITIONS, EPS0, SYNTHETIC
 from fedtext.reporting.templates import render
 from fedtext.reporting.wording import change, compact, count, rounded, scientific, seconds, share, size, spent

@@ -2,6 +2,8 @@
 
 A process killed at any moment leaves either the old content or the new one. The temporary name is fixed per target, so
 the next write of the same target clears what a killed one left behind.
+
+JSON written member by member, so that what is written need not fit into memory.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -100,3 +102,17 @@ def _name_full_disk(error: BaseException | None, target: Path) -> None:
                 "place with --params data_root=DIR, then run the same command again",
             ) from error
         error = error.__cause__
+
+
+def write_members(target: Path, brackets: str, members: Iterable[str]) -> int:
+    """Replaces `target` by the members, JSON already, a line each between `brackets` (`[]`, `{}`); how many there were.
+
+    All or nothing: an error while they are made leaves `target` as it was.
+    """
+    number = 0
+    with replacing_file(target) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(f"{brackets[0]}\n")
+        for number, member in enumerate(members, start=1):
+            file.write(member if number == 1 else f",\n{member}")
+        file.write(f"\n{brackets[1]}\n")
+    return number

@@ -1,4 +1,8 @@
-"""Folders that nobody but their owner may enter: private data lie there, and what tells of them."""
+"""Folders of one owner: private data lie there, and what fedtext keeps for a user.
+
+- Folders that nobody but their owner may enter: private data lie there, and what tells of them.
+- Where fedtext keeps what belongs to a user and not to a project or a data root.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import platformdirs
+
+from fedtext.system.atomic import replacing_file
 
 
 def make_own_folder(folder: Path) -> None:
@@ -30,3 +38,20 @@ def own_temporary_folder() -> Iterator[Path]:
             os.environ.pop("TMPDIR")
             if told is not None:
                 os.environ["TMPDIR"] = told
+
+
+STATE = "FEDTEXT_STATE"  # environment: another folder for it
+
+
+def state_folder() -> Path:
+    """The user's own, or the one that the environment names; nothing is made."""
+    told = os.environ.get(STATE)
+    return Path(told).expanduser() if told else platformdirs.user_state_path("fedtext")
+
+
+@contextmanager
+def own_file(target: Path) -> Iterator[Path]:
+    """As `replacing_file`, for a file that nobody but its owner may read."""
+    with replacing_file(target) as temporary:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        yield temporary

@@ -1,6 +1,8 @@
 """Files that were open before a block in which nothing may be written, and what waits in their buffers after it.
 
 A refused write does not empty the buffer in front of it: Python would try again later, when it is allowed.
+
+The open file descriptors of this process.
 """
 
 from __future__ import annotations
@@ -13,7 +15,32 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from fedtext.system.descriptors import open_descriptors, writes
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+OUTPUT, ERROR = 1, 2
+
+
+def open_descriptors() -> set[int]:
+    """All of them."""
+    try:
+        names = {int(name) for name in os.listdir("/dev/fd")}
+    except OSError:  # Windows
+        names = {OUTPUT, ERROR}
+    found = set()
+    for one in names:
+        with suppress(OSError):  # the one that listed them is closed by now
+            os.fstat(one)
+            found.add(one)
+    return found
+
+
+def writes(descriptor: int) -> bool:
+    """Whether it was opened for writing; true where the system does not tell."""
+    return fcntl is None or fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+
 
 OF_DATABASES = (".db", ".sqlite", ".sqlite3", "-wal", "-shm", "-journal")
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from fedtext.system.cores import over_cores
 from fedtext.system.hardware import bfloat16_pays, float16_packs
-from fedtext.system.shells import shell
+from fedtext.system.weight_sharing import shell
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

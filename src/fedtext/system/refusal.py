@@ -15,8 +15,7 @@ from typing import Any
 import click
 from pydantic import BaseModel, ValidationError
 
-from fedtext.system.errors import FedtextError
-from fedtext.system.meant import meant
+from fedtext.system.errors import FedtextError, meant
 
 # Parameters of earlier versions that no experiment varies, and where each stands as a constant now.
 CONSTANTS = {

@@ -20,8 +20,7 @@ from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 from fedtext.system.hardware import bfloat16_where_it_pays, compute_device, rows_at_once
 from fedtext.system.progress import progress
-from fedtext.training.head import head_of
-from fedtext.training.packed_lines import MASKED, logits_of_lines, packed_texts
+from fedtext.training.packed_sequences import MASKED, head_of, logits_of_lines, packed_texts
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,7 +7,7 @@
 | g_t(x_i) | `fedtext.training.unit_gradients` | gradient of a unit's mean loss, of its texts or of its preferences |
 | C | `Query.clip_norm` | largest L2 norm of it |
 | sigma | `Query.noise_multiplier` | deviation of the noise on the sum, over C |
-| theta_t - eta_t g_t | `fedtext.training.server_optimizer` | plain, with momentum, or Adam's step on the noised mean |
+| theta_t - eta_t g_t | `fedtext.training.federated_averaging` | plain, momentum or Adam's step on the noised mean |
 
 What differs from the paper: noise is an exact discrete Gaussian, priced by the privacy loss distribution and not by the
 moments accountant; the sum is divided by the expected batch, as theirs, also where a draw comes out empty.
@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.blocks import Block
-from fedtext.federation.digest import digest
 from fedtext.federation.noised_steps import Ask, noised_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
+from fedtext.federation.units import Block, digest
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import DpSgd
 from fedtext.privacy.ledger import Ledger
@@ -35,9 +34,9 @@ from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.seeding import stream
 from fedtext.system.progress import progress
-from fedtext.training.server_optimizer import Server, new_server, server_step
+from fedtext.training.dp_losses import TEXTS, UnitLoss
+from fedtext.training.federated_averaging import Server, new_server, server_step
 from fedtext.training.unit_gradients import UnitGradients
-from fedtext.training.unit_losses import TEXTS, UnitLoss
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -10,18 +10,24 @@ rounding. On a CPU each core trains a group of its own.
 Rows of tokens are filled up on the right with negative numbers. Causal attention never looks ahead, so a real token is
 not touched by them; they are not scored. Dropout is off: a round is a function of its inputs and its seed. Clients side
 by side multiply in bfloat16 where that is faster, as all training here does; weights and updates stay float32.
+
+The server's side of federated training: one step of the common weights by the clients' mean update.
+
+A server is a dictionary of vectors, as it is saved between rounds: `weights` (float32), and what its method remembers,
+`mean` and `square` (float64). It sees released values only.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Float32, Int, Int64
 
-from fedtext.federation.blocks import Block
-from fedtext.params.federated import LocalTraining
+from fedtext.federation.units import Block
+from fedtext.params.federated import LocalTraining, ServerOptimizer
 from fedtext.system.cores import over_cores, per_thread
 from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
 from fedtext.training.local_steps import groups_of_one_shape, local_steps, shown_tokens
@@ -121,3 +127,27 @@ def _by_name(vectors: Tensor, common: Weights) -> Weights:
     """Views of one vector a slot as its weights, in the order of `common`."""
     parts = vectors.split([p.numel() for p in common.values()], dim=1)
     return {name: part.unflatten(1, p.shape) for part, (name, p) in zip(parts, common.items(), strict=True)}
+
+
+Server = dict[str, np.ndarray]
+_MEMORY = {"sgd": (), "momentum": ("mean",), "adam": ("mean", "square")}
+
+
+def new_server(weights: Float[np.ndarray, " dim"], params: ServerOptimizer) -> Server:
+    """The server before the first round: these weights, and nothing to remember."""
+    memory = {name: np.zeros(weights.size) for name in _MEMORY[params.method]}
+    return {"weights": weights.astype(np.float32), **memory}
+
+
+def server_step(server: Mapping[str, np.ndarray], update: Float[np.ndarray, " dim"], params: ServerOptimizer) -> Server:
+    """The server after one mean update (Reddi et al., ICLR 2021, Algorithm 2; no bias correction there or here)."""
+    moved = dict(server)
+    step = update
+    if params.method == "momentum":
+        step = moved["mean"] = params.decay * server["mean"] + update
+    elif params.method == "adam":
+        mean = moved["mean"] = params.decay * server["mean"] + (1 - params.decay) * update
+        square = moved["square"] = params.square_decay * server["square"] + (1 - params.square_decay) * update**2
+        step = mean / (np.sqrt(square) + params.smallest_root)
+    moved["weights"] = (server["weights"] + params.learning_rate * step).astype(np.float32)
+    return moved

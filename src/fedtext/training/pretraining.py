@@ -1,24 +1,29 @@
 """How the shipped language models are made: a tokenizer, training rows in two forms, and two small Llama models.
 
 Rows come from public text only. The generator reads both plain documents and the few-shot lists of
-generation/prompts.py, half of them drawn from a single package and some of those headed by its name, so that the
+generation/prompt_forms.py, half of them drawn from a single package and some of those headed by its name, so that the
 examples and the label of a prompt mean something to it.
+
+A trained language model as it is shipped: bf16 weights, its tokenizer and its model card in one directory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Int
 
-from fedtext.generation.prompts import LISTED, header, heading, sample_list
+from fedtext.generation.prompt_forms import LISTED, header, heading, sample_list
 from fedtext.params.training import LlamaShape, Recipe
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 
 BOS, EOS, PAD = "<bos>", "<eos>", "<pad>"
 
@@ -141,3 +146,20 @@ def new_llama(shape: LlamaShape, tokenizer: PreTrainedTokenizerBase, seed: int) 
         pad_token_id=tokenizer.pad_token_id,
     )
     return LlamaForCausalLM(config)
+
+
+@dataclass(frozen=True)
+class ModelBundle:
+    """What `save_pretrained` writes: `model.safetensors` in bf16, the tokenizer's files and `README.md`."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    card: str
+
+    def save_pretrained(self, directory: str) -> None:
+        """Write all three into `directory`; the model is cast to bf16 first."""
+        import torch
+
+        self.model.to(torch.bfloat16).save_pretrained(directory)
+        self.tokenizer.save_pretrained(directory)
+        Path(directory, "README.md").write_text(self.card, encoding="utf-8")

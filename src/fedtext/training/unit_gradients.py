@@ -1,6 +1,6 @@
 """Gradients of protected units one by one, at common weights: what DP-SGD clips and adds up.
 
-A unit's gradient is that of the mean over its examples of an example's loss (`fedtext.training.unit_losses`). It is a
+A unit's gradient is that of the mean over its examples of an example's loss (`fedtext.training.dp_losses`). It is a
 function of the unit, to the bit: examples are computed in a shape that their own unit decides, in slots of which each
 is computed as if it were alone (`fedtext.training.client_gradients`), and are added up in their own order. Only the
 weights that are trained have gradients: those of a low-rank adapter, or all of a model.
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Int, Int64
 
-from fedtext.federation.blocks import Block
+from fedtext.federation.units import Block
 from fedtext.system.cores import over_cores, per_thread
-from fedtext.system.shells import shell
+from fedtext.system.weight_sharing import shell
 from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
+from fedtext.training.cuda_graphs import Replays
+from fedtext.training.dp_losses import TEXTS, UnitLoss
 from fedtext.training.local_steps import NO_TOKEN, LocalSteps, groups_of_one_shape, positions_of, shown_tokens
-from fedtext.training.replays import Replays
-from fedtext.training.unit_losses import TEXTS, UnitLoss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Int
 
-from fedtext.federation.blocks import Block
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import answer
+from fedtext.federation.units import Block
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 

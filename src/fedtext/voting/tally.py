@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from fedtext.federation.blocks import Block
-from fedtext.federation.digest import digest
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Parts, Query
 from fedtext.federation.secure_sum import answer
+from fedtext.federation.units import Block, digest
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 

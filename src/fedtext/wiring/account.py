@@ -1,12 +1,20 @@
-"""The gate that the runner puts before the doors: releases only from nodes declared as such, within one budget."""
+"""The gate that the runner puts before the doors: releases only from nodes declared as such, within one budget.
+
+What the active parameters let a data set spend.
+"""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from pydantic import ValidationError
+
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.spending import (
@@ -21,6 +29,7 @@ from fedtext.privacy.spending import (
     worst_total,
 )
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.config import active_parameters, corpus_is_public
 from fedtext.wiring.guard.watch import suspended
 
 LOG = logging.getLogger(__name__)
@@ -90,7 +99,7 @@ class Account:
 
 @dataclass
 class NodeGate:
-    """One node's gate (fedtext.privacy.gate.Gate). `passed` is what the doors let out, in order."""
+    """One node's gate (fedtext.privacy.budget_guard.Gate). `passed` is what the doors let out, in order."""
 
     account: Account
     node: str
@@ -198,3 +207,17 @@ class NodeGate:
             partition=ledger.partition,
             budgets=tuple((one.name, one.epsilon) for one in ledger.parties if one.epsilon < declared.epsilon),
         )
+
+
+def active_allowance() -> Allowance:
+    """By the run's declarations; what a private corpus may spend where Kedro will find them faulty."""
+    parameters = active_parameters()
+    return Allowance(corpus_is_public(parameters), _total(parameters.get("privacy") or {}))
+
+
+def _total(privacy: Mapping[str, Any]) -> float | None:
+    """As a number: the command line gives `inf` as a word."""
+    try:
+        return Privacy.model_validate(privacy).total_epsilon
+    except ValidationError:
+        return None

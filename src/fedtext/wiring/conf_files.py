@@ -1,16 +1,170 @@
-"""Mistakes in the files of `conf`, each in one sentence that names the file."""
+"""Files of configuration: which are read, their plain values, and what is said of one that cannot be read.
+
+Configuration as plain values: YAML is read, laid over other YAML, and only what has `${` in it is resolved.
+
+OmegaConf wraps every value in an object of its own. That was most of the time of a start, and few values need it.
+
+Mistakes in the files of `conf`, each in one sentence that names the file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, cast
 
+import yaml
 from fsspec import AbstractFileSystem
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
+from yaml.constructor import ConstructorError
 
-from fedtext.system.errors import FedtextError
+from fedtext.system.errors import FedtextError, InputError, meant
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.conf_values import read
+
+DEFAULTS = "_defaults"  # the group of named blocks, and in a block the name of the one that it starts from
+# Resolvers that look at no other value of the file: what asks for them alone can be resolved by itself.
+STANDALONE = (
+    "data_root",
+    "tracking_root",
+    "tracking_uri",
+    "description",
+    "prompt",
+    "prompt_alone",
+    "globals",
+    "runtime_params",
+)
+_CALL = re.compile(r"\$\{(\w+):\}")  # a resolver without arguments
+_ALONE = re.compile(r"\$\{(?!(?:" + "|".join(STANDALONE) + r"):)|\\")  # anything else, or an escaped `$`
+_FLOAT = re.compile(
+    r"""(?:[-+]?\d+(?:_\d+)*\.[\d_]*(?:[eE][-+]?\d+)?
+         |[-+]?\d+(?:_\d+)*[eE][-+]?\d+
+         |\.\d+(?:_\d+)*(?:[eE][-+]\d+)?
+         |[-+]?\d+(?:_\d+)*(?::[0-5]?\d)+\.[\d_]*
+         |[-+]?\.(?:inf|Inf|INF)
+         |\.(?:nan|NaN|NAN))$""",
+    re.X | re.ASCII,
+)
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML as OmegaConf has it: `1e-3` is a number, a date stays text, and a key that stands twice is an error."""
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        _refuse_twice(node)  # before `<<` adds keys that may stand again
+        return super().construct_document(node)
+
+
+def _refuse_twice(node: yaml.Node, above: tuple[int, ...] = ()) -> None:
+    """Raises ConstructorError for a key that stands twice in a mapping, and for a value that holds itself."""
+    if id(node) in above:
+        raise ConstructorError(None, None, "found a value that holds itself", node.start_mark)
+    above = (*above, id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for one in node.value:
+            _refuse_twice(one, above)
+    elif isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, value in node.value:
+            if (name := str(key.value)) in seen:
+                raise ConstructorError(None, None, f"found duplicate key {name}", key.start_mark)
+            seen.add(name)
+            _refuse_twice(value, above)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if not tag.endswith((":timestamp", ":float"))]
+    for first, found in _Loader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+
+
+def read(text: str) -> dict[str, Any]:
+    """The names and values of a YAML or JSON file; an empty file has none.
+
+    Raises:
+        YAMLError: it is no YAML.
+        ValueError: it holds no names.
+    """
+    found = yaml.load(text, Loader=_Loader)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise ValueError("it holds no names with values; write NAME: VALUE")  # whoever knows the file says which
+    return cast("dict[str, Any]", found)
+
+
+def laid_over(below: Any, above: Any) -> Any:
+    """`above` in place of `below`, but mappings key by key; neither is changed."""
+    if not isinstance(below, Mapping) or not isinstance(above, Mapping):
+        return above
+    return {**below, **{name: laid_over(below.get(name), value) for name, value in above.items()}}
+
+
+def resolved(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` with what each `${...}` stands for, as OmegaConf resolves it.
+
+    Raises:
+        OmegaConfBaseException: something stands for nothing.
+    """
+    call = cache(_by_omegaconf)
+    try:
+        return cast("dict[str, Any]", _each(values, lambda text: _alone(text, call)))
+    except (_AsksTheFileError, OmegaConfBaseException):  # or it is wrong: of the whole OmegaConf says where
+        whole = OmegaConf.create(dict(values))
+        return cast("dict[str, Any]", OmegaConf.to_container(whole, resolve=True))
+
+
+def with_defaults(groups: Mapping[str, Any]) -> dict[str, Any]:
+    """The groups without `_defaults`, whose blocks lie below those that name them: `_defaults: sampler`.
+
+    Raises:
+        ValueError: a block names defaults that are not there.
+    """
+    blocks = groups.get(DEFAULTS) or {}
+    return {name: _started(value, name, blocks) for name, value in groups.items() if name != DEFAULTS}
+
+
+def _started(value: Any, place: str, blocks: Mapping[str, Any]) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    own = {key: _started(one, f"{place}.{key}", blocks) for key, one in value.items() if key != DEFAULTS}
+    if DEFAULTS not in value:
+        return own
+    if (name := value[DEFAULTS]) not in blocks:
+        raise InputError(f"{place} starts from {DEFAULTS} {name!r}: {meant(str(name), blocks)}")
+    return laid_over(blocks[name], own)
+
+
+class _AsksTheFileError(Exception):
+    """An interpolation may ask for another value of the file."""
+
+
+def _alone(text: str, call: Callable[[str], Any]) -> Any:
+    """What a text stands for that asks for nothing of its file."""
+    if _ALONE.search(text):
+        raise _AsksTheFileError
+    if found := _CALL.fullmatch(text):
+        return call(found[0])
+    if "${" in _CALL.sub("", text):
+        return _by_omegaconf(text)
+    return _CALL.sub(lambda found: str(call(found[0])), text)
+
+
+def _by_omegaconf(text: str) -> Any:
+    return cast("dict[str, Any]", OmegaConf.to_container(OmegaConf.create({"value": text}), resolve=True))["value"]
+
+
+def _each(value: Any, resolve: Callable[[str], Any]) -> Any:
+    """The value with every text in it that has `${` resolved."""
+    if isinstance(value, str):
+        return resolve(value) if "${" in value else value
+    if isinstance(value, Mapping):
+        return {key: _each(one, resolve) for key, one in value.items()}
+    return [_each(one, resolve) for one in value] if isinstance(value, list | tuple) else value
+
 
 # What Kedro and OmegaConf raise of files that cannot be read, put together or resolved.
 CONF_ERRORS = (YAMLError, OmegaConfBaseException, ValueError, TypeError, AttributeError, OSError)

@@ -27,11 +27,9 @@ from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus, as_openings, is_described
 from fedtext.params.generation import TEXT
-from fedtext.system.errors import FedtextError, InputError
-from fedtext.system.meant import meant
+from fedtext.system.errors import FedtextError, InputError, meant
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.conf_files import CONF_ERRORS, conf_refused
-from fedtext.wiring.conf_values import DEFAULTS, laid_over, read, resolved, with_defaults
+from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, conf_refused, laid_over, read, resolved, with_defaults
 from fedtext.wiring.tracking_server import said, tracked_at
 
 DEFAULT_DATA_ROOT = "data"
@@ -48,7 +46,7 @@ SOFT = dict.fromkeys(("parameters", "globals", "mlflow", "compare"), "soft")
 class ProjectConfigLoader(OmegaConfigLoader):
     """Kedro's loader with twelve additions.
 
-    - Files are read as plain values, and only what has `${` is resolved (fedtext.wiring.conf_values).
+    - Files are read as plain values, and only what has `${` is resolved (fedtext.wiring.conf_files).
     - A block of parameters that says `_defaults: NAME` starts from the block of that name below `_defaults`.
     - Entries and claims of comparisons stand in a folder `compare`, a file a paper.
     - The newest loader is `active`, for `active_parameters()`.

@@ -1,4 +1,7 @@
-"""Plain `kedro run` resumes: the same command after a kill, a change or a deletion does what is left, and no more."""
+"""Plain `kedro run` resumes: the same command after a kill, a change or a deletion does what is left, and no more.
+
+Which folders of a data root hold private data, by the catalog.
+"""
 
 from __future__ import annotations
 
@@ -19,28 +22,35 @@ from kedro.runner import SequentialRunner
 from kedro.runner.task import Task
 from pluggy import PluginManager
 
-from fedtext.privacy.gate import current, standing
+from fedtext.privacy.budget_guard import current, standing
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.registry import Registry
 from fedtext.privacy.tags import Tag
 from fedtext.resuming.decision import Resumption
 from fedtext.resuming.records import DataRootBusyError, Store
-from fedtext.system.allocator import give_freed_memory_back, keep_freed_memory
+from fedtext.system.cores import give_freed_memory_back, keep_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import Account, NodeGate
-from fedtext.wiring.allowance import active_allowance
+from fedtext.wiring.account import Account, NodeGate, active_allowance
 from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
 from fedtext.wiring.console import say, written_down
-from fedtext.wiring.folders import private_folders
 from fedtext.wiring.guard import Guard
+from fedtext.wiring.guard.catalog import dataset_classes, entry, place
 from fedtext.wiring.made_with import facts_in, told
-from fedtext.wiring.rules import active_rules
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers
-from fedtext.wiring.whose import RECORDS, units_known_by
+from fedtext.wiring.unit_identity import RECORDS, active_rules, units_known_by
+
+
+def private_folders(pipeline: Pipeline, catalog: DataCatalog, data_root: Path) -> set[Path]:
+    """The data root's own folders, as `03_primary`, below which a private data set of the pipeline lies."""
+    root, resolver = data_root.resolve(), catalog.config_resolver
+    classes = dataset_classes(pipeline.datasets(), resolver)
+    places = (place(entry(name, resolver)) for name, privacy in classes.items() if privacy == "private")
+    inside = [path.relative_to(root).parts for path in places if path is not None and path.is_relative_to(root)]
+    return {data_root / parts[0] for parts in inside if len(parts) > 1}
 
 
 class RunInterruptedError(RunRefusedError):

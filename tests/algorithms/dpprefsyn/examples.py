@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
-from fedtext.embedding.differences import differences_of
+from fedtext.embedding.similarity import differences_of
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.params.dpprefsyn import Dpprefsyn
 from fedtext.params.privacy import Privacy

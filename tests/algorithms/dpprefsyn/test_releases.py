@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.algorithms.dpprefsyn import heads, releases
-from fedtext.algorithms.dpprefsyn.clusters import nearest_centre
-from fedtext.algorithms.dpprefsyn.door import unit_means
-from fedtext.algorithms.dpprefsyn.heads import gradient_blocks
-from fedtext.algorithms.dpprefsyn.releases import learned_scorer
-from fedtext.federation import messages
+from fedtext.algorithms.dpprefsyn import releases
+from fedtext.algorithms.dpprefsyn.releases import gradient_blocks, learned_scorer, nearest_centre, unit_means
+from fedtext.federation import mechanism
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.ledger import Ledger
@@ -161,7 +158,7 @@ def test_a_greedy_client_is_as_loud_as_one_pair_and_louder_without_the_clip(monk
 
     limit = public().radius(0.9)
     assert heard() == pytest.approx(limit, rel=0.01)
-    for module in (messages, releases):
+    for module in (mechanism, releases):
         monkeypatch.setattr(module, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64))
     assert heard() > 50 * limit
 
@@ -174,7 +171,7 @@ def first_drawn(monkeypatch: pytest.MonkeyPatch, seed: int, changes: dict[str, A
         drawn.append(tuple(sorted(held.unit.tolist())))
         return gradient_blocks(held, **how)
 
-    monkeypatch.setattr(heads, "gradient_blocks", recording)
+    monkeypatch.setattr(releases, "gradient_blocks", recording)
     params, (features, middles) = dpprefsyn(**changes), compared(1, 200)
     by_run = {"sampling": "poisson", "clients_per_round": 60} if params.training.batch is None else {}
     declared = privacy(noise_seed=0, noise_multiplier=1.0, epsilon=1e15, **by_run)
@@ -243,7 +240,7 @@ def test_the_published_form_says_that_it_protects_nobody() -> None:
 
 def test_an_exact_size_at_the_threshold_tells_who_was_there_and_a_noised_one_does_not() -> None:
     """Two worlds of 70 pairs and 69: a cluster right at n / (K + 4) is kept in one of them alone."""
-    from fedtext.algorithms.dpprefsyn.clusters import large_enough
+    from fedtext.algorithms.dpprefsyn.releases import large_enough
 
     counts = np.array([40.0, 20.0, 10.0])
     assert large_enough(counts, 70).tolist() == [True, True, True]

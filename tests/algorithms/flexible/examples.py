@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fedtext.federation.blocks import Block
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.silos import parties_of
-from fedtext.federation.units import unit_codes
+from fedtext.federation.units import Block, unit_codes
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos

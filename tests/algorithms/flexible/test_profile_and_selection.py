@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.algorithms.flexible import budget, profile, selection, unprotected
+from fedtext.algorithms.flexible import plan, profile, selection, unprotected
 from fedtext.federation import secure_sum
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import UNLABELLED, PrivateSamples
@@ -26,7 +26,7 @@ CHOSEN = params()
 
 
 def opened(**changes: Any) -> Ledger:
-    return budget.planned_ledger(parties(UNITS), CHOSEN, declared(**changes), dim=10, embedding_dim=DIM)
+    return plan.planned_ledger(parties(UNITS), CHOSEN, declared(**changes), dim=10, embedding_dim=DIM)
 
 
 def silent(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]) -> np.ndarray:
@@ -69,7 +69,7 @@ def test_every_silo_s_counts_are_added_with_the_noise_that_the_placement_has(
 ) -> None:
     """Four silos that noise their own counts put twice the deviation into the sum, at the same price."""
     ledger, samples = opened(aggregation=aggregation), held(UNITS)
-    query = budget.profile_query(CHOSEN, ledger.declaration)
+    query = plan.profile_query(CHOSEN, ledger.declaration)
     _, charged = profile.noised_profile(query, samples, CHOSEN, ledger, KEY)
     assert summed_stddev(charged) == pytest.approx(carried, rel=0.01)
     assert charged.releases[-1].noise_stddev == pytest.approx(2.0, rel=0.01)
@@ -84,14 +84,14 @@ def test_a_record_of_an_undeclared_code_counts_for_none(monkeypatch: pytest.Monk
     label = np.where(samples.label == 0, UNLABELLED, samples.label)
     silenced = PrivateSamples(samples.features, samples.unit, label, samples.enrolled, samples.holder)
     monkeypatch.setattr(secure_sum, "discrete_gaussian", silent)
-    query = budget.profile_query(CHOSEN, ledger.declaration)
+    query = plan.profile_query(CHOSEN, ledger.declaration)
     counted, _ = profile.noised_profile(query, silenced, CHOSEN, ledger, KEY)
     np.testing.assert_allclose(counted, [0, 52, 52], atol=1e-9)
 
 
 def votes(samples: PrivateSamples, ledger: Ledger, **changes: Any) -> tuple[np.ndarray, Ledger]:
     chosen = CHOSEN.model_copy(update=changes)
-    query = budget.votes_query(chosen, ledger.declaration, ledger.parties)
+    query = plan.votes_query(chosen, ledger.declaration, ledger.parties)
     assert query is not None
     return selection.noised_votes(query, samples, selection.candidates_of(*candidates()), chosen, ledger, KEY)
 
@@ -134,7 +134,7 @@ def test_more_votes_than_texts_and_codes_without_texts_work() -> None:
     some = label != 1
     voted = selection.candidates_of(texts[some], label[some])
     ledger = opened()
-    query = budget.votes_query(CHOSEN, ledger.declaration, ledger.parties)
+    query = plan.votes_query(CHOSEN, ledger.declaration, ledger.parties)
     assert query is not None
     scores, _ = selection.noised_votes(query, held(UNITS), voted, CHOSEN, ledger, KEY)
     assert scores.shape == (3,)

@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.algorithms.flexible import budget, profile, selection, training, unprotected
+from fedtext.algorithms.flexible import plan as budget
+from fedtext.algorithms.flexible import profile, selection, training, unprotected
 from fedtext.federation import noised_steps
-from fedtext.federation.blocks import Block
-from fedtext.federation.digest import digest
-from fedtext.federation.holders import taking_part
-from fedtext.federation.mechanism import PlannedSum, planned_sum
-from fedtext.federation.messages import client_messages
+from fedtext.federation.mechanism import PlannedSum, client_messages, planned_sum
 from fedtext.federation.noised_steps import Ask, steps_of_several
-from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.private_samples import PrivateSamples, asked_units, taking_part
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
-from fedtext.privacy.gate import OpenGate, standing
+from fedtext.federation.units import Block, digest
+from fedtext.privacy.budget_guard import OpenGate, standing
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian, new_noise_key
 from fedtext.voting.tally import joint_ballots

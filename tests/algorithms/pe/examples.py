@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.algorithms.pe.budget import planned_query
+from fedtext.algorithms.pe.plan import planned_query
 from fedtext.federation.query import Query
 from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms.popri.budget import planned_query
-from fedtext.algorithms.popri.scoring.by_name import single_release
+from fedtext.algorithms.popri.plan import planned_query
+from fedtext.algorithms.popri.scoring import single_release
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.params.popri import Popri

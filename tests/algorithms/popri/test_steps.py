@@ -1,4 +1,8 @@
-"""Prompts, scores from the release, pairs, the matched pool and the final selection."""
+"""Prompts, scores from the release, pairs, the matched pool and the final selection.
+
+- Early stopping and the choice of an adapter, by released values alone.
+- Guidance by words: from a release to what each prompt favours, class by class.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,29 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.algorithms.popri.labels import label_index
-from fedtext.algorithms.popri.scoring.by_name import single_release
+from fedtext.algorithms.popri.scoring import single_release
 from fedtext.algorithms.popri.steps import (
+    chosen_adapter,
     draw_prompts,
+    favoured_by,
     final_selection,
+    label_index,
     matched_pool,
+    next_state,
     preference_pairs,
+    released_score,
     score_by_release,
+    stopped_early,
+    weighed_words,
 )
+from fedtext.generation.few_shot import sampled_texts
+from fedtext.generation.generators.local import LocalGenerator
+from fedtext.generation.prompt_forms import heading, sample_list
+from fedtext.models.generator import WordWeights
+from fedtext.params.generation import Sampler
 from fedtext.params.popri import Popri
-from tests.algorithms.popri.examples import TEXTS, candidates, popri, unit_rows
+from tests.algorithms.popri.examples import BALLOTS, TEXTS, candidates, popri, unit_rows
+from tests.parameters import conf_base
 
 PUBLIC = pd.DataFrame({"text": [f"public text {i:02d}" for i in range(20)]})
 POOL = np.arange(5, 15)
@@ -166,3 +182,197 @@ def test_classes_share_the_final_set_equally() -> None:
     texts = candidates([f"t{i}" for i in range(30)], 1, labels)
     kept = final_selection(texts, unit_rows(0, 30), unit_rows(1, 3), popri(labels=("a", "b", "c"), oversample=3.75))
     assert sorted(texts["label"].iloc[kept].value_counts().tolist()) == [2, 3, 3]
+
+
+START = {"round": 0, "stopped": False, "released_scores": []}
+PAIRS = pd.DataFrame({"chosen_score": [0.5, 0.3], "rejected_score": [0.1, 0.1]})
+LABEL = np.zeros(6, dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("history", "patience", "stops"),
+    [
+        ([0.1, 0.2, 0.3], 1, False),
+        ([0.1, 0.3, 0.2], 1, True),
+        ([0.1, 0.3, 0.3], 1, True),
+        ([0.1, 0.3, 0.2], 2, False),
+        ([0.3, 0.1, 0.2], 2, True),
+        ([0.3, 0.1, 0.4], 2, False),
+        ([0.3], 1, False),
+        ([], 1, False),
+        ([0.3, 0.1, 0.1, 0.1], None, False),
+    ],
+)
+def test_stops_after_that_many_rounds_without_a_new_best(history: list[float], patience: int, stops: bool) -> None:
+    assert stopped_early(history, popri(patience=patience)) is stops
+
+
+@pytest.mark.parametrize(
+    ("scored", "adapter"),
+    [
+        ([-0.3, -0.1, -0.2, -0.4], 1),
+        ([-0.1, -0.2, -0.3, -0.4], 0),
+        ([-0.3, -0.1, -0.1, -0.4], 2),  # a tie goes to the one trained longer
+        ([-0.3, -0.2, -0.1, None], 3),  # still rising where scores end
+        ([-0.3, -0.1, -0.2, None], 1),
+        ([-0.3, float("nan"), -0.5, -0.4], 0),
+        ([None, None, None, None], 3),
+    ],
+)
+def test_the_adapter_with_the_best_released_score_is_chosen(scored: list[float | None], adapter: int) -> None:
+    assert chosen_adapter(scored, popri()) == adapter
+    assert chosen_adapter(scored, popri(checkpoint="last")) == 3
+
+
+def test_the_witness_s_score_is_minus_the_squared_gap_of_the_texts_there_are() -> None:
+    rows = unit_rows(0, 6)
+    released = unit_rows(1, 1)
+    gap = rows.mean(axis=0) - released[0]
+    assert released_score(TEXTS[:6], rows, LABEL, LABEL, released, popri()) == pytest.approx(-(gap @ gap))
+    with_blank = np.concatenate([rows, np.zeros((1, 6))])
+    label = np.zeros(7, dtype=np.int64)
+    assert released_score(TEXTS[:7], with_blank, label, label, released, popri()) == pytest.approx(-(gap @ gap))
+
+
+def test_classes_count_alike() -> None:
+    rows, released = unit_rows(0, 6), unit_rows(1, 3)
+    label = np.array([0, 0, 0, 0, 0, 1])
+    gaps = [rows[:5].mean(axis=0) - released[0], rows[5] - released[1]]
+    expected = -np.mean([g @ g for g in gaps])
+    assert released_score(TEXTS[:6], rows, label, label, released, popri(labels=("a", "b", "c"))) == pytest.approx(
+        expected
+    )
+
+
+def test_mean_scores_leave_empty_candidates_out() -> None:
+    rows = unit_rows(0, 6)
+    rows[0] = 0
+    scores = np.array([9.0, 1, 2, 3, 4, 5])
+    assert released_score(TEXTS[:6], rows, LABEL, scores, unit_rows(1, 1), popri(scoring="mean_embedding")) == 3
+
+
+def test_no_score_where_rounds_cannot_be_compared_or_nothing_was_written() -> None:
+    rows, scores = unit_rows(0, 6), np.arange(6.0)
+    for scoring in BALLOTS:
+        assert released_score(TEXTS[:6], rows, LABEL, scores, None, popri(scoring=scoring)) is None
+    assert released_score(TEXTS[:6], np.zeros((6, 6)), LABEL, scores, unit_rows(1, 1), popri()) is None
+
+
+def test_a_state_counts_rounds_texts_and_pairs() -> None:
+    rows = unit_rows(0, 6)
+    rows[5] = 0
+    texts = candidates(["a", "a", "b", "c", "d", ""])
+    state = next_state(START, texts, rows, np.ones(6), np.ones((1, 6)), PAIRS, popri(scoring="mean_embedding"))
+    assert state == {
+        "round": 1, "stopped": False, "released_scores": [1.0], "released_score": 1.0, "pairs": 2, "candidates": 5,
+        "distinct_candidates": 4, "score_gap": pytest.approx(0.3),
+    }  # fmt: skip
+
+
+def test_a_skipped_round_has_no_score_and_stays_stopped() -> None:
+    before = {**START, "round": 2, "stopped": True, "released_scores": [0.3, 0.1]}
+    none = candidates([])
+    state = next_state(before, none, np.zeros((0, 6)), np.zeros(0), None, PAIRS[:0], popri(patience=1))
+    assert (state["round"], state["stopped"], state["released_scores"]) == (3, True, [0.3, 0.1, None])
+    assert (state["candidates"], state["pairs"], state["score_gap"]) == (0, 0, 0.0)
+
+
+WORDS = {"scoring": "witness_words", "word_buckets": 1024, "word_guidance": 1.0}
+PLAIN, LABELLED = popri(**WORDS), popri(**WORDS, labels=["tea", "rum"])
+WRITTEN = ["This is the cup", "This is the glass", "This is the pot", "This is the jug", ""] * 10
+
+
+PROMPTS_WORD_GUIDANCE = [
+    sample_list([f"{start} {what}." for what in ("a value", "the number of items", "some text")], None, None)
+    + heading(4)
+    for start in ("Make", "This is", "Get", "The class of")
+]
+
+
+def released(texts: list[str], parameters: object = PLAIN) -> np.ndarray:
+    scoring = single_release(parameters)
+    phi = scoring.features(scoring.seen(texts, unit_rows(0, len(texts)), parameters), parameters)
+    return np.asarray(phi.mean(axis=0))
+
+
+def table(texts: list[str], label: list[str | None] | None = None) -> pd.DataFrame:
+    return pd.DataFrame({"text": texts, "label": label or [None] * len(texts)})
+
+
+def test_the_release_s_words_come_first_and_the_written_ones_last() -> None:
+    mean = released([text.replace("This is", "Fill") for text in WRITTEN if text])
+    found = weighed_words(table(WRITTEN), ["Fill it", "Fill that", "Fill up"], mean[None], PLAIN)
+    assert found["word"].iloc[0] == "fill"
+    assert {"this", "is"} == set(found["word"].iloc[-2:])
+    assert found["label"].isna().all()
+    assert found.set_index("word").loc["fill", "first"] > found.set_index("word").loc["fill", "anywhere"]
+
+
+def test_the_same_words_whatever_share_of_the_norm_they_have() -> None:
+    for share in (0.2, 0.9):
+        parameters = popri(**WORDS, word_share=share)
+        mean = released([text.replace("This is", "Fill") for text in WRITTEN if text], parameters)
+        known = ["Fill it", "Fill that", "Fill up"]
+        found = weighed_words(table(WRITTEN), known, mean[None], parameters).set_index("word")["anywhere"]
+        assert found["fill"] == pytest.approx(1.5)
+
+
+def test_each_class_has_words_of_its_own() -> None:
+    both = table(WRITTEN * 2, ["tea"] * len(WRITTEN) + ["rum"] * len(WRITTEN))
+    means = np.stack(
+        [released([text.replace("cup", name) for text in WRITTEN if text], LABELLED) for name in ("cup", "keg")]
+    )
+    found = weighed_words(both, ["keg one", "keg two", "keg six"], means, LABELLED)
+    rum = found[found["label"] == "rum"].set_index("word")["anywhere"]
+    tea = found[found["label"] == "tea"].set_index("word")["anywhere"]
+    assert rum["keg"] > 0.5
+    assert rum["cup"] < -0.5
+    assert abs(tea.get("cup", 0.0)) < 0.1
+    prompts = pd.DataFrame({"prompt": ["a", "b", "c"], "label": ["rum", "tea", "rum"]})
+    first, second, third = favoured_by(prompts, found, LABELLED)
+    assert first is third
+    assert first.anywhere["keg"] == rum["keg"]
+    assert second.anywhere.get("keg", 0.0) == tea.get("keg", 0.0)
+
+
+def test_strength_multiplies_and_none_favours_nothing() -> None:
+    words = pd.DataFrame({"word": ["fill"], "anywhere": [1.0], "first": [2.0], "label": [None]})
+    prompts = pd.DataFrame({"prompt": ["a", "b"], "label": [None, None]})
+    half = popri(**{**WORDS, "word_guidance": 0.5})
+    assert favoured_by(prompts, words, half) == [WordWeights({"fill": 0.5}, {"fill": 1.0})] * 2
+    assert favoured_by(prompts, words, popri(**{**WORDS, "word_guidance": 0.0})) == []
+
+
+def test_a_class_of_which_nothing_was_written_has_no_weights() -> None:
+    both = table(WRITTEN, ["tea"] * len(WRITTEN))
+    found = weighed_words(both, [], np.stack([released(WRITTEN[:4], LABELLED)] * 2), LABELLED)
+    prompts = pd.DataFrame({"prompt": ["a"], "label": ["rum"]})
+    assert favoured_by(prompts, found, LABELLED) == [WordWeights()]
+
+
+@pytest.mark.slow
+def test_a_language_model_that_is_guided_writes_words_as_often_as_the_release_wants_them() -> None:
+    """The bundled generator, twice the same prompts and seeds: its words come nearer, and its texts stay legible."""
+    private = [text for word in ("path", "file", "list", "name", "error") for text in (
+        f"Return the {word} of the object.", f"If the {word} is not given, raise ValueError.")] * 5  # fmt: skip
+    mean = released(private)
+    prompts = pd.DataFrame(
+        {"prompt_id": range(len(PROMPTS_WORD_GUIDANCE)), "prompt": PROMPTS_WORD_GUIDANCE, "label": None}
+    )
+    generator = LocalGenerator("bundled:generator")
+    sampler = conf_base(Sampler, max_new_tokens=24, prompt="list")
+
+    def written(by: LocalGenerator, seed: int) -> list[str]:
+        texts = sampled_texts(by, prompts, responses=12, sampler=sampler, length=24, seed=seed, label="texts")
+        return [text for text in texts["text"] if text]
+
+    words = weighed_words(table(written(generator, 1)), private, mean[None], PLAIN)
+    plain, guided = written(generator, 2), written(generator.favouring(favoured_by(prompts, words, PLAIN)), 2)
+    target = single_release(PLAIN).of_words(mean, PLAIN)
+    far, near = (
+        np.sum((single_release(PLAIN).of_words(released(texts), PLAIN) - target) ** 2) for texts in (plain, guided)
+    )
+    assert near < 0.8 * far
+    assert len(guided) > 0.8 * len(plain)
+    begun = [np.mean([text.startswith(("Return", "If")) for text in texts]) for texts in (plain, guided)]
+    assert begun[1] > begun[0] + 0.1

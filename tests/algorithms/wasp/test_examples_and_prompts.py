@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.algorithms.wasp.examples import chosen_examples
-from fedtext.algorithms.wasp.prompts import Quoted, round_prompt
+from fedtext.algorithms.wasp.prompts import Quoted, chosen_examples, round_prompt
 from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
-from fedtext.generation.endpoint_generator import EndpointGenerator
+from fedtext.generation.generators.endpoint import EndpointGenerator
 from fedtext.models.endpoint import Endpoint, EndpointError
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.generation import Sampler

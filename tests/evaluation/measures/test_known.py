@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from fedtext.evaluation.measures.distances import FID, MEAN_GAP
-from fedtext.evaluation.measures.known import MEASURES, in_document, measure, of_kind, of_sets
+from fedtext.evaluation.measures.known import MEASURES, in_document, measure, measured_sets, of_kind, of_sets
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, top
-from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
+from fedtext.evaluation.measures.texts import REPEATED_TEXTS
 from fedtext.params.evaluation import Evaluation
 from tests.evaluation.examples import accuracy
 from tests.parameters import conf_base
@@ -37,3 +37,14 @@ def test_what_is_taken_in_any_case_is_no_measure_of_sets() -> None:
 def test_a_document_s_measures_are_found_again() -> None:
     assert in_document(accuracy())[0] is ACCURACY
     assert [each.name for each in in_document(accuracy())] == ["top_1", "top_3", "top_5"]
+
+
+def test_every_set_is_measured_on_as_many_texts_as_a_model_is_trained_on() -> None:
+    sets = {"synthetic": ["a"] * 50 + ["b"] * 50, "public_control": list("abcdefgh"), "untuned_control": ["x"]}
+    found = measured_sets(conf_base(Evaluation, measures="repeated_texts fid", texts=10), sets)
+    assert found["measures"] == ["repeated_texts"]
+    assert found["sets"] == {
+        "public_control": {"repeated_texts": 0.0, "texts": 8},
+        "untuned_control": {"repeated_texts": 0.0, "texts": 1},
+        "synthetic": {"repeated_texts": 0.8, "texts": 10},
+    }

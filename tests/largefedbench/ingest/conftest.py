@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from fedtext.largefedbench.ingest.http_client import HttpClient
+from fedtext.largefedbench.ingest.http_client import Clock, HttpClient
 from fedtext.largefedbench.ingest.pull import pull
-from fedtext.largefedbench.ingest.rate_limit import Clock
 from fedtext.params.ingest import Ingest, Requests
 from tests.parameters import conf_base
 

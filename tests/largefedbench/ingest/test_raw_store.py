@@ -1,15 +1,28 @@
 from __future__ import annotations
 
+import datetime
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fedtext.largefedbench.ingest.errors import RefusedError, StoredWindowError, UnsteadyWindowError
-from fedtext.largefedbench.ingest.raw_store import Page, RawStore, Tally
-from fedtext.largefedbench.ingest.windows import Window
+from fedtext.largefedbench.ingest import raw_store
+from fedtext.largefedbench.ingest.errors import (
+    RefusedError,
+    StoredWindowError,
+    UnsteadyWindowError,
+    UnusableAnswerError,
+)
+from fedtext.largefedbench.ingest.http_client import same_origin_link
+from fedtext.largefedbench.ingest.raw_store import Page, RawStore, Tally, Window, days, weeks
+from tests.largefedbench.ingest import shapes
 
 WINDOW, QUERY = Window("2024-W12"), {"what": "all"}
 PAGES = [Page("0000.json.gz", b"first", 2), Page("0001.json.gz", b"second"), Page("plain.zip", b"PK")]
@@ -111,3 +124,107 @@ def test_one_pull_at_a_time(tmp_path: Path) -> None:
         pass
     with RawStore(tmp_path).locked():
         assert (tmp_path / ".lock").is_file()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [shapes.HTML_ERROR, b"", b"{", b'{"a": 1', b"[1]", b'"text"', b"null", '{"a": "é"}'.encode("latin-1"), b"[" * 10**5,
+     b'{"a": 1}\x00', "{}".encode("utf-16")],
+)  # fmt: skip
+def test_what_is_no_json_object_is_unusable(body: bytes) -> None:
+    with pytest.raises(UnusableAnswerError):
+        raw_store.json_object(body)
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert raw_store.json_object(shapes.BOM + b' {"a": [1]}\n') == {"a": [1]}
+    assert raw_store.xml_root("x", shapes.BOM + b"<Hansard/>", root="Hansard").tag == "Hansard"
+
+
+@pytest.mark.parametrize(("value", "number"), [(7, 7), ("7", 7), (" 0 ", 0), ("007", 7)])
+def test_counts_are_numbers_or_strings(value: Any, number: int) -> None:
+    assert raw_store.whole_number(value, "total") == number
+
+
+@pytest.mark.parametrize("value", [None, True, "", "-1", -1, 1.5, "1e3", "²", "9" * 13, [], "many"])
+def test_what_is_no_count_is_unusable(value: Any) -> None:
+    with pytest.raises(UnusableAnswerError, match="total is"):
+        raw_store.whole_number(value, "total")
+
+
+@pytest.mark.parametrize("value", [{}, {"rows": None}, {"rows": {}}, {"rows": [1]}, {"error": "no"}])
+def test_records_must_be_objects(value: dict[str, Any]) -> None:
+    with pytest.raises(UnusableAnswerError, match="rows"):
+        raw_store.records(value, "rows")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (shapes.HTML_ERROR, "not a page of <publicwhip>"),
+        (b"", "not a page"),
+        (shapes.uk_day("2024-03-18")[:-30], "not a page"),
+        (b"<other/>", "root element is <other>"),
+        (shapes.bomb("publicwhip"), "declares the entity"),
+        (b'<!DOCTYPE p [<!ENTITY x SYSTEM "file:///etc/passwd">]><publicwhip>&x;</publicwhip>', "declares the entity"),
+    ],
+)
+def test_xml_must_be_whole_and_harmless(body: bytes, reason: str) -> None:
+    with pytest.raises(UnusableAnswerError, match=reason):
+        raw_store.xml_root("day", body, root="publicwhip")
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_end_in_an_object_or_a_named_error(body: bytes) -> None:
+    with suppress(UnusableAnswerError):
+        assert isinstance(raw_store.json_object(body), dict)
+    with pytest.raises(UnusableAnswerError):
+        raw_store.xml_root("x", body, root="no-such-root")
+
+
+def test_links_stay_on_their_server_and_carry_no_key() -> None:
+    url = "https://api.example/list?a=1"
+    assert same_origin_link(url, "/next?b=2") == "https://api.example/next?b=2"
+    assert same_origin_link(url, "https://api.example/n?api_key=hush&b=2") == "https://api.example/n?b=2"
+    for link in ("https://evil.example/next", "http://api.example/next", "//evil.example/", "https://api.example:444/"):
+        with pytest.raises(UnusableAnswerError, match="leads to"):
+            same_origin_link(url, link)
+
+
+DATES = st.dates(datetime.date(1990, 1, 1), datetime.date(2100, 1, 1))
+DAY = datetime.timedelta(days=1)
+
+
+@given(DATES, st.integers(0, 400))
+def test_weeks_cover_the_days_asked_for_without_gap_or_overlap(first: datetime.date, length: int) -> None:
+    last = first + length * DAY
+    windows = weeks(first, last)
+    assert days(windows[0])[0] <= first <= days(windows[0])[1]
+    assert days(windows[-1])[0] <= last <= days(windows[-1])[1]
+    assert all(days(a)[1] + DAY == days(b)[0] for a, b in pairwise(windows))
+    assert [w.name for w in windows] == sorted({w.name for w in windows})
+
+
+@given(DATES, st.integers(0, 100), st.integers(0, 100))
+def test_a_week_is_the_same_whoever_asks(first: datetime.date, shift: int, length: int) -> None:
+    one = {w.name: w for w in weeks(first, first + length * DAY)}
+    other = {w.name: w for w in weeks(first + shift * DAY, first + (shift + length) * DAY)}
+    assert all(one[name] == other[name] for name in one.keys() & other.keys())
+
+
+def test_iso_years() -> None:
+    assert [w.name for w in weeks(datetime.date(2020, 12, 28), datetime.date(2021, 1, 4))] == ["2020-W53", "2021-W01"]
+
+
+def test_a_week_settles_after_it_is_over() -> None:
+    window = weeks(datetime.date(2024, 3, 20), datetime.date(2024, 3, 20))[0]  # ends on the 24th
+    assert not window.settled(datetime.date(2024, 3, 24), 0)
+    assert window.settled(datetime.date(2024, 3, 25), 0)
+    assert not window.settled(datetime.date(2024, 4, 7), 14)
+    assert window.settled(datetime.date(2024, 4, 8), 14)
+
+
+def test_a_window_without_days_is_always_settled() -> None:
+    assert Window("conference").settled(datetime.date(1999, 1, 1), 99)
+    with pytest.raises(ValueError, match="conference has no days"):
+        days(Window("conference"))

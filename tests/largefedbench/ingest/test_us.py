@@ -16,8 +16,7 @@ import respx
 
 from fedtext.largefedbench.ingest import us
 from fedtext.largefedbench.ingest.errors import RefusedError, UnsteadyWindowError, UnusableAnswerError
-from fedtext.largefedbench.ingest.http_client import HttpClient
-from fedtext.largefedbench.ingest.rate_limit import Clock
+from fedtext.largefedbench.ingest.http_client import Clock, HttpClient
 from fedtext.params.ingest import Requests
 from tests.largefedbench.ingest import shapes
 from tests.largefedbench.ingest.conftest import FakeTime

@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 from kedro.pipeline import Pipeline, node
 
-from fedtext.datasets.tables import ParquetDataset
+from fedtext.datasets.files import ParquetDataset
 from toy import nodes
 
 
@@ -78,11 +78,11 @@ def length(table: pd.DataFrame) -> dict[str, Any]:
 """
 CATALOG = """
 "private_{split}":
-  type: fedtext.datasets.tables.ParquetDataset
+  type: fedtext.datasets.files.ParquetDataset
   filepath: "${data_root:}/03_primary/private_{split}.parquet"
   metadata: {fedtext: {privacy: private}}
 shown:
-  type: &json fedtext.datasets.documents.JSONDataset
+  type: &json fedtext.datasets.files.JSONDataset
   filepath: "${data_root:}/08_reporting/shown.json"
   metadata: &released {fedtext: {privacy: released}}
 """
@@ -169,7 +169,7 @@ RUN = {
         r"data set 'x.private_test' has the name of held-out text, which only the split makes",
         catalog="""
         "x.private_{split}":
-          type: fedtext.datasets.tables.ParquetDataset
+          type: fedtext.datasets.files.ParquetDataset
           filepath: "${data_root:}/03_primary/private_x_{split}.parquet"
           metadata: {fedtext: {privacy: private}}
         """,
@@ -198,7 +198,7 @@ RUN = {
         r"node 'draw' shows held-out text in 'shown_figure'",
         catalog="""
         shown_figure:
-          type: fedtext.datasets.figures.PlotlyDataset
+          type: fedtext.datasets.files.PlotlyDataset
           filepath: "${data_root:}/08_reporting/shown_figure.json"
           metadata: *released
         """,
@@ -259,7 +259,7 @@ RUN = {
         r"data sets 'peeked' and 'private_train' are one file",
         catalog="""
         peeked:
-          type: fedtext.datasets.tables.ParquetDataset
+          type: fedtext.datasets.files.ParquetDataset
           filepath: "${data_root:}/03_primary/../03_primary/private_train.parquet"
           metadata: {fedtext: {privacy: public}}
         """,
@@ -669,7 +669,7 @@ STREAMS = {
         r"data set 'private_rows' is private and written by a node, but lies at .*/private_rows.parquet",
         catalog="""
         private_rows:
-          type: fedtext.datasets.tables.ParquetDataset
+          type: fedtext.datasets.files.ParquetDataset
           filepath: private_rows.parquet
           metadata: {fedtext: {privacy: private}}
         """,

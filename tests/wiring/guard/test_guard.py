@@ -20,7 +20,7 @@ import yaml
 from kedro.io import DataCatalog
 from kedro.pipeline import node
 
-from fedtext.corpora.enrolment import listed_ids
+from fedtext.corpora.clients import listed_ids
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
 from fedtext.params.task import Task, parts_of

@@ -176,15 +176,15 @@ ELSEWHERE = {
         "test_a_control_reads_a_private_corpus_where_somebody_asked_for_it_and_nowhere_else",
     ),
     "a second run that promises less than the first": (
-        "wiring/test_whose.py",
+        "wiring/test_unit_identity_whose.py",
         "test_eight_under_replace_one_and_then_six_under_zero_out_are_refused",
     ),
     "one file in two data roots": (
-        "wiring/test_whose.py",
+        "wiring/test_unit_identity_whose.py",
         "test_the_same_people_in_a_second_data_root_have_spent_their_budget",
     ),
     "a history that was emptied": (
-        "wiring/test_whose.py",
+        "wiring/test_unit_identity_whose.py",
         "test_an_emptied_history_is_refused_and_a_removed_one_counts",
     ),
     "two runs that ask at once for what is left once": (
@@ -192,7 +192,7 @@ ELSEWHERE = {
         "test_of_two_gates_that_ask_at_the_same_time_for_what_is_left_once_one_gets_it",
     ),
     "one person under two spellings of an id": (
-        "corpora/test_client_ids.py",
+        "corpora/test_clients.py",
         "test_what_looks_alike_is_one_client_two_or_refused",
     ),
 }

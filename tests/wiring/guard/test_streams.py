@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.system.terminal import Terminal
+from fedtext.system.progress import Terminal
 from fedtext.wiring.guard.streams import MOST, Unshown, unshown_descriptors, unshown_prints
 
 

@@ -6,7 +6,7 @@ the best and which the worst: public pairs with private preferences, on which an
 
 | Algorithm 1 | here | meaning |
 |---|---|---|
-| phi, d_i | `generation.dialogue.embedded_answers`, `embedding.differences` | embedding, difference of a pair |
+| phi, d_i | `generation.dialogue.embedded_answers`, `embedding.similarity` | embedding, difference of a pair |
 | P, p | `Scorer.directions`, `dpprefsyn.dimensions` | projection |
 | C_k, K | `clusters`, `dpprefsyn.heads` | clusters of differences |
 | theta_k | `Scorer.heads` | weights of the scorers |

@@ -9,8 +9,7 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Bool, Float
 
-from fedtext.embedding.differences import unit_length
-from fedtext.embedding.similarity import nearest
+from fedtext.embedding.similarity import nearest, unit_length
 from fedtext.privacy.pca import main_directions
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedtext.algorithms.dpprefsyn.budget import Plan
+from fedtext.algorithms.dpprefsyn.plan import Plan
 from fedtext.federation.communication import Exchange
 from fedtext.params.dpprefsyn import Dpprefsyn
 from fedtext.params.privacy import Privacy

@@ -1,33 +1,286 @@
 """From private pairs to the released scorer: what is asked of them, in which order (Algorithm 1, lines 2 to 12).
 
 Nothing exact decides anything, but in the `published` form, which says so to gate and ledger.
+
+- The door for what pairs contribute: a unit's mean over its pairs, planned queries, and the ledger so far.
+- Clusters of private differences by k-means with noised counts and sums (Algorithm 1, line 7).
+
+Bradley-Terry heads by noised gradients, all heads under one release a step (Algorithm 1, line 9).
+
+Heads of disjoint clusters are not priced in parallel: a unit that is replaced may leave one cluster for another. So a
+step's gradients of all heads are one vector a unit, under one clip.
+
+What the published form reads without a mechanism, for comparison: the mean of differences, and exact sizes.
+
+A cluster that is dropped by its exact size tells whether one pair was there: epsilon is infinite. Centring removes the
+mean of all differences, which is what people prefer; scaling to length 1 lets a pair that hardly differs say as much as
+any. The released code does both.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 
-from fedtext.algorithms.dpprefsyn import published
-from fedtext.algorithms.dpprefsyn.budget import HEADS, MOMENT, Plan
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
-from fedtext.algorithms.dpprefsyn.clusters import Clusters, nearest_centre, noised_clusters
-from fedtext.algorithms.dpprefsyn.door import Door, unit_means
-from fedtext.algorithms.dpprefsyn.heads import trained_heads
+from fedtext.algorithms.dpprefsyn.plan import CLUSTERS, HEADS, MOMENT, TALLIES, Plan
 from fedtext.algorithms.dpprefsyn.scorer import Scorer
 from fedtext.embedding.exact_product import exact_product
-from fedtext.embedding.similarity import nearest
+from fedtext.embedding.similarity import nearest, unit_length
+from fedtext.federation.mechanism import summed_stddev
+from fedtext.federation.noised_steps import Ask, noised_steps
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.params.dpprefsyn import Dpprefsyn
+from fedtext.federation.secure_sum import BlocksOf, answer
+from fedtext.federation.units import Block, digest
+from fedtext.params.dpprefsyn import Dpprefsyn, HeadTraining
+from fedtext.privacy.budget_guard import current
 from fedtext.privacy.clipping import clip_rows
+from fedtext.privacy.kmeans import mixture, moved_centres
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.pca import main_directions, second_moment, triangle_size, upper_triangles
 from fedtext.privacy.plan import expected_units
 from fedtext.seeding import stream
+from fedtext.training.bradley_terry import descents
+from fedtext.voting.ballots import client_mean_blocks
+
+CELLS = 2**22  # numbers in a block of contributions: 32 MB
+Contribution = Callable[[Float[np.ndarray, "pair dim"]], Float[np.ndarray, "pair part"]]
+
+
+def unit_means(
+    held: PrivateSamples, contribution: Contribution | None = None, *, heads: int = 1, width: int
+) -> Iterator[Block]:
+    """What units that hold pairs send, unclipped: the mean over a unit's pairs, in the block of each pair's head.
+
+    A mean is no longer than the longest of what it is made of. `held.label` is a pair's head; a pair of head -1 adds
+    nothing, and counts among its unit's pairs.
+
+    Args:
+        held: Pairs, `features` as they are or as `contribution` maps them.
+        contribution: Maps rows of features, each by itself.
+        heads: How many blocks a row has.
+        width: Of the whole row.
+    """
+    units, index = np.unique(held.unit, return_inverse=True)
+    block = max(1, min(256, CELLS // width))
+    first = 0
+    for rows in client_mean_blocks(
+        held.features, index, len(units), features=contribution, label=held.label, classes=heads, block=block
+    ):
+        if len(rows):
+            yield Block(units[first : first + len(rows)], np.asarray(rows, dtype=np.float64))
+        first += len(rows)
+
+
+class Door:
+    """Asks what was planned, release after release, and keeps the ledger that has paid for them.
+
+    All parameters and all public arrays so far name every draw (docs/decisions/0010): two runs under one key that
+    differ in any of them ask units drawn anew.
+
+    Attributes:
+        ledger: After the last release.
+    """
+
+    def __init__(self, plan: Plan, ledger: Ledger, key: NoiseKey, settings: str) -> None:
+        self.plan, self.ledger, self._key, self._settings, self._shown = plan, ledger, key, settings, ""
+
+    def show(self, *arrays: Shaped[np.ndarray, " ..."]) -> None:
+        """Units compute all later answers with these public arrays."""
+        self._shown = self.named(*arrays)
+
+    def named(self, *arrays: Shaped[np.ndarray, " ..."]) -> str:
+        """A name for all that was shown, and these."""
+        return f"{self._shown} {digest(*arrays)}"
+
+    def sum(
+        self,
+        name: str,
+        number: int,
+        samples: PrivateSamples,
+        blocks_of: BlocksOf,
+        *,
+        clip_norm: float,
+    ) -> Float[np.ndarray, " dim"]:
+        """One noised sum.
+
+        Raises:
+            BudgetExceeded: the ledger or the gate refuses; nothing has been read.
+        """
+        query = self.plan.query(name, number, clip_norm).about(self._shown, self._settings)
+        found = answer(query, blocks_of, samples, self.ledger, self._key)
+        self.ledger = found.ledger
+        return found.sum
+
+    def steps(
+        self,
+        name: str,
+        samples: PrivateSamples,
+        training: Callable[[Ask], Float[np.ndarray, "head part"]],
+        *,
+        clip_norm: float,
+    ) -> Float[np.ndarray, "head part"]:
+        """What a training makes of planned Poisson steps, each of which it names (`named`)."""
+        query = self.plan.query(name, 1, clip_norm).about(self._shown, self._settings)
+        made, self.ledger = noised_steps(query, training, samples, self.ledger, self._key)
+        return made
+
+
+Heads = Float[np.ndarray, "head part"]
+
+
+def trained_heads(
+    assigned: PrivateSamples,
+    expected: Float[np.ndarray, " head"],
+    training: HeadTraining,
+    radius: float,
+    door: Door,
+) -> Heads:
+    """Heads from zero, by steps on the sums of clipped gradients; `expected` units have each head.
+
+    Args:
+        assigned: `features` are projected differences, clipped to the radius; `label` is each pair's head.
+        expected: Public or released.
+        training: Steps of all units, or of Poisson draws.
+        radius: R; a pair's gradient is shorter, and clipped to `training.clip_share` of it.
+        door: Asks.
+    """
+    heads = np.zeros((len(expected), assigned.features.shape[1]))
+    clip_norm = training.clip_share * radius
+    if training.batch is None:
+        for number in range(1, training.steps + 1):
+            blocks = partial(gradient_blocks, heads=heads, clip_norm=clip_norm)
+            door.show(heads)
+            total = door.sum(HEADS, number, assigned, blocks, clip_norm=clip_norm)
+            heads = heads + training.learning_rate * total.reshape(heads.shape) / expected[:, None]
+        return heads
+    share = training.batch / door.ledger.population
+
+    def stepped(ask: Ask) -> Heads:
+        moved = heads
+        for _ in range(door.plan.kinds[HEADS].count):
+            total = ask(partial(gradient_blocks, heads=moved, clip_norm=clip_norm), door.named(moved))
+            moved = moved + training.learning_rate * total.reshape(moved.shape) / (share * expected[:, None])
+        return moved
+
+    return door.steps(HEADS, assigned, stepped, clip_norm=clip_norm)
+
+
+def gradient_blocks(held: PrivateSamples, *, heads: Heads, clip_norm: float) -> list[Block]:
+    """Each unit's mean of its pairs' clipped descents, in the block of each pair's head."""
+    rows = clip_rows(descents(heads, held.features, held.label), clip_norm)
+    return list(unit_means(replace(held, features=rows), heads=len(heads), width=heads.size))
+
+
+Rows = Float[np.ndarray, "row part"]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters as the last tally counted them.
+
+    Attributes:
+        centres: By which pairs are assigned.
+        counts: How many units' pairs each has, noised, in units.
+        sums: Of their projected differences, noised.
+        kept: Which are used: those with at least n / (K + 4) (appendix B), by the noised count.
+    """
+
+    centres: Float[np.ndarray, "cluster part"]
+    counts: Float[np.ndarray, " cluster"]
+    sums: Float[np.ndarray, "cluster part"]
+    kept: Bool[np.ndarray, " cluster"]
+
+    @property
+    def mixture(self) -> Float[np.ndarray, " cluster"]:
+        """Shares of the kept ones."""
+        return mixture(self.counts, self.kept)
+
+
+def noised_clusters(samples: PrivateSamples, start: Rows, radius: float, units: float, door: Door) -> Clusters:
+    """`TALLIES` releases: in each, pairs tell of the cluster whose centre is nearest (R, z), of norm sqrt(2) R.
+
+    Between tallies the centres move; the last tally is of the clusters that are returned, so that it is their mixture
+    and, as means, their heads for nothing more.
+
+    Args:
+        samples: `features` are projected differences, clipped to the radius.
+        start: Centres before the first tally, public.
+        radius: R.
+        units: How many are expected to answer, which is public.
+        door: Asks.
+    """
+    centres, part = np.asarray(start, dtype=np.float64), start.shape[1]
+    for number in range(1, TALLIES + 1):
+        own = replace(samples, label=nearest_centre(samples.features, centres))
+        blocks = partial(
+            unit_means,
+            contribution=partial(_with_count, radius=radius),
+            heads=len(centres),
+            width=len(centres) * (part + 1),
+        )
+        door.show(centres)
+        total = door.sum(CLUSTERS, number, own, blocks, clip_norm=np.sqrt(2.0) * radius)
+        total = total.reshape(len(centres), part + 1)
+        counts, sums = total[:, 0] / radius, total[:, 1:]
+        if number < TALLIES:
+            stddev = summed_stddev(door.ledger) / radius
+            centres = moved_centres(centres, counts, sums, stddev=stddev, radius=radius)
+    return Clusters(centres, counts, sums, large_enough(counts, units))
+
+
+def large_enough(counts: Float[np.ndarray, " cluster"], units: float) -> Bool[np.ndarray, " cluster"]:
+    """Which clusters have at least a (K + 4)th of all units (appendix B)."""
+    return np.asarray(counts >= units / (len(counts) + 4))
+
+
+def nearest_centre(rows: Rows, centres: Rows) -> Int[np.ndarray, " row"]:
+    """The nearest centre of every row, the first of equals; -1 of a row of zeros, which is no preference.
+
+    A function of that row and the centres, bit for bit.
+    """
+    products = exact_product(rows.astype(np.float64), centres.T.astype(np.float64))
+    found = ((centres**2).sum(axis=1) - 2.0 * products).argmin(axis=1)
+    return np.asarray(np.where(rows.any(axis=1), found, -1))
+
+
+def _with_count(rows: Rows, radius: float) -> Rows:
+    """(R, z): a count as long as the longest difference, so that neither drowns the other."""
+    return np.concatenate([np.full((len(rows), 1), radius), rows], axis=1)
+
+
+MEAN, SIZES = "dpprefsyn.mean", "dpprefsyn.sizes"
+
+
+def centred(pairs: PrivateSamples, ledger: Ledger) -> tuple[PrivateSamples, Ledger]:
+    """Differences less their exact mean."""
+    charged = _read(MEAN, "the exact mean of all differences was taken from each", ledger)
+    rows = pairs.features.astype(np.float64)
+    return replace(pairs, features=rows - rows.mean(axis=0)), charged
+
+
+def of_length_one(rows: Float[np.ndarray, "row part"]) -> Float[np.ndarray, "row part"]:
+    """Each projected difference at length 1."""
+    return unit_length(rows)
+
+
+def counted(clusters: Clusters, scored: PrivateSamples, ledger: Ledger) -> tuple[Clusters, Ledger]:
+    """The clusters with their exact sizes, by which they are dropped and mixed (lines 11 and 12)."""
+    charged = _read(SIZES, "clusters were dropped and mixed by their exact sizes", ledger)
+    own = nearest_centre(scored.features, clusters.centres)
+    sizes = np.bincount(own[own >= 0], minlength=len(clusters.centres)).astype(np.float64)
+    return replace(clusters, counts=sizes, kept=large_enough(sizes, len(own))), charged
+
+
+def _read(name: str, reason: str, ledger: Ledger) -> Ledger:
+    current().unaccounted(name, reason, ledger)
+    return ledger.unaccounted_read(name, f"{reason}, by no mechanism")
+
 
 Directions = Float[np.ndarray, "dim part"] | None
 
@@ -59,20 +312,20 @@ def learned_scorer(
     door.show(public.embeddings)  # radius, public directions, topics and first centres follow from them
     radius = public.radius(params.radius_quantile)
     if params.form == "published":
-        pairs, door.ledger = published.centred(pairs, door.ledger)
+        pairs, door.ledger = centred(pairs, door.ledger)
     clipped = replace(pairs, features=clip_rows(pairs.features, radius))
     directions = _directions(clipped, public, params, radius, door)
     if directions is not None:
         door.show(directions)
     parts = clipped if directions is None else replace(clipped, features=_projected(clipped.features, directions))
     if params.form == "published":
-        parts, radius = replace(parts, features=published.of_length_one(parts.features)), 1.0
+        parts, radius = replace(parts, features=of_length_one(parts.features)), 1.0
     scored = replace(parts, features=clip_rows(parts.features, radius))
     if params.clusters_privately:
         start = _starting_centres(public, directions, params, radius)
         clusters = noised_clusters(scored, start, radius, units, door)
         if params.form == "published":
-            clusters, door.ledger = published.counted(clusters, scored, door.ledger)
+            clusters, door.ledger = counted(clusters, scored, door.ledger)
         heads = _cluster_heads(scored, clusters, params, radius, units, door)
         return Scorer(heads, clusters.mixture, directions), door.ledger
     topics = public.topics(params.heads, params.seed) if params.heads_by == "prompt" else None

@@ -1,21 +1,34 @@
-"""The profile of all silos (Equation 4): how many records each code has, noised, and how many texts that makes."""
+"""The profile of all silos (Equation 4), and the texts that are written in proportion to it.
+
+- The profile of all silos (Equation 4): how many records each code has, noised, and how many texts that makes.
+- What the generator writes: so many texts of each code, asked for by the code that it was trained behind.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
-from fedtext.federation.blocks import Block
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import Answer, answer
-from fedtext.generation.allotment import allotment
+from fedtext.federation.units import Block
+from fedtext.generation.apportionment import allotment
+from fedtext.generation.control_codes import ControlCode
+from fedtext.generation.few_shot import sampled_texts
+from fedtext.generation.prompt_forms import PromptForm, prompt_form
+from fedtext.models.generator import Framing, Generator
 from fedtext.params.flexible import Flexible
+from fedtext.params.generation import prompts_for
+from fedtext.params.task import parts_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
+from fedtext.seeding import derived_seed
 from fedtext.voting.class_means import class_sum_blocks
 
 Counts = Float[np.ndarray, " code"]
@@ -53,3 +66,73 @@ def text_counts(profile: Counts, params: Flexible) -> list[int]:
 def pick_counts(written: list[int], params: Flexible) -> list[int]:
     """How many texts of each code are kept, in proportion to how many were to be written."""
     return allotment(min(params.synthetic_texts, sum(written)), [float(count) for count in written])
+
+
+@dataclass(frozen=True)
+class Plea:
+    """A sentence that asks a model that nobody trained (a `PromptForm`; Appendix D).
+
+    Attributes:
+        words: `{label}` stands for the whole code, `{1}`, `{2}` and so on for its parts.
+    """
+
+    words: str
+    description: ClassVar[None] = None
+    framing: ClassVar[Framing] = Framing()
+    sentences: ClassVar[bool] = False
+
+    def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
+        """The sentence for one code."""
+        asked = self.words.replace("{label}", label or "")
+        for place, part in enumerate(parts_of(label or ""), start=1):
+            asked = asked.replace(f"{{{place}}}", part)
+        return asked
+
+    def cut(self, text: str) -> str:
+        """All of it."""
+        return text.strip()
+
+
+def form_of(params: Flexible, *, tuned: bool) -> PromptForm:
+    """How texts are asked for: by the code alone, once a silo has trained on texts behind it."""
+    if tuned:
+        return ControlCode(params.sampler.description)
+    return Plea(params.untuned_prompt) if params.untuned_prompt is not None else prompt_form(params.sampler)
+
+
+def code_request(params: Flexible, label: str | None) -> str:
+    """What stands before a text of this code when the generator is trained; what nobody declared has no code."""
+    return form_of(params, tuned=True).request([], label if params.labels else None)
+
+
+def prompts(counts: Sequence[int], params: Flexible, form: PromptForm) -> pd.DataFrame:
+    """Enough prompts of each code for its texts, a few empty ones among them: `prompt_id`, `prompt`, `label`."""
+    wanted = [
+        label
+        for label, count in zip(params.classes, counts, strict=True)
+        for _ in range(prompts_for(count, params.final_responses) if count else 0)
+    ]
+    asked = [form.request([], label) for label in wanted]
+    return pd.DataFrame({"prompt_id": range(len(wanted)), "prompt": asked, "label": wanted})
+
+
+def written_texts(
+    generator: Generator, counts: Sequence[int], params: Flexible, length: int, *, tuned: bool
+) -> pd.DataFrame:
+    """At most `counts[c]` texts of each code c, none of them empty: columns `text`, `prompt_id`, `label`."""
+    form = form_of(params, tuned=tuned)
+    texts = sampled_texts(
+        generator,
+        prompts(counts, params, form),
+        responses=params.final_responses,
+        sampler=params.sampler,
+        length=length,
+        seed=derived_seed(params.seed, "responses"),
+        label="texts of the trained generator" if tuned else "texts of the untrained generator",
+        form=form,
+    )
+    full = texts[texts["text"] != ""]
+    most = dict(zip(params.classes, counts, strict=True))
+    place = full.groupby("label", dropna=False).cumcount().to_numpy()
+    kept = place < np.array([most[label] for label in full["label"]], dtype=np.int64)
+    return full.loc[kept, ["text", "prompt_id", "label"]].reset_index(drop=True)

@@ -14,10 +14,9 @@ from fedtext.params.flexible import Flexible
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import stream
-from fedtext.voting.herding import herd
-from fedtext.voting.resampling import resampled
+from fedtext.voting.ballots import top_q_blocks
+from fedtext.voting.selection import herd, resampled
 from fedtext.voting.tally import Ballot, Candidates, noised_tally
-from fedtext.voting.top_q import top_q_blocks
 
 CELLS = 2**22  # numbers in a block of ballots: 32 MB
 Embeddings = Float[np.ndarray, "text dim"]

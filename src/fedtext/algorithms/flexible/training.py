@@ -16,16 +16,15 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Float32
 
-from fedtext.federation.blocks import Block
-from fedtext.federation.digest import digest
 from fedtext.federation.noised_steps import Ask, steps_of_several
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
+from fedtext.federation.units import Block, digest
 from fedtext.params.flexible import SiloTraining
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.system.progress import progress
-from fedtext.training.server_optimizer import new_server, server_step
+from fedtext.training.federated_averaging import new_server, server_step
 from fedtext.training.unit_gradients import UnitGradients
 
 Weights = Float32[np.ndarray, " dim"]
@@ -49,7 +48,7 @@ def trained_weights(
     """The common weights after all rounds, and the ledger in which every strong silo paid for its steps.
 
     Args:
-        queries: One a strong silo (`fedtext.algorithms.flexible.budget.dp_sgd_queries`).
+        queries: One a strong silo (`fedtext.algorithms.flexible.plan.dp_sgd_queries`).
         gradients_at: Gradients of units at given weights.
         start: The public weights.
         samples: What all units hold; `holder` says in which silo.

@@ -7,17 +7,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.algorithms.flexible.budget import DP_SGD, MEANS, PROFILE, VOTES
+from fedtext.algorithms.flexible.plan import DP_SGD, MEANS, PROFILE, VOTES
 from fedtext.algorithms.flexible.profile import Counts, code_counts
 from fedtext.algorithms.flexible.selection import ballot
 from fedtext.algorithms.flexible.training import GradientsAt, Weights, federated_averaging
-from fedtext.federation.blocks import Block
 from fedtext.federation.noised_steps import Ask
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import BlocksOf
-from fedtext.federation.units import unit_codes
+from fedtext.federation.units import Block, unit_codes
 from fedtext.params.flexible import Flexible
-from fedtext.privacy.gate import current
+from fedtext.privacy.budget_guard import current
 from fedtext.privacy.ledger import Ledger
 from fedtext.seeding import stream
 from fedtext.voting.class_means import class_sum_blocks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedtext.algorithms.popri.scoring.by_name import scoring_of
+from fedtext.algorithms.popri.scoring import scoring_of
 from fedtext.federation.communication import Exchange
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy

@@ -1,4 +1,8 @@
-"""The one release that serves every round."""
+"""POPri's releases: one that serves every round, or one sum of ballots a round.
+
+- The one release that serves every round.
+- A release every round: the asked units score the round's candidates, and the sum of their ballots is noised.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,21 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from fedtext.algorithms.popri.scoring.by_name import single_release
-from fedtext.federation.blocks import Block
+from fedtext.algorithms.popri.scoring import every_round, single_release
+from fedtext.embedding.nonempty import written
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import answer
+from fedtext.federation.units import Block
 from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import expected_units
 from fedtext.voting.ballots import client_mean_blocks
+from fedtext.voting.tally import Ballot, Candidates, noised_tally
 
 
 def release_private_mean(
@@ -69,3 +75,27 @@ def sent_blocks(held: PrivateSamples, popri: Popri, block: int = 256) -> Iterato
     )
     for number, rows in enumerate(means):
         yield Block(present[number * block : number * block + len(rows)], rows)
+
+
+def score_by_ballots(
+    query: Query,
+    samples: PrivateSamples,
+    candidate_embeddings: Float[np.ndarray, "candidate dim"],
+    candidate_label: Int[np.ndarray, " candidate"],
+    popri: Popri,
+    ledger: Ledger,
+    key: NoiseKey,
+) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
+    """Algorithm 1 lines 15-20: the asked units score this round's candidates; one noised sum of clipped ballots.
+
+    `query` is the round's (`planned_query`). Candidates are in prompt order, `popri.responses` successive ones a
+    prompt. An empty one (a row of zeros) is not voted on, takes no part of a ballot's clip norm, and scores zero.
+    """
+    scoring = every_round(popri)
+    candidates = Candidates(candidate_embeddings, candidate_label, scoring.voted_on(candidate_embeddings))
+    ballot = Ballot({"score": partial(scoring.ballots, popri=popri)}, settings=popri.model_dump_json())
+    tally = noised_tally(query, ballot, candidates, samples, ledger, key)
+    scores = tally.scores["score"]
+    if popri.projection:
+        scores = scoring.projected(scores, candidate_embeddings, candidate_label, popri)
+    return np.where(written(candidate_embeddings), scores, 0.0), tally.ledger

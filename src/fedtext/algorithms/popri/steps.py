@@ -1,23 +1,40 @@
-"""The public steps of a round and of the final set: prompts, scores from the release, pairs, selection."""
+"""The public steps of a round and of the final set: prompts, scores from the release, pairs, selection.
+
+- The classes of conditional generation.
+- What one round hands to the next, early stopping, and which adapter makes the final set.
+
+Guidance by words (ours): the final texts' words follow the release, class by class.
+
+The generator multiplies the probability of each word that it could write next by a power of how many times as often the
+release wants it (`fedtext.embedding.words`). So the release steers every word, not only the choice among texts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.algorithms.popri.labels import label_index
-from fedtext.algorithms.popri.scoring.by_name import single_release
-from fedtext.embedding.blanks import written
+from fedtext.algorithms.popri.scoring import SingleRelease, scoring_of, single_release
+from fedtext.embedding.nonempty import written
+from fedtext.embedding.words import word_excess
+from fedtext.federation.private_samples import class_index, label_codes
 from fedtext.generation import few_shot
 from fedtext.generation.prompt_forms import prompt_form
+from fedtext.models.generator import WordWeights
 from fedtext.params.popri import Popri
 from fedtext.seeding import stream
 from fedtext.system.missing import nullable
 from fedtext.voting.choice import choose_pairs
-from fedtext.voting.herding import herd
+from fedtext.voting.selection import herd
+
+
+def label_index(labels: Sequence[str | None], popri: Popri) -> Int[np.ndarray, " sample"]:
+    """Position of every label among the declared ones, -1 for others; all 0 when generation is unconditional."""
+    return class_index(label_codes(labels), popri.labels)
 
 
 def draw_prompts(
@@ -116,3 +133,119 @@ def final_selection(
         wanted = popri.synthetic_texts // classes + (c < popri.synthetic_texts % classes)
         kept.append(own[herd(phi[own], released[c], min(len(own), wanted))])
     return np.sort(np.concatenate(kept))
+
+
+def next_state(
+    state: dict[str, Any],
+    candidates: pd.DataFrame,
+    candidate_embeddings: np.ndarray,
+    scores: np.ndarray,
+    released: np.ndarray | None,
+    pairs: pd.DataFrame,
+    popri: Popri,
+) -> dict[str, Any]:
+    """State after a round: its number, the released scores so far, and figures of the released candidates.
+
+    A round without candidates is one that was skipped because the run had stopped early: it has no score.
+    """
+    full = written(candidate_embeddings)
+    texts = candidates["text"].to_numpy()[full]
+    label = label_index(nullable(candidates["label"]), popri)
+    score = released_score(candidates["text"].tolist(), candidate_embeddings, label, scores, released, popri)
+    history = [*state["released_scores"], score]
+    return {
+        "round": state["round"] + 1,
+        "stopped": candidates.empty or stopped_early([s for s in history if s is not None], popri),
+        "released_scores": history,
+        "released_score": score,
+        "pairs": len(pairs),
+        "candidates": len(texts),
+        "distinct_candidates": len(set(texts)),
+        "score_gap": float((pairs["chosen_score"] - pairs["rejected_score"]).mean()) if len(pairs) else 0.0,
+    }
+
+
+def released_score(
+    texts: Sequence[str],
+    candidate_embeddings: Float[np.ndarray, "candidate dim"],
+    candidate_label: Int[np.ndarray, " candidate"],
+    scores: Float[np.ndarray, " candidate"],
+    released: Float[np.ndarray, "class feature"] | None,
+    popri: Popri,
+) -> float | None:
+    """How good this round's candidates are by released values alone; larger is better.
+
+    None without any text, and with ballots, which rank within a round only (scoring.every_round).
+    """
+    scoring, full = scoring_of(popri), written(candidate_embeddings)
+    if not full.any() or not isinstance(scoring, SingleRelease) or released is None:
+        return None
+    seen = scoring.seen(texts, candidate_embeddings, popri)
+    return scoring.of_round(seen[full], candidate_label[full], scores[full], released, popri)
+
+
+def stopped_early(history: Sequence[float], popri: Popri) -> bool:
+    """Whether the released score has not improved for `popri.patience` rounds."""
+    if popri.patience is None or len(history) <= popri.patience:
+        return False
+    return max(history[-popri.patience :]) <= max(history[: -popri.patience])
+
+
+def chosen_adapter(scored: Sequence[float | None], popri: Popri) -> int:
+    """Which adapter makes the final set, from the released score of each adapter's candidates (adapter 0 is untrained).
+
+    An unscored last adapter is taken if the last scored one is the best: scores were still rising.
+    """
+    last = len(scored) - 1
+    if popri.checkpoint == "last":
+        return last
+    known = {a: s for a, s in enumerate(scored) if s is not None and np.isfinite(s)}
+    if not known:
+        return last
+    best = max(known, key=lambda a: (known[a], a))
+    return last if scored[last] is None and best == max(known) else best
+
+
+def weighed_words(
+    written: pd.DataFrame, known: Sequence[str], released: Float[np.ndarray, "class feature"], popri: Popri
+) -> pd.DataFrame:
+    """What each word is to gain, in nats, for texts like those `written` to have the released words.
+
+    Args:
+        written: Columns `text` and `label`; empty texts count for nothing.
+        known: Public texts, whose words may be weighed as well.
+        released: As `fedtext.algorithms.popri.release.release_private_mean` gives it.
+        popri: Classes, and how words are hashed.
+
+    Returns:
+        Columns `word`, `anywhere`, `first` and `label`; most wanted words first.
+    """
+    texts, scoring = written[written["text"] != ""], single_release(popri)
+    label, seed = label_index(nullable(texts["label"]), popri), scoring.word_seed(popri)
+    tables = []
+    for c, mean in enumerate(released):
+        own = texts["text"][label == c].tolist()
+        weights = word_excess(scoring.of_words(mean, popri), own, known, seed=seed)
+        words = pd.DataFrame({"anywhere": pd.Series(weights.anywhere), "first": pd.Series(weights.first)}, dtype=float)
+        tables.append(words.fillna(0.0).rename_axis("word").reset_index().assign(label=popri.classes[c]))
+    table = pd.concat(tables, ignore_index=True)
+    return table.sort_values(["anywhere", "word"], ascending=[False, True], ignore_index=True)
+
+
+def favoured_by(prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri) -> list[WordWeights]:
+    """What each of the prompts favours: its class's words, `popri.word_guidance` times their weight."""
+    if popri.word_guidance == 0:
+        return []
+    labels = nullable(words["label"])
+    by_class = {
+        label: _weights(words[[one == label for one in labels]], popri.word_guidance) for label in dict.fromkeys(labels)
+    }
+    return [by_class.get(label, WordWeights()) for label in nullable(prompts["label"])]
+
+
+def _weights(words: pd.DataFrame, strength: float) -> WordWeights:
+    anywhere, first = (
+        {word: strength * nats for word, nats in zip(words["word"], words[place], strict=True)}
+        for place in ("anywhere", "first")
+    )
+    return WordWeights(anywhere, first)

@@ -14,7 +14,7 @@ and which model wrote the good ones. The next prompts show good beside bad, and 
 | S | `wasp.shown` | good and bad texts a class |
 | w_k | `models.importance` | weight of a model |
 
-Sensitivity: near and far votes are one vector a unit, clipped in L2 in code. A record's own is `voting.top_q`'s
+Sensitivity: near and far votes are one vector a unit, clipped in L2 in code. A record's own is `voting.ballots`'s
 `ballot_norm`, so with the default clip no record's ballot is changed. What differs from the paper and its code, and
 why, stands in docs/papers.md.
 """

@@ -1,25 +1,161 @@
-"""From released scores to the state of the next round: post-processing of released values alone."""
+"""How texts and models are judged: votes with noise, the scores, and the models' weights.
+
+- From released scores to the state of the next round: post-processing of released values alone.
+- Weights of the models (section 4.5), and how many texts of each class each writes next (section 4.3).
+- How units judge the texts so far: by near and far votes with noise, by one release for all rounds, or not at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.algorithms.wasp import models
-from fedtext.algorithms.wasp.budget import clip_norm, record_norm
-from fedtext.algorithms.wasp.votes import NEAR
+from fedtext.algorithms.wasp.plan import clip_norm, record_norm
+from fedtext.embedding.nonempty import written
 from fedtext.federation.mechanism import summed_stddev
-from fedtext.federation.private_samples import class_index, label_codes
+from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
+from fedtext.federation.query import Query
+from fedtext.federation.secure_sum import Answer, answer
+from fedtext.federation.units import Block, digest
+from fedtext.generation.apportionment import allotment
 from fedtext.params.wasp import Wasp
+from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import expected_units
+from fedtext.seeding import stream
 from fedtext.system.missing import nullable
+from fedtext.voting.ballots import ballot_total, top_q_blocks
 from fedtext.voting.class_means import likeness
-from fedtext.voting.top_q import ballot_total
+from fedtext.voting.tally import Ballot, Candidates, joint_ballots, noised_tally
+
+BEST = 0.1  # of a class's texts, by a single release: a model's votes are its share of these
+SEEN = 2.0  # standard deviations of noise that the public total of votes must reach for sums to mean something
+
+
+def importance(
+    votes: Float[np.ndarray, " model"], written: Int[np.ndarray, " model"], wasp: Wasp, *, seen: bool
+) -> Float[np.ndarray, " model"]:
+    """w_k = (D_k's share of the votes) / (D_k's share of the texts), as shares that add up to 1.
+
+    Sums below 0, which noise makes, count as 0. All weights are equal where no vote is above 0, where the votes are not
+    to be seen for the noise, and where the parameters say so. A model without texts has no votes.
+
+    Args:
+        votes: Near votes of each model's texts, noised.
+        written: Texts of each model.
+        wasp: Says what weights follow.
+        seen: Whether the votes stand out of their noise (`stand_out`).
+    """
+    heard = np.where(written > 0, np.maximum(votes, 0.0), 0.0)
+    if wasp.weighting == "uniform" or not seen or not heard.sum() > 0:
+        return np.full(len(votes), 1.0 / len(votes))
+    share, size = heard / heard.sum(), written / max(written.sum(), 1)
+    weight = np.divide(share, size, out=np.zeros(len(votes)), where=size > 0)  # w_k
+    if wasp.weighting == "softmax":
+        weight = np.exp(weight - weight.max())
+    return np.asarray(weight / weight.sum())
+
+
+def stand_out(public_total: float, stddev: float) -> bool:
+    """Whether all votes together, of which the public number of units says how many there are, are above the noise."""
+    return public_total >= SEEN * stddev
+
+
+def votes_of_best(
+    score: Float[np.ndarray, " text"], label: Int[np.ndarray, " text"], model: Int[np.ndarray, " text"], models: int
+) -> Float[np.ndarray, " model"]:
+    """How many of the best tenth of every class each model wrote; of equal texts the first is the better."""
+    found = np.zeros(models)
+    for c in np.unique(label):
+        own = np.flatnonzero(label == c)
+        best = own[np.argsort(-score[own], kind="stable")[: max(1, round(BEST * len(own)))]]
+        found += np.bincount(model[best], minlength=models)
+    return found
+
+
+def counts(weight: Float[np.ndarray, " model"], wasp: Wasp, round_number: int) -> Int[np.ndarray, "model class"]:
+    """How many texts of each class each model writes in a round: N_k = (N/T) w_k, rounded so that nothing is lost.
+
+    Classes take turns through all models and rounds, so that they differ by one text at most.
+    """
+    texts, classes = wasp.texts_of_round(round_number), len(wasp.classes)
+    own = allotment(texts, np.maximum(weight, wasp.weight_floor).tolist())
+    first = wasp.texts_until(round_number - 1)
+    turn = (first + np.arange(texts)) % classes
+    found = np.zeros((len(weight), classes), dtype=np.int64)
+    np.add.at(found, (np.repeat(np.arange(len(weight)), own), turn), 1)
+    return found
+
+
+NEAR, FAR = 0, 1  # rows of the scores; the second is there with contrast alone
+CELLS = 2**22  # numbers in a block of ballots: 32 MB
+Scores = Float[np.ndarray, "part candidate"]  # as `Wasp.parts`
+
+
+def candidates_of(embeddings: Float[np.ndarray, "candidate dim"], label: Int[np.ndarray, " candidate"]) -> Candidates:
+    """All texts so far; an empty one gets no vote."""
+    return Candidates(embeddings, label, written(embeddings))
+
+
+def top_q_ballot(candidates: int, wasp: Wasp) -> Ballot:
+    """A unit's ballot: near votes, beside far ones where there are any, as wide blocks as memory allows."""
+    block = max(1, CELLS // max(len(wasp.parts) * candidates, 1))
+    cast = partial(top_q_blocks, votes=wasp.votes_per_record, block=block)
+    return Ballot({part: partial(cast, furthest=part == "far") for part in wasp.parts}, settings=_told(wasp))
+
+
+def noised_votes(
+    query: Query, samples: PrivateSamples, candidates: Candidates, wasp: Wasp, ledger: Ledger, key: NoiseKey
+) -> tuple[Scores, Ledger]:
+    """The release of a round: near and far votes (Algorithm 1, lines 7-8), and the ledger that paid for them."""
+    tally = noised_tally(query, top_q_ballot(len(candidates.label), wasp), candidates, samples, ledger, key)
+    return np.stack([tally.scores[part] for part in wasp.parts]), tally.ledger
+
+
+def noised_model_sums(
+    query: Query,
+    samples: PrivateSamples,
+    candidates: Candidates,
+    model: Int[np.ndarray, " candidate"],
+    wasp: Wasp,
+    ledger: Ledger,
+    key: NoiseKey,
+) -> Answer:
+    """The models' near votes, added up by the units themselves, and the ledger that paid for them."""
+    ballot, writer = top_q_ballot(len(model), wasp), np.eye(query.dim)[model]
+
+    def sums(held: PrivateSamples) -> Iterator[Block]:
+        near = Ballot({"near": ballot.parts["near"]}, ballot.settings)
+        for block in joint_ballots(held, candidates, near):
+            yield Block(block.unit, block.rows @ writer)  # exact: votes are multiples of one power of two
+
+    asked = query.about(digest(candidates.embeddings, candidates.label, model), ballot.settings)
+    return answer(asked, sums, samples, ledger, key)
+
+
+def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> Scores:
+    """The clipped votes without noise: no mechanism, so whoever asks must say so to gate and ledger."""
+    total = np.zeros(len(wasp.parts) * len(candidates.label))
+    for block in joint_ballots(samples, candidates, top_q_ballot(len(candidates.label), wasp)):
+        total += clip_rows(block.rows, clip_norm(wasp)).sum(axis=0)
+    return total.reshape(len(wasp.parts), -1)
+
+
+def random_scores(candidates: int, round_number: int, wasp: Wasp) -> Scores:
+    """A control: what the votes would say if they said nothing."""
+    return stream(wasp.seed, "random votes", round_number).random((len(wasp.parts), candidates))
+
+
+def _told(wasp: Wasp) -> str:
+    """What units are told beside the candidates."""
+    return repr(("top-q", wasp.votes_per_record, wasp.labels, wasp.clip_norm))
+
 
 State = dict[str, Any]
 
@@ -38,7 +174,7 @@ def round_counts(state: State, wasp: Wasp) -> dict[str, Int[np.ndarray, " class"
     """How many texts of each class each model writes in the round after this state."""
     names = sorted(state["weights"])
     weight = np.array([state["weights"][name] for name in names])
-    return dict(zip(names, models.counts(weight, wasp, state["round"] + 1), strict=True))
+    return dict(zip(names, counts(weight, wasp, state["round"] + 1), strict=True))
 
 
 def scores_by_means(
@@ -59,7 +195,7 @@ def weighed_by_votes(
     names = sorted(state["weights"])
     votes = np.bincount(model_index(candidates, names), weights=scores[NEAR], minlength=len(names))
     stddev = summed_stddev(ledger) * np.sqrt(len(candidates)) if ledger.releases else 0.0
-    return _next_state(candidates, votes, state, wasp, seen=models.stand_out(_public_total(ledger, wasp), stddev))
+    return _next_state(candidates, votes, state, wasp, seen=stand_out(_public_total(ledger, wasp), stddev))
 
 
 def weighed_by_sums(
@@ -67,7 +203,7 @@ def weighed_by_sums(
 ) -> State:
     """Weights by the models' sums that were released by themselves."""
     stddev = summed_stddev(ledger) * np.sqrt(len(model_sums))
-    return _next_state(candidates, model_sums, state, wasp, seen=models.stand_out(_public_total(ledger, wasp), stddev))
+    return _next_state(candidates, model_sums, state, wasp, seen=stand_out(_public_total(ledger, wasp), stddev))
 
 
 def weighed_by_best(
@@ -76,7 +212,7 @@ def weighed_by_best(
     """Weights by each model's share of the best tenth of every class."""
     names, full = sorted(state["weights"]), (candidates["text"] != "").to_numpy()
     label, model = label_index(candidates, wasp), model_index(candidates, names)
-    votes = models.votes_of_best(scores[NEAR][full], label[full], model[full], len(names))
+    votes = votes_of_best(scores[NEAR][full], label[full], model[full], len(names))
     return _next_state(candidates, votes, state, wasp, seen=True)
 
 
@@ -92,7 +228,7 @@ def _next_state(
     names = sorted(state["weights"])
     full = candidates[candidates["text"] != ""]
     texts = np.bincount(model_index(full, names), minlength=len(names))
-    weight = models.importance(votes, texts, wasp, seen=seen)
+    weight = importance(votes, texts, wasp, seen=seen)
     entry = {
         "round": state["round"] + 1,
         "votes": dict(zip(names, votes.tolist(), strict=True)),

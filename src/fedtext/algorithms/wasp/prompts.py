@@ -1,7 +1,11 @@
-"""How WASP asks for a text (section 4.6, Table 8, in words of our own): plainly, by example, or good beside bad.
+"""WASP's prompts, and the good and bad texts that they show.
+
+How WASP asks for a text (section 4.6, Table 8, in words of our own): plainly, by example, or good beside bad.
 
 A request is put together of whole pieces, never by a format, so that braces in a text stay what they are. Each ends in
 an open quotation mark, and the text ends where the quotation does, or with its line.
+
+Good and bad texts of every class (Algorithm 3, SampleSelection): the highest of the near and of the far votes.
 """
 
 from __future__ import annotations
@@ -12,13 +16,49 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
 
-from fedtext.algorithms.wasp.examples import BAD, GOOD, of_class
+from fedtext.algorithms.wasp.judging import FAR, NEAR
 from fedtext.generation.prompt_forms import Chat
-from fedtext.models.framing import Framing
+from fedtext.models.generator import Framing
 from fedtext.params.generation import Sampler
 from fedtext.params.task import in_words
 from fedtext.params.wasp import LABEL, Wasp
+
+GOOD, BAD = "good", "bad"
+COLUMNS = ("kind", "label", "model", "text")
+
+
+def chosen_examples(candidates: pd.DataFrame, scores: Float[np.ndarray, "part candidate"], wasp: Wasp) -> pd.DataFrame:
+    """`wasp.shown` good and as many bad texts of each class, the best and the worst first, whoever wrote them.
+
+    A good text is never also bad, and nothing empty is either. A class with few texts gives all of its first half as
+    good ones. Without far votes none is bad.
+
+    Returns:
+        Columns `kind`, `label`, `model`, `text`.
+    """
+    written = (candidates["text"] != "").to_numpy()
+    found = []
+    for label in wasp.classes:
+        own = np.flatnonzero(written & of_class(candidates, label))
+        chosen = {GOOD: _highest(scores[NEAR], own, min(wasp.shown, (len(own) + 1) // 2))}
+        if wasp.contrast:
+            chosen[BAD] = _highest(scores[FAR], np.setdiff1d(own, chosen[GOOD]), wasp.shown)
+        for kind, rows in chosen.items():
+            found.append(candidates.iloc[rows].assign(kind=kind)[list(COLUMNS)])
+    return pd.concat(found, ignore_index=True)
+
+
+def of_class(table: pd.DataFrame, label: str | None) -> np.ndarray:
+    """Which rows are of a class; all, where there is no class."""
+    return np.ones(len(table), dtype=bool) if label is None else (table["label"] == label).to_numpy()
+
+
+def _highest(scores: Float[np.ndarray, " text"], among: Int[np.ndarray, " row"], count: int) -> np.ndarray:
+    """Rows of the highest scores, highest first, of equals the first row first."""
+    return np.asarray(among[np.argsort(-scores[among], kind="stable")[:count]])
+
 
 BETWEEN = (
     "Compare the bad with the good: find what makes the good ones better. Write a new one that says something else in "

@@ -1,23 +1,24 @@
-"""Every measure there is, by name. A new one has a file of its own beside this one, and its line here."""
+"""Every measure there is, by name. A new one has a file of its own beside this one, and its line here.
+
+Properties of sets of texts by themselves, each taken of as many texts of a set as a model is trained on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from fedtext.evaluation.measures import classification, next_token_accuracy
-from fedtext.evaluation.measures.classification import CLASSIFICATION
+from fedtext.evaluation.measures import downstream, next_token_accuracy
 from fedtext.evaluation.measures.distances import DISTANCES
-from fedtext.evaluation.measures.distinct_ngrams import DISTINCT_2
-from fedtext.evaluation.measures.entities import ENTITY_F1
-from fedtext.evaluation.measures.illegible_texts import ILLEGIBLE_TEXTS
+from fedtext.evaluation.measures.downstream import CLASSIFICATION, ENTITY_F1, QUESTIONS
 from fedtext.evaluation.measures.mauve import MAUVE
-from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText
+from fedtext.evaluation.measures.measure import Measure, OfTexts, OnHeldOut, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
-from fedtext.evaluation.measures.pairwise_accuracy import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
-from fedtext.evaluation.measures.questions import QUESTIONS
-from fedtext.evaluation.measures.repeated_texts import REPEATED_TEXTS
-from fedtext.evaluation.measures.win_rate import WIN_RATE
+from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_DRAWN, WIN_RATE
+from fedtext.evaluation.measures.texts import DISTINCT_2, ILLEGIBLE_TEXTS, REPEATED_TEXTS
+from fedtext.evaluation.paired import in_order
+from fedtext.evaluation.scoring import evenly_spaced
+from fedtext.params.evaluation import Evaluation
 from fedtext.system.errors import InputError
 
 MEASURES: tuple[Measure, ...] = (
@@ -45,7 +46,7 @@ def measure(name: str) -> Measure:
     Raises:
         ValueError: there is none.
     """
-    found = _BY_NAME.get(name) or next_token_accuracy.named(name) or classification.named(name)
+    found = _BY_NAME.get(name) or next_token_accuracy.named(name) or downstream.named(name)
     if found is None:
         raise InputError(f"no measure is called {name!r}: choose among {', '.join(_BY_NAME)}, or top_k for a rank k")
     return found
@@ -82,3 +83,24 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
 def in_document(document: Mapping[str, Any]) -> tuple[PerText, ...]:
     """The measures of an accuracy document, the leading one first: `evaluation.paired` names them in it."""
     return of_kind(PerText, document["measures"])
+
+
+def measured_sets(evaluation: Evaluation, sets: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The document that a report reads of texts alone.
+
+    Args:
+        evaluation: Which `measures`, and of how many `texts`.
+        sets: Released or public texts, by the name of the condition that trains on them.
+
+    Returns:
+        `measures` (names) and `sets` (condition -> values and number of `texts`).
+    """
+    measures = of_kind(OfTexts, evaluation.measures)
+    taken = {name: evenly_spaced(sets[name], evaluation.texts) for name in in_order(sets)}
+    return {
+        "measures": [each.name for each in measures],
+        "sets": {
+            name: {**{each.name: each.value(texts) for each in measures}, "texts": len(texts)}
+            for name, texts in taken.items()
+        },
+    }

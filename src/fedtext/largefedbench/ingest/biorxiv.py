@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest import raw_store
 from fedtext.largefedbench.ingest.errors import UnsteadyWindowError, UnusableAnswerError
 from fedtext.largefedbench.ingest.http_client import HttpClient
-from fedtext.largefedbench.ingest.raw_store import Page, Tally
-from fedtext.largefedbench.ingest.windows import Window, days, weeks
+from fedtext.largefedbench.ingest.raw_store import Page, Tally, Window, days, weeks
 from fedtext.params.ingest import Ingest
 
 NOTHING_FOUND = "no posts found"
@@ -73,18 +72,18 @@ def read_answer(body: bytes, *, cursor: int) -> Answer:
     Raises:
         UnusableAnswerError: an error in whatever disguise, or an answer to another question.
     """
-    value = bodies.json_object(body)
-    message = next(iter(bodies.records(value, "messages")), {})
+    value = raw_store.json_object(body)
+    message = next(iter(raw_store.records(value, "messages")), {})
     status = str(message.get("status", "missing")).strip().lower()
-    rows = bodies.records(value, "collection") if "collection" in value else []
+    rows = raw_store.records(value, "collection") if "collection" in value else []
     if status == NOTHING_FOUND and not rows:
         return Answer(body, 0, [])
     if status != "ok":
         raise UnusableAnswerError(f"the status inside is {status[:80]!r}")
-    answered = bodies.whole_number(message.get("cursor"), "cursor")
+    answered = raw_store.whole_number(message.get("cursor"), "cursor")
     if answered != cursor:
         raise UnusableAnswerError(f"cursor out of step: asked for {cursor}, got {answered}")
-    if bodies.whole_number(message.get("count"), "count") != len(rows):
+    if raw_store.whole_number(message.get("count"), "count") != len(rows):
         raise UnusableAnswerError(f"count says {message.get('count')}, {len(rows)} rows came")
     keys = [(str(row.get("doi")), str(row.get("version"))) for row in rows]
-    return Answer(body, bodies.whole_number(message.get("total"), "total"), keys)
+    return Answer(body, raw_store.whole_number(message.get("total"), "total"), keys)

@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest import raw_store
 from fedtext.largefedbench.ingest.errors import UnsteadyWindowError, UnusableAnswerError
-from fedtext.largefedbench.ingest.http_client import HttpClient
-from fedtext.largefedbench.ingest.links import same_origin_link
-from fedtext.largefedbench.ingest.raw_store import Page, Tally
-from fedtext.largefedbench.ingest.windows import Window, days, weeks
+from fedtext.largefedbench.ingest.http_client import HttpClient, same_origin_link
+from fedtext.largefedbench.ingest.raw_store import Page, Tally, Window, days, weeks
 from fedtext.params.ingest import Ingest
 
 LIMIT = 500
@@ -88,9 +86,9 @@ def read_list(url: str, body: bytes) -> Sittings:
     Raises:
         UnusableAnswerError: not such a page.
     """
-    value = bodies.json_object(body)
+    value = raw_store.json_object(body)
     found = []
-    for row in bodies.records(value, "objects"):
+    for row in raw_store.records(value, "objects"):
         day = str(row.get("date"))[:10]
         try:
             datetime.date.fromisoformat(day)
@@ -116,5 +114,5 @@ def sitting_number(value: object) -> str:
 
 def read_sitting(name: str, body: bytes) -> bytes:
     """The bytes of a sitting, once they are known to be one (a byte order mark stays)."""
-    bodies.xml_root(name, body, root="Hansard")
+    raw_store.xml_root(name, body, root="Hansard")
     return body

@@ -1,23 +1,93 @@
-"""One request, asked until it is answered well: limited in rate, identified, patient, and suspicious of every body."""
+"""One request, asked until it is answered well: limited in rate, identified, patient, and suspicious of every body.
+
+- Time as the clients see it: injected, so that tests never sleep; and the limiter that keeps requests apart.
+- What a server's robots.txt says to programs such as this one: asked once a server, before anything else.
+- Links that an answer gives to its next page: followed on the same server only, and never with a key in them.
+"""
 
 from __future__ import annotations
 
+import datetime
 import logging
+import time
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, TypeVar
+from urllib.robotparser import RobotFileParser
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 
 from fedtext.largefedbench.ingest.errors import RefusedError, UnusableAnswerError
-from fedtext.largefedbench.ingest.rate_limit import Clock, RateLimiter
-from fedtext.largefedbench.ingest.robots import Robots, place
 from fedtext.params.ingest import Requests
 from fedtext.system.retry_after import retry_after
 
+
+def _utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Three faces of time: seconds that only grow, the calendar in UTC, and waiting."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime.datetime] = _utc_now
+    sleep: Callable[[float], None] = time.sleep
+
+
+class RateLimiter:
+    """Keeps the starts of requests at least `interval` seconds apart."""
+
+    def __init__(self, interval: float, clock: Clock) -> None:
+        self._interval, self._clock = interval, clock
+        self._next: float | None = None
+
+    def slow_down(self, interval: float) -> None:
+        """Keeps requests at least so many seconds apart from now on, if that is more than before."""
+        self._interval = max(self._interval, interval)
+
+    def wait(self) -> None:
+        """Returns when the next request may start, and counts it as started."""
+        now = self._clock.monotonic()
+        if self._next is not None and now < self._next:
+            self._clock.sleep(self._next - now)
+            now = max(self._next, self._clock.monotonic())
+        self._next = now + self._interval
+
+
 LOG = logging.getLogger(__name__)
+AGENT = "fedtext"
+
+
+class Robots:
+    """The rules of one server.
+
+    Args:
+        text: Its robots.txt; empty where it has none.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._rules = RobotFileParser()
+        self._rules.parse(text.splitlines())
+
+    def allow(self, url: httpx.URL) -> bool:
+        """Whether the page may be asked for."""
+        return self._rules.can_fetch(AGENT, str(url))
+
+    @property
+    def delay(self) -> float:
+        """Seconds the server wants between two requests; 0 where it does not say."""
+        return float(self._rules.crawl_delay(AGENT) or 0)
+
+
+def place(url: httpx.URL) -> httpx.URL:
+    """Where a server keeps its robots.txt."""
+    return url.copy_with(raw_path=b"/robots.txt", fragment=None)
+
+
 T = TypeVar("T")
 LARGEST_ROBOTS = 500 * 2**10  # bytes; what RFC 9309 asks a reader to take
 LARGEST_BODY = 2**28  # bytes, unpacked: more is no page, and would fill the disk
@@ -204,3 +274,19 @@ def read_body(response: httpx.Response, limit: int, into: IO[bytes]) -> None:
             raise UnusableAnswerError(f"{response.request.url}: larger than {limit} bytes", final=True)
     if inflate is not None and not inflate.eof:
         raise UnusableAnswerError(f"{response.request.url}: truncated gzip")
+
+
+def same_origin_link(url: str, link: object) -> str:
+    """`link`, absolute or relative to `url`, without any `api_key` a server wrote into it.
+
+    Raises:
+        UnusableAnswerError: it leads to another server.
+    """
+    base = httpx.URL(url)
+    try:
+        target = base.join(str(link))
+    except httpx.InvalidURL:
+        raise UnusableAnswerError("the link to the next page is not a URL") from None
+    if (target.scheme, target.host, target.port) != (base.scheme, base.host, base.port):
+        raise UnusableAnswerError(f"the link to the next page leads to {target.host}, not back to {base.host}")
+    return str(target.copy_remove_param("api_key"))

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest import raw_store
 from fedtext.largefedbench.ingest.credentials import OPENREVIEW_PASSWORD, OPENREVIEW_USER, HeaderKey, optional, required
 from fedtext.largefedbench.ingest.errors import RefusedError, UnsteadyWindowError, UnusableAnswerError
 from fedtext.largefedbench.ingest.http_client import HttpClient
-from fedtext.largefedbench.ingest.raw_store import Page, Tally
-from fedtext.largefedbench.ingest.windows import Window
+from fedtext.largefedbench.ingest.raw_store import Page, Tally, Window
 from fedtext.params.ingest import Ingest
 
 
@@ -92,7 +91,7 @@ class OpenReview:
 
 def read_token(body: bytes) -> SecretStr:
     """The token of a login; whatever else came is not repeated in the error."""
-    token = bodies.json_object(body).get("token")
+    token = raw_store.json_object(body).get("token")
     if not isinstance(token, str) or not token:
         raise UnusableAnswerError("signing in gave no token (a second factor is not supported)", final=True)
     return SecretStr(token)
@@ -104,12 +103,12 @@ def read_notes(body: bytes) -> Notes:
     Raises:
         UnusableAnswerError: an error body, or not notes.
     """
-    value = bodies.json_object(body)
-    notes = bodies.records(value, "notes")
+    value = raw_store.json_object(body)
+    notes = raw_store.records(value, "notes")
     ids = [str(note.get("id")) for note in notes]
     if len(ids) != len(set(ids)):
         raise UnusableAnswerError("a note came twice on one page")
-    return Notes(body, bodies.whole_number(value.get("count"), "count"), ids, sum(map(_reviews, notes)))
+    return Notes(body, raw_store.whole_number(value.get("count"), "count"), ids, sum(map(_reviews, notes)))
 
 
 def _reviews(note: dict[str, Any]) -> int:

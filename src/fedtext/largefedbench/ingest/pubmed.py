@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest import raw_store
 from fedtext.largefedbench.ingest.credentials import NCBI_KEY, contact, optional
 from fedtext.largefedbench.ingest.errors import UnsteadyWindowError, UnusableAnswerError
 from fedtext.largefedbench.ingest.http_client import HttpClient
-from fedtext.largefedbench.ingest.raw_store import Page, Tally
-from fedtext.largefedbench.ingest.windows import Window, days, weeks
+from fedtext.largefedbench.ingest.raw_store import Page, Tally, Window, days, weeks
 from fedtext.params.ingest import Ingest
 
 T = TypeVar("T")
@@ -87,14 +86,14 @@ def read_search(body: bytes) -> tuple[int, list[int]]:
     Raises:
         UnusableAnswerError: an error body, or not a search's.
     """
-    value = bodies.json_object(body)
+    value = raw_store.json_object(body)
     result = value.get("esearchresult")
     if not isinstance(result, dict) or "ERROR" in result or "error" in value:
-        raise UnusableAnswerError(f"esearch failed: {bodies.excerpt(body)}")
+        raise UnusableAnswerError(f"esearch failed: {raw_store.excerpt(body)}")
     ids = result.get("idlist")
     if not isinstance(ids, list):
         raise UnusableAnswerError("esearch sent no idlist")
-    return bodies.whole_number(result.get("count"), "count"), [bodies.whole_number(i, "a PubMed id") for i in ids]
+    return raw_store.whole_number(result.get("count"), "count"), [raw_store.whole_number(i, "a PubMed id") for i in ids]
 
 
 def read_articles(name: str, body: bytes) -> tuple[bytes, list[int]]:
@@ -103,9 +102,9 @@ def read_articles(name: str, body: bytes) -> tuple[bytes, list[int]]:
     Raises:
         UnusableAnswerError: an error body, or not articles.
     """
-    root = bodies.xml_root(name, body, root="PubmedArticleSet")
+    root = raw_store.xml_root(name, body, root="PubmedArticleSet")
     paths = ("PubmedArticle/MedlineCitation/PMID", "PubmedBookArticle/BookDocument/PMID")
-    found = [bodies.whole_number(e.text, "a PubMed id") for path in paths for e in root.iterfind(path)]
+    found = [raw_store.whole_number(e.text, "a PubMed id") for path in paths for e in root.iterfind(path)]
     if len(found) != len(set(found)):
         raise UnusableAnswerError("efetch sent an article twice")
     return body, found

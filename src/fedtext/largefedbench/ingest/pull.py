@@ -14,14 +14,12 @@ from fedtext.largefedbench.ingest import credentials
 from fedtext.largefedbench.ingest.biorxiv import Preprints
 from fedtext.largefedbench.ingest.canada import Canada
 from fedtext.largefedbench.ingest.errors import IngestError, RefusedError, StoredWindowError, UnsteadyWindowError
-from fedtext.largefedbench.ingest.http_client import HttpClient
+from fedtext.largefedbench.ingest.http_client import Clock, HttpClient
 from fedtext.largefedbench.ingest.openreview import OpenReview
 from fedtext.largefedbench.ingest.pubmed import PubMed
-from fedtext.largefedbench.ingest.rate_limit import Clock
-from fedtext.largefedbench.ingest.raw_store import Page, RawStore, Tally
+from fedtext.largefedbench.ingest.raw_store import Page, RawStore, Tally, Window
 from fedtext.largefedbench.ingest.uk import UnitedKingdom
 from fedtext.largefedbench.ingest.us import UnitedStates
-from fedtext.largefedbench.ingest.windows import Window
 from fedtext.params.ingest import LIVE_SOURCES, Ingest, LiveSource
 from fedtext.system.progress import progress
 

@@ -3,10 +3,14 @@
 A window is pulled into a temporary directory that gets its name when everything is in it, so a kill at any moment
 leaves finished windows and nothing else that counts. Pages are gzip files with no name or time inside: equal content,
 equal bytes.
+
+- Reading what a server sent before it is stored: HTTP 200 says nothing about what is inside.
+- What is pulled in one piece: whole ISO weeks, so that two pulls with other dates never cut a week differently.
 """
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import hashlib
 import io
@@ -17,12 +21,123 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from fedtext.largefedbench.ingest.errors import RefusedError, StoredWindowError, UnsteadyWindowError
-from fedtext.largefedbench.ingest.windows import Window
+from fedtext.largefedbench.ingest.errors import (
+    RefusedError,
+    StoredWindowError,
+    UnsteadyWindowError,
+    UnusableAnswerError,
+)
+from fedtext.largefedbench.raw_pages import BOM, RawPageError, parse_xml
 from fedtext.system.atomic import replacing_directory
+from fedtext.system.errors import InputError
 from fedtext.system.locks import LockHeldError, locked
+
+LONGEST_NUMBER = 12  # digits; no source counts in millions of millions
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """The JSON object in `body`, with or without a byte order mark.
+
+    Raises:
+        UnusableAnswerError: HTML, truncated JSON, another encoding, or JSON that is not an object.
+    """
+    text = body.removeprefix(BOM).strip()
+    if text[:1] == b"<":
+        raise UnusableAnswerError(f"HTML or XML where JSON was due: {excerpt(text)}")
+    try:
+        value = json.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UnusableAnswerError(f"not JSON ({error}): {excerpt(text)}") from None
+    if not isinstance(value, dict):
+        raise UnusableAnswerError(f"JSON {type(value).__name__} where an object was due")
+    return cast(dict[str, Any], value)
+
+
+def whole_number(value: Any, name: str) -> int:
+    """A count that sources write as a number or as a string of digits.
+
+    Raises:
+        UnusableAnswerError: it is neither.
+    """
+    text = str(value).strip()
+    if isinstance(value, bool) or not text.isascii() or not text.isdigit() or len(text) > LONGEST_NUMBER:
+        raise UnusableAnswerError(f"{name} is {text[:40]!r}, not a count")
+    return int(text)
+
+
+def records(value: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The list of objects under `name`.
+
+    Raises:
+        UnusableAnswerError: there is none; the body is an error in another shape.
+    """
+    found = value.get(name)
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise UnusableAnswerError(f"no list of objects under {name!r}: {excerpt(json.dumps(value).encode())}")
+    return cast(list[dict[str, Any]], found)
+
+
+def xml_root(name: str, body: bytes, *, root: str) -> Any:
+    """Root element of an XML page named `root`, read as the builder will read it; entities that expand are refused.
+
+    Raises:
+        UnusableAnswerError: HTML, truncated or hostile XML, another document.
+    """
+    try:
+        return parse_xml(name, body.removeprefix(BOM), root=root)
+    except RawPageError as error:
+        raise UnusableAnswerError(f"not a page of <{root}>: {error.reason}") from None
+
+
+def excerpt(body: bytes) -> str:
+    """The start of a body, on one line, for a message."""
+    return " ".join(body[:120].decode("utf-8", "replace").split())
+
+
+WEEK = datetime.timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Window:
+    """One piece of a source: its directory under `<raw_dir>/<source>/`, its days, and a part of the source if any.
+
+    `part` is what the source divides itself into beside time: a chamber, a session, an invitation. A window without
+    days is pulled whole at any time.
+    """
+
+    name: str
+    first: datetime.date | None = None
+    last: datetime.date | None = None
+    part: str = ""
+
+    def settled(self, today: datetime.date, settle_days: int) -> bool:
+        """Whether its last day is over and `settle_days` have passed: pages are never pulled again."""
+        return self.last is None or self.last + datetime.timedelta(days=settle_days) < today
+
+
+def weeks(first: datetime.date, last: datetime.date, part: str = "", prefix: str = "") -> list[Window]:
+    """The ISO weeks (Monday to Sunday) that hold a day from `first` to `last`, in order, named `2024-W12`."""
+    monday = first - datetime.timedelta(days=first.weekday())
+    windows = []
+    while monday <= last:
+        year, week, _ = monday.isocalendar()
+        windows.append(Window(f"{prefix}{year}-W{week:02d}", monday, monday + WEEK - datetime.timedelta(days=1), part))
+        monday += WEEK
+    return windows
+
+
+def days(window: Window) -> tuple[datetime.date, datetime.date]:
+    """First and last day of a window that has days.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if window.first is None or window.last is None:
+        raise InputError(f"window {window.name} has no days")
+    return window.first, window.last
+
 
 DONE = "_done.json"
 

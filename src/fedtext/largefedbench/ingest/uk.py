@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any
 
-from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest import raw_store
 from fedtext.largefedbench.ingest.errors import UnusableAnswerError
 from fedtext.largefedbench.ingest.http_client import HttpClient
-from fedtext.largefedbench.ingest.raw_store import Page, Tally
-from fedtext.largefedbench.ingest.windows import Window, days, weeks
+from fedtext.largefedbench.ingest.raw_store import Page, Tally, Window, days, weeks
 from fedtext.params.ingest import Ingest
 
 FILE_NAMES = {"debates": "debates", "westminhall": "westminster", "lordspages": "daylord"}
@@ -75,10 +74,10 @@ def read_listing(name: str, body: bytes) -> dict[str, list[str]]:
     for day, letter in pattern.findall(body.decode("utf-8", "replace")):
         letters.setdefault(day, set()).add(letter)
     if not letters:
-        raise UnusableAnswerError(f"lists no {name}<date>.xml: {bodies.excerpt(body)}")
+        raise UnusableAnswerError(f"lists no {name}<date>.xml: {raw_store.excerpt(body)}")
     return {day: sorted(issued, key=lambda letter: (len(letter), letter)) for day, issued in letters.items()}
 
 
 def read_day(name: str, body: bytes) -> tuple[bytes, bool]:
     """The bytes of a day, and whether it is the latest revision."""
-    return body, bodies.xml_root(name, body, root="publicwhip").get("latest") != "no"
+    return body, raw_store.xml_root(name, body, root="publicwhip").get("latest") != "no"

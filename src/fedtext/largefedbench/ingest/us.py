@@ -16,13 +16,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import IO, Any, NamedTuple
 
-from fedtext.largefedbench.ingest import bodies
+from fedtext.largefedbench.ingest import raw_store
 from fedtext.largefedbench.ingest.credentials import GOVINFO_KEY, HeaderKey, required
 from fedtext.largefedbench.ingest.errors import UnusableAnswerError
-from fedtext.largefedbench.ingest.http_client import HttpClient
-from fedtext.largefedbench.ingest.links import same_origin_link
-from fedtext.largefedbench.ingest.raw_store import Page, Tally
-from fedtext.largefedbench.ingest.windows import Window, days, weeks
+from fedtext.largefedbench.ingest.http_client import HttpClient, same_origin_link
+from fedtext.largefedbench.ingest.raw_store import Page, Tally, Window, days, weeks
 from fedtext.params.ingest import Ingest
 
 PACKAGE = re.compile(r"CREC-\d{4}-\d{2}-\d{2}")
@@ -93,10 +91,10 @@ def read_list(url: str, body: bytes) -> Packages:
     Raises:
         UnusableAnswerError: not such a page.
     """
-    value = bodies.json_object(body)
-    ids = [str(package.get("packageId")) for package in bodies.records(value, "packages")]
+    value = raw_store.json_object(body)
+    ids = [str(package.get("packageId")) for package in raw_store.records(value, "packages")]
     following = value.get("nextPage")
-    count = bodies.whole_number(value.get("count"), "count")
+    count = raw_store.whole_number(value.get("count"), "count")
     return Packages(count, ids, same_origin_link(url, following) if following else None)
 
 
@@ -109,7 +107,7 @@ def reduced_package(package: str, body: IO[bytes]) -> bytes:
     files = _kept_files(body)
     if "mods.xml" not in files or len(files) == 1:
         raise UnusableAnswerError(f"a package without {'html files' if 'mods.xml' in files else 'mods.xml'}")
-    bodies.xml_root(f"{package}/mods.xml", files["mods.xml"], root="mods")
+    raw_store.xml_root(f"{package}/mods.xml", files["mods.xml"], root="mods")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as reduced:
         for name, data in sorted(files.items()):
@@ -131,4 +129,4 @@ def _kept_files(body: IO[bytes]) -> dict[str, bytes]:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
         body.seek(0)
-        raise UnusableAnswerError(f"not a whole zip file ({error}): {bodies.excerpt(body.read(1000))}") from None
+        raise UnusableAnswerError(f"not a whole zip file ({error}): {raw_store.excerpt(body.read(1000))}") from None

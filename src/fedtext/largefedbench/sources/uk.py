@@ -2,6 +2,18 @@
 
 Only the last revision of a day counts. Speeches with `nospeaker` are nobody's; `uk_paragraphs` says what of a speech is
 not said. Open Parliament Licence v3.0.
+
+Who is in the chair at Westminster: the source gives personal names, not offices.
+
+Any of four signs is enough: the name is an office ("Madam Deputy Speaker"); the person held the Speaker's or a
+deputy's office that day; a notice on the page ("[Sir Roger Gale in the Chair]") puts the person there until the next
+notice; in the Lords, where deputies are many and speak for themselves as well, a short turn says what only the chair
+says ("My Lords, the time allowed for this Question has elapsed.").
+
+What each paragraph of a UK speech is: said, italic, a motion's or an amendment's wording, a heading, a table.
+
+The source marks every indented paragraph that opens with "That" or a quotation mark as motion text. A quotation that
+the speaker reads out is speech; the words of a motion that was moved, and of an amendment as it is printed, are not.
 """
 
 from __future__ import annotations
@@ -13,10 +25,162 @@ from collections.abc import Iterator
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
-from fedtext.largefedbench.sources.uk_chairs import NOTICE, Chairs
-from fedtext.largefedbench.sources.uk_paragraphs import paragraphs
-from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, Paragraph, Turn, joined
+from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
+
+OFFICE = re.compile(
+    r"(?:Mr|Madam|Mrs|Ms|The|Several|Hon)\.? ?(?:[A-Z][\w]* ){0,3}(?:Speaker|Chair(?:man|woman)?|Chairs?)\b.*"
+    r"|(?:Several |Some )?[Hh]on\.? [Mm]embers?"
+    r"|The (?:(?:First |Second )?(?:Deputy )?Chairman of (?:Ways and Means|Committees)"
+    r"|Lord (?:Speaker|Chancellor in the Chair)|Lord on the Woolsack|Temporary Chair\w*|Clerk\b.*)"
+    r"|(?:Senior )?Deputy (?:Lord )?Speaker\b.*"
+    r"|(?:A )?[Nn]oble Lords?"
+    r"|.+\((?:in|In) the Chair\)"
+)
+LORDS_FORMULA = re.compile(
+    r"\b(?:the )?time (?:allowed|allotted) for (?:this|the) [\w ]{0,30}(?:has|is) (?:now )?(?:elapsed|up|over)"
+    r"|\bsupplementary questions have (?:now )?been asked"
+    r"|\bWe (?:now )?come (?:now )?to (?:the (?:group|first group|20 minutes)|Amendments?\b)"
+    r"|\brequests? (?:so far,? )?to speak after the Minister"
+    r"|\bI (?:\w+ )?call the (?:noble|Minister|right reverend)"
+    r"|\bThe Question is (?:that|whether)|\bAs many as are of that opinion"
+    r"|\bif (?:this )?[Aa]mendment \w+ is agreed to,? I (?:cannot|will not|shall not) (?:be able to )?call"
+)
+LORDS_FORMULA_WORDS = 150  # the most a chair's announcement runs to
+NOTICE = re.compile(r"\[\s*(?P<name>[^\[\]]{3,60}?) in the Chair\.?\s*\]")
+_TITLES = re.compile(r"^(?:(?:Mr|Mrs|Ms|Miss|Dr|Sir|Dame|Rt Hon|The Rt Hon)\.? )+")
+
+# Name without title, first day, last day as Speaker or deputy of either House. To be checked against the House's own
+# list, and continued there, by whoever first builds from live pages.
+HOLDERS = (
+    ("Betty Boothroyd", "1992-04-27", "2000-10-22"),
+    ("Michael Martin", "1997-05-14", "2009-06-21"),
+    ("Alan Haselhurst", "1997-05-14", "2010-04-12"),
+    ("Michael Lord", "1997-05-14", "2010-04-12"),
+    ("Sylvia Heal", "2000-10-23", "2010-04-12"),
+    ("Nigel Evans", "2010-06-08", "2013-09-10"),
+    ("Dawn Primarolo", "2010-06-08", "2015-03-30"),
+    ("Natascha Engel", "2015-06-03", "2017-05-03"),
+    ("Baroness Hayman", "2006-07-04", "2011-08-31"),
+    ("Baroness D’Souza", "2011-09-01", "2016-08-31"),
+    ("Lord Fowler", "2016-09-01", "2021-04-30"),
+    ("Lord McFall of Alcluith", "2016-09-01", "2026-01-31"),
+    ("Lord Gardiner of Kimble", "2021-05-11", "9999-12-31"),
+    ("Lindsay Hoyle", "2010-06-08", "9999-12-31"),
+    ("John Bercow", "2009-06-22", "2019-10-31"),
+    ("Eleanor Laing", "2013-10-16", "2024-05-30"),
+    ("Nigel Evans", "2020-01-08", "2024-05-30"),
+    ("Rosie Winterton", "2017-06-28", "2024-05-30"),
+    ("Roger Gale", "2022-12-19", "2024-05-30"),
+    ("Nusrat Ghani", "2024-07-23", "9999-12-31"),
+    ("Judith Cummins", "2024-07-23", "9999-12-31"),
+    ("Caroline Nokes", "2024-07-23", "9999-12-31"),
+)
+
+
+class Chairs:
+    """The occupants of the chair on one day, updated by the page's own notices."""
+
+    def __init__(self, date: str, *, lords: bool = False) -> None:
+        self._lords = lords
+        self._officers = {name for name, first, last in HOLDERS if first <= date <= last}
+        self._noticed = ""
+
+    def notice(self, text: str) -> None:
+        """Take note of a "[... in the Chair]" in `text`, if there is one."""
+        match = NOTICE.search(text)
+        if match:
+            self._noticed = bare(match["name"])
+
+    def has(self, speaker: str, text: str = "") -> bool:
+        """Whether `speaker` says `text` from the chair; the text matters where deputies speak for themselves too."""
+        name = bare(speaker)
+        return (
+            bool(OFFICE.fullmatch(speaker))
+            or name in self._officers
+            or name == self._noticed
+            or (self._lords and len(text.split()) <= LORDS_FORMULA_WORDS and bool(LORDS_FORMULA.search(text)))
+        )
+
+
+def bare(name: str) -> str:
+    """The name without its titles."""
+    return _TITLES.sub("", name.strip()).replace("'", "’")
+
+
+MOTION = "motion_text"
+HEADING = "heading"
+_QUOTED = re.compile(r"[“\"‘'…]")
+# A paragraph that these end announces a motion or an amendment, not something to be read out.
+_MOVES = re.compile(
+    r"(?:\b(?:move|moved|insert|leave out|substitute|resolved|ordered|add|say)\b|question (?:put|proposed)|line \d+)"
+    r"[,:—–-]*\s*$",
+    re.I,
+)
+# What the Lords print between two speeches: the next amendment's number, its mover and its text.
+_NEXT_AMENDMENT = re.compile(r"(?:Amendments? \d+\w*(?:,? (?:to|and) \d+\w*)*|(?:Moved|Tabled) by .*)\.?$")
+_CLAUSE_HEADING = re.compile(r"(?:Clause|Schedule|Clauses|Part|Chapter) \d+\w*\s*(?::|[-—–]) .{3,200}(?<![.!?:])$")
+_AMENDMENT = re.compile(
+    r"(?:(?:Amendment |\()?\d+[A-Z]{0,2}\)?[:,.]? |Amendment \([a-z]\)[^.]{0,40}, )"
+    r"(?:(?:After |Before |Insert )?(?:[Cc]lause|[Ss]chedule)|[Pp]age|[Ll]ine|[Ii]n (?:[Cc]lause|Schedule))\b"
+    r".*(?:leave out|insert|at end|divide|substitute|transpose)"
+)
+
+
+def paragraphs(speech: Any) -> list[Paragraph]:
+    """The speech's paragraphs by kind; text outside any paragraph is kept apart as an unknown element."""
+    result: list[Paragraph] = []
+    printed = quoting = False
+    for text, kind in _elements(speech):
+        printed = printed or (kind == "italic" and bool(_NEXT_AMENDMENT.match(text)))
+        quoting = kind == MOTION and (_goes_on(text) if quoting else _opens(text, result))
+        if quoting:
+            kind = SPOKEN
+        elif kind == SPOKEN and (printed or _AMENDMENT.match(text)):
+            kind = MOTION
+        elif kind == SPOKEN and _CLAUSE_HEADING.match(text):
+            kind = HEADING
+        result.append(Paragraph(text, kind))
+    return result
+
+
+def _opens(text: str, before: list[Paragraph]) -> bool:
+    """Whether an indented paragraph opens a quotation that is read out: what stands before it announces no motion."""
+    if not before or before[-1].kind != SPOKEN or _MOVES.search(before[-1].text):
+        return False
+    announced = before[-1].text.endswith(":") and not text.startswith("That ")
+    return announced or bool(_QUOTED.match(text))
+
+
+def _goes_on(text: str) -> bool:
+    """Whether an indented paragraph after a quotation is its next one rather than a motion."""
+    return not text.startswith("That ")
+
+
+def _elements(speech: Any) -> Iterator[Paragraph]:
+    if joined(speech.text):
+        yield Paragraph(joined(speech.text), "unknown_element")
+    for child in speech:
+        yield Paragraph(joined("".join(child.itertext())), _kind(child))
+        if joined(child.tail):
+            yield Paragraph(joined(child.tail), "unknown_element")
+
+
+def _kind(element: Any) -> str:
+    if element.tag in {"table", "ul", "ol"}:
+        return "table"
+    if element.tag != "p":
+        return "unknown_element"
+    if "italic" in (element.get("class") or "").split() or _all_italic(element):
+        return "italic"
+    return SPOKEN if element.get("pwmotiontext") is None else MOTION
+
+
+def _all_italic(element: Any) -> bool:
+    """Whether every word stands in `<i>` inside `<b>`: a heading that the source left in a speech."""
+    marked = "".join("".join(italic.itertext()) for bold in element.iter("b") for italic in bold.iter("i"))
+    return bool(joined(marked)) and joined(marked) == joined(*element.itertext())
+
 
 LICENSE = "open_parliament_3"
 PAGE = re.compile(

@@ -2,33 +2,286 @@
 
 `mods.xml` says what each granule is and who speaks in it; the granule's text is set in fixed columns (`us_lines`). The
 Extensions of Remarks and the Daily Digest are not spoken. Works of the US government: public domain.
+
+A day's package of the US record, file by file: a directory or a zip file, in which one bad file is one loss.
+
+What cannot be read is an error in its own place, so the rest of the day is read; what `mods.xml` lists and the package
+lacks is named.
+
+One granule of the US record as plain text, refused where damage has eaten some of it.
+
+HTML forgives: a parser reads a page that was cut off, takes a stray "<" for a tag and the words after it for the tag's
+attributes. A granule that such a reading would shorten in silence is an error instead.
+
+A page of a whole section ("STATEMENTS ON INTRODUCED BILLS") repeats the pages of its parts: each word is read once.
+
+Told by the text alone. A granule is part of a longer one if nearly all that is spoken in it stands there too, in the
+same order; the part keeps its words, and in the section they become `copy_of_sub_granule`.
 """
 
 from __future__ import annotations
 
 import datetime
+import html
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import string
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fedtext.largefedbench.raw_pages import (
+    MAX_BYTES,
     Completeness,
     RawPage,
     RawPageError,
+    decode,
+    parse_html,
     parse_xml,
     possible_date,
+    read_bytes,
     reading,
+    unpacked,
 )
 from fedtext.largefedbench.sources import us_lines
-from fedtext.largefedbench.sources.us_copies import without_copies
-from fedtext.largefedbench.sources.us_package import MODS_NAME, completeness, package_files, stem
-from fedtext.largefedbench.sources.us_page import preformatted, refuse_other_day
-from fedtext.largefedbench.sources.us_quotations import read_aloud
-from fedtext.largefedbench.sources.us_speakers import Person, Roll, label, roll_of
-from fedtext.largefedbench.turns import NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.sources.us_lines import Person, Roll, label, read_aloud, roll_of
+from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
+
+MODS_NAME = "mods.xml"
+# What the builder reads of a package, below its own folder if it has one.
+_READ = re.compile(r"(?:[^/]+/)?(?P<name>mods\.xml|html/[^/]+\.htm)(?:\.gz)?", re.IGNORECASE)
+
+
+def package_files(page: RawPage) -> Iterator[tuple[str, bytes | RawPageError]]:
+    """(Path inside the package, bytes or the reason why there are none) of mods.xml and every granule, in path order.
+
+    Raises:
+        RawPageError: nothing of the package can be read: a zip file without its table of contents, say.
+    """
+    seen = set[str]()
+    for name, read in _of_directory(page) if page.path.is_dir() else _of_archive(page):
+        part = f"{page.name}/{name}"
+        try:
+            with reading(part):
+                if name in seen:
+                    raise InputError("comes twice in the package")
+                seen.add(name)
+                yield name, read()
+        except RawPageError as error:
+            yield name, error
+
+
+def completeness(page: RawPage, listed: Collection[str], present: Collection[str]) -> Completeness:
+    """The granules that `mods.xml` lists against those that are there, readable or not."""
+    missing = sorted(set(listed) - set(present))
+    return Completeness(f"{page.name}/{MODS_NAME}", len(listed), tuple(name or "one without an id" for name in missing))
+
+
+def _of_directory(page: RawPage) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    with reading(page.name):
+        paths = sorted([*page.path.glob("*"), *page.path.glob("html/*")])
+    for path in paths:
+        if match := _READ.fullmatch(path.relative_to(page.path).as_posix()):
+            yield match["name"], partial(read_bytes, path)
+
+
+def _of_archive(page: RawPage) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    with reading(page.name):
+        archive = zipfile.ZipFile(page.path)
+    room = MAX_BYTES  # for all files together
+    with archive:
+        for entry in sorted(archive.infolist(), key=lambda e: e.filename):
+            if match := _READ.fullmatch(entry.filename):
+                room -= entry.file_size
+                yield match["name"], partial(_extract, archive, entry, room)
+
+
+def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes:
+    if room < 0:
+        raise InputError(f"the package holds more than {MAX_BYTES} bytes of text")
+    return unpacked(archive.read(entry))
+
+
+def stem(name: str) -> str:
+    """A granule's id: the name of its file without the extension."""
+    return Path(name).stem
+
+
+_UNSEEN = ("script", "style")
+_BLOCK = re.compile(r"<pre\b[^<>]*>(.*?)</pre\s*>", re.IGNORECASE | re.DOTALL)
+_OPENING = re.compile(r"<pre\b", re.IGNORECASE)
+# All markup that the record's text blocks have: bare tags, links, and what a browser does not show.
+_MARKUP = re.compile(
+    r"<(script|style)\b[^<>]*>.*?</\1\s*>|<!--.*?-->|</?[a-z][\w-]*>|<a href=[^<>]*>", re.IGNORECASE | re.DOTALL
+)
+_HIDDEN = 8  # bytes of a block that two readings may disagree on: an entity here and there
+_DAY = re.compile(r"\[Congressional Record[^\]]*?\((?:[A-Z][a-z]+day), (?P<day>[A-Z][a-z]+ \d{1,2}, \d{4})\)\]")
+_HEAD_CHARACTERS = 2000  # the page's own date stands in its first lines
+
+
+def preformatted(name: str, data: bytes) -> str:
+    """The text of a granule's `<pre>` block, bullets as "•", scripts and styles left out.
+
+    Raises:
+        RawPageError: no such block, or damage to its markup hides words.
+    """
+    with reading(name):
+        page = decode(data)
+        root = parse_html(name, data)
+        blocks = root.findall(".//pre")
+        if not blocks:
+            raise InputError("no <pre> block")
+        written = _BLOCK.findall(page)
+        if len(written) < len(_OPENING.findall(page)):
+            raise InputError("cut off: its <pre> block is not closed")
+        for unseen in root.iter(*_UNSEEN):
+            unseen.text = None
+        text = _text(blocks)
+        hidden = sum(_size(html.unescape(_MARKUP.sub("", block))) for block in written) - _size(text)
+        if hidden > _HIDDEN:
+            raise InputError(f"its markup is damaged: {hidden} characters are inside a tag")
+        marks = list(root.iter("bullet"))
+        for mark in marks:
+            mark.text = f"•{mark.text or ''}"  # never closed: what follows is its content
+        return _text(blocks) if marks else text
+
+
+def _text(blocks: list[Any]) -> str:
+    return "".join("".join(block.itertext()) for block in blocks)
+
+
+def _size(text: str) -> int:
+    """Bytes without ASCII space, which markup moves about: one pass, three times as fast as over characters."""
+    return len(text.encode().translate(None, string.whitespace.encode()))
+
+
+def refuse_other_day(text: str, date: str) -> None:
+    """Check the day that the page's head names, if it names one, against its package's.
+
+    Raises:
+        InputError: the page is another day's.
+    """
+    match = _DAY.search(text[:_HEAD_CHARACTERS])
+    if match is None:
+        return
+    try:
+        own = datetime.datetime.strptime(match["day"], "%B %d, %Y").replace(tzinfo=datetime.UTC).date().isoformat()
+    except ValueError:
+        return  # a head that is no date contradicts none
+    if own != date:
+        raise InputError(f"a page of {own} in the package of {date}")
+
+
+SPEAKER_LABEL = "speaker_label"
+MIN_WORDS = 25  # a part with fewer spoken words may be formulas that any page holds
+MIN_SHARE = 0.8  # of the part's spoken words, found in the section
+
+
+class _Line(NamedTuple):
+    """A spoken paragraph or a speaker's label: where it stands, its text without spaces, and its number of words."""
+
+    turn: int
+    paragraph: int
+    text: str
+    words: int
+
+
+def without_copies(granules: Sequence[list[Turn]]) -> list[list[Turn]]:
+    """The turns of one day's granules, in order, copies in longer granules marked as such."""
+    lines = [_lines(turns) for turns in granules]
+    words = [sum(line.words for line in one) for one in lines]
+    places = _index(lines)
+    copied: dict[int, set[int]] = defaultdict(set)
+    for part, own in enumerate(lines):
+        if words[part] < MIN_WORDS:
+            continue
+        for whole, runs in _runs(part, places, lines).items():
+            found = sum(own[number].words for number in {number for number, _ in runs})
+            if (words[whole], whole) > (words[part], part) and found >= MIN_SHARE * words[part]:
+                copied[whole] |= {number for _, number in runs}
+    return [_marked(turns, [lines[g][n] for n in sorted(copied[g])]) for g, turns in enumerate(granules)]
+
+
+def _lines(turns: Sequence[Turn]) -> list[_Line]:
+    return [
+        _Line(number, place, "".join(words), len(words))
+        for number, turn in enumerate(turns)
+        for place, paragraph in enumerate(turn.paragraphs)
+        if paragraph.kind in (SPOKEN, SPEAKER_LABEL) and (words := paragraph.text.split())
+    ]
+
+
+def _key(own: Sequence[_Line], number: int) -> str:
+    """What a run of at least `MIN_WORDS` words that starts at this line starts with: the line, or it and the next.
+
+    "The PRESIDING OFFICER." stands a hundred times in a day; with the line after it, it hardly ever does.
+    """
+    line = own[number]
+    if line.words >= MIN_WORDS or number + 1 == len(own):
+        return line.text
+    return f"{line.text} {own[number + 1].text}"
+
+
+def _index(lines: Sequence[Sequence[_Line]]) -> dict[str, list[tuple[int, int]]]:
+    """Where a run may start, as (granule, line), by its key."""
+    places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for granule, own in enumerate(lines):
+        for number in range(len(own)):
+            places[_key(own, number)].append((granule, number))
+    return places
+
+
+def _runs(
+    part: int, places: dict[str, list[tuple[int, int]]], lines: Sequence[Sequence[_Line]]
+) -> dict[int, list[tuple[int, int]]]:
+    """By other granule: pairs of lines (here, there) that read the same, in runs of at least `MIN_WORDS` words."""
+    own = lines[part]
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    ends: dict[tuple[int, int], int] = {}  # (other granule, shift) -> first line here after the run last taken
+    for number in range(len(own)):
+        starts = places[_key(own, number)]
+        if len(starts) == 1:  # here alone, as most lines are
+            continue
+        for whole, there in starts:
+            if whole == part or ends.get((whole, there - number), 0) > number:
+                continue
+            length = _length(own[number:], lines[whole][there:])
+            ends[whole, there - number] = number + length
+            if sum(one.words for one in own[number : number + length]) >= MIN_WORDS:
+                found[whole] += [(number + step, there + step) for step in range(length)]
+    return found
+
+
+def _length(left: Sequence[_Line], right: Sequence[_Line]) -> int:
+    """Number of lines that read the same from the start of both."""
+    length = 0
+    for one, other in zip(left, right, strict=False):
+        if one.text != other.text:
+            break
+        length += 1
+    return length
+
+
+def _marked(turns: list[Turn], copied: Sequence[_Line]) -> list[Turn]:
+    """The turns with `copied` paragraphs marked; a turn with nothing else spoken is left out whole."""
+    by_turn: dict[int, set[int]] = defaultdict(set)
+    for line in copied:
+        by_turn[line.turn].add(line.paragraph)
+    return [_marked_turn(turn, by_turn[number]) if number in by_turn else turn for number, turn in enumerate(turns)]
+
+
+def _marked_turn(turn: Turn, copied: set[int]) -> Turn:
+    paragraphs = tuple(
+        Paragraph(p.text, COPY) if place in copied and p.kind == SPOKEN else p
+        for place, p in enumerate(turn.paragraphs)
+    )
+    spoken = any(p.kind == SPOKEN and p.text.strip() for p in paragraphs)
+    return replace(turn, paragraphs=paragraphs, kind=turn.kind if spoken else COPY)
+
 
 LICENSE = "public_domain_us"
 PACKAGE = re.compile(r"CREC-(\d{4}-\d{2}-\d{2})")

@@ -2,8 +2,7 @@
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.clients.nodes import samples as nodes
-from fedtext.pipelines.clients.nodes import tokens
+from fedtext.pipelines.clients import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.readers import Reader
 
@@ -58,7 +57,7 @@ def tokens_pipeline() -> Pipeline:
     return Pipeline(
         [
             node(
-                tokens.tokenise_private_samples,
+                nodes.tokenise_private_samples,
                 ["private_train", "on_device", "params:chunking"],
                 "private_token_rows",
                 name="tokenise_private_samples",

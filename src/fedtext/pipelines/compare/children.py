@@ -5,12 +5,15 @@ was killed takes its run with it and goes on where it stopped. Runs of one seed 
 embeddings and the controls are made once. An entry with parameters of its own gets its own data root, which starts as
 hard links to the files of an earlier one: what its parameters do not touch is up to date there. The noise key comes
 along, so a release that parameters do not touch is the same bytes, hence the same release, and not a second one.
+
+A process that ends when the one that started it does, however that ends.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -23,10 +26,23 @@ from fedtext.privacy.history import HISTORY_ROOT, release_history
 from fedtext.privacy.report import reported_releases
 from fedtext.resuming.records import Store
 from fedtext.system.atomic import PARTIAL, REPLACED, partial_path
-from fedtext.system.lifetime import end_with_parent
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.console import LOG_FILE
 from fedtext.wiring.own_run import RunParameters
+
+PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def end_with_parent() -> None:
+    """Called in a new process (`subprocess`'s `preexec_fn`): the kernel asks it to end as soon as its parent is gone.
+
+    Linux only; elsewhere a run whose comparison was killed goes on to its end.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
 
 # The same split and public text throughout: the seeds show what the algorithms vary, and results pair.
 FIXED_SEEDS = ("partition", "described")

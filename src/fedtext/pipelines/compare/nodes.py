@@ -12,7 +12,7 @@ from fedtext.evaluation.measures.measure import Measure
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import Child, node_seconds, release_receipts, run
-from fedtext.privacy.together import price_together
+from fedtext.privacy.composition import price_together
 from fedtext.reporting import figures_comparison as figures
 from fedtext.reporting.comparison import Run, compare_runs, measured_costs, price_sentence
 from fedtext.reporting.comparison_text import render_markdown, render_page, table1_csv, table2_csv

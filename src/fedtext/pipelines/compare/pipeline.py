@@ -17,11 +17,11 @@ from fedtext.pipelines.compare import budget, nodes
 from fedtext.pipelines.compare.children import Child, Left, planned
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
+from fedtext.wiring.algorithm import Outputs
 from fedtext.wiring.config import active_loader, active_parameters, corpus_is_public
 from fedtext.wiring.guard.catalog import entry as catalog_entry
 from fedtext.wiring.guard.catalog import place, stated_resolver
-from fedtext.wiring.outputs import Outputs
-from fedtext.wiring.rules import active_rules
+from fedtext.wiring.unit_identity import active_rules
 from fedtext.wiring.unrolling import Namespace
 
 SETS = nodes.SETS_MAP

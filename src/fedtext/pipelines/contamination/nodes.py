@@ -14,7 +14,7 @@ from fedtext.evaluation.contamination import (
     longest_run,
     shared_ngrams,
 )
-from fedtext.generation.local_generator import LocalGenerator
+from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.generator import Generator
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.contamination import Contamination

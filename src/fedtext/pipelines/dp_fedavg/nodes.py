@@ -6,16 +6,15 @@ import numpy as np
 
 from fedtext.algorithms import dp_fedavg as algorithm
 from fedtext.federation.communication import Exchange
-from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.units import Population
 from fedtext.models.language_model import LanguageModel
-from fedtext.params.dp_fedavg import DpFedavg
+from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import expected_exchanges
-from fedtext.training.federated_averaging import flat_weights, load_weights
-from fedtext.training.server_optimizer import Server, new_server, server_step
+from fedtext.training.federated_averaging import Server, flat_weights, load_weights, new_server, server_step
 
 State = dict[str, Any]
 

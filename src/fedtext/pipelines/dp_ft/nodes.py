@@ -8,19 +8,22 @@ import pandas as pd
 
 from fedtext.algorithms import dp_ft as algorithm
 from fedtext.federation.communication import Exchange
-from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples, label_codes
 from fedtext.federation.query import Query
+from fedtext.federation.units import Population
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.units import units_of
-from fedtext.pipelines.pairs.form import dialogue_of
-from fedtext.privacy.gate import current
+from fedtext.pipelines.clients.nodes import units_of
+from fedtext.pipelines.pairs.nodes import dialogue_of
+from fedtext.privacy.budget_guard import current
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
-from fedtext.training.adapters import (
+from fedtext.training.dp_losses import preferences
+from fedtext.training.dp_sgd import steps_of, trained_unprotected, trained_weights
+from fedtext.training.lora import (
+    TrainedAdapter,
     adapted_model,
     adapter_digest,
     adapter_of_weights,
@@ -28,10 +31,7 @@ from fedtext.training.adapters import (
     saved_adapter,
     stacked,
 )
-from fedtext.training.dp_sgd import steps_of, trained_unprotected, trained_weights
-from fedtext.training.lora import TrainedAdapter
-from fedtext.training.pair_rows import pair_rows, refuse_wide
-from fedtext.training.unit_losses import preferences
+from fedtext.training.preference_pairs import pair_rows, refuse_wide
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

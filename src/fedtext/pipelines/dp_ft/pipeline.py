@@ -11,9 +11,8 @@ from fedtext.pipelines.evaluation.form import active_policies
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import ENROLMENT, POPULATION, TRAIN
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Control, Makes
+from fedtext.wiring.algorithm import Algorithm, Control, Makes, Outputs
 from fedtext.wiring.config import active_group
-from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.unrolling import Namespace
 
 Reading = tuple[Callable[..., object], list[str]]  # a node's function and its inputs

@@ -6,10 +6,10 @@ import numpy as np
 
 from fedtext.algorithms import dp_ftrl as algorithm
 from fedtext.federation.communication import Exchange
-from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.units import Population
 from fedtext.models.language_model import LanguageModel
-from fedtext.params.dp_ftrl import DpFtrl
+from fedtext.params.federated import DpFtrl
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey

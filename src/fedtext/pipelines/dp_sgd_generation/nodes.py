@@ -7,21 +7,20 @@ import pandas as pd
 
 from fedtext.algorithms import dp_sgd_generation as algorithm
 from fedtext.federation.communication import Exchange
-from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.units import Population
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.units import units_of
+from fedtext.pipelines.clients.nodes import units_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
 from fedtext.system.missing import nullable
-from fedtext.training.adapters import adapted_model, adapter_of_weights, adapter_weights
 from fedtext.training.dp_sgd import steps_of, trained_weights
-from fedtext.training.lora import TrainedAdapter
+from fedtext.training.lora import TrainedAdapter, adapted_model, adapter_of_weights, adapter_weights
 
 Arrays = dict[str, np.ndarray]
 

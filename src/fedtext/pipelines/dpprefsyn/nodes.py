@@ -1,36 +1,48 @@
-"""DPPrefSyn's nodes: thin, pure calls into fedtext.algorithms.dpprefsyn and the floors below it."""
+"""DPPrefSyn's nodes: thin, pure calls into fedtext.algorithms.dpprefsyn and the floors below it.
+
+Nodes that align the generator on released preferences: post-processing, free of privacy cost.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms.dpprefsyn import budget, cost
+from fedtext.algorithms.dpprefsyn import cost, plan
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
 from fedtext.algorithms.dpprefsyn.releases import learned_scorer
 from fedtext.algorithms.dpprefsyn.scorer import LengthRule, Scorer, scorer_of
 from fedtext.algorithms.dpprefsyn.selection import chosen_pairs
-from fedtext.corpora import public_prompts as corpora
+from fedtext.corpora import public as corpora
 from fedtext.corpora.preferences import read_pairs
-from fedtext.embedding.differences import differences_of
+from fedtext.embedding.similarity import differences_of
 from fedtext.federation.communication import Exchange
-from fedtext.federation.population import Population
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.generation.dialogue import embedded_answers, written_answers
+from fedtext.federation.units import Population
+from fedtext.generation.dialogue import Dialogue, begun_prompts, embedded_answers, written_answers
 from fedtext.models.encoder import Encoder
-from fedtext.models.generator import Generator
+from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.params.corpus import Corpus
 from fedtext.params.dpprefsyn import Dpprefsyn
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.pairs.form import dialogue_of
+from fedtext.pipelines.pairs.nodes import dialogue_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
+from fedtext.training.dpo import train_preferences
+from fedtext.training.lora import TrainedAdapter, saved_adapter, stacked
+from fedtext.training.preference_pairs import completion
+from fedtext.training.rl import train_on_rewards
+from fedtext.training.supervised import train_on_texts
 
 Arrays = dict[str, np.ndarray]
 
 
 def open_dpprefsyn_ledger(population: Population, encoder: Encoder, dpprefsyn: Dpprefsyn, privacy: Privacy) -> Ledger:
     """An empty ledger, after checking that all planned releases fit the declared budget."""
-    return budget.planned_ledger(population.training, dpprefsyn, privacy, embedding_dim=encoder.dim)
+    return plan.planned_ledger(population.training, dpprefsyn, privacy, embedding_dim=encoder.dim)
 
 
 def read_public_prompts(corpus: Corpus, dpprefsyn: Dpprefsyn) -> pd.DataFrame:
@@ -129,3 +141,83 @@ def count_exchanged(
 ) -> Exchange:
     """What one unit exchanges, for the row of Table 2."""
     return cost.communication(dpprefsyn, privacy, population.training, embedding_dim=candidate_embeddings.shape[2])
+
+
+Made = tuple[TrainedAdapter, pd.DataFrame]
+
+
+def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
+    """SFT on the chosen answers; the prompts are shown and not learned."""
+    form = _form(source, dpprefsyn)
+    end = generator.ending(form.framing)
+    trained, log = train_on_texts(
+        generator,
+        [completion(text, end, form.framing.lead) for text in pairs["chosen"]],
+        dpprefsyn.sft,
+        dpprefsyn.preference.lora,
+        seed=derived_seed(dpprefsyn.seed, "sft"),
+        label="tuning on chosen answers",
+        prompts=begun_prompts(generator, form, pairs["prompt"]),
+    )
+    return trained, pd.DataFrame(log)
+
+
+def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
+    """Preference optimisation of the generator as it is; it is the reference."""
+    form = _form(source, dpprefsyn)
+    trained, log = train_preferences(
+        generator,
+        pairs[["chosen", "rejected"]].assign(prompt=begun_prompts(generator, form, pairs["prompt"])),
+        dpprefsyn.preference,
+        seed=derived_seed(dpprefsyn.seed, "preference"),
+        label="preference training",
+        end=generator.ending(form.framing),
+        lead=form.framing.lead,
+    )
+    return trained, pd.DataFrame(log)
+
+
+def prefer_after_tuning(
+    generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn, tuned: Path
+) -> Made:
+    """Preference optimisation of the tuned generator, which is the reference; the policy has both updates."""
+    trained, log = prefer(generator.with_adapter(tuned), pairs, source, dpprefsyn)
+    return stacked(saved_adapter(tuned), trained), log
+
+
+def reinforce(
+    generator: TrainableGenerator,
+    public_prompts: pd.DataFrame,
+    encoder: Encoder,
+    scorers: Arrays,
+    source: str,
+    dpprefsyn: Dpprefsyn,
+) -> Made:
+    """RLOO with the scorer's mean over heads as the reward of an answer to a public prompt."""
+    form, scorer = _form(source, dpprefsyn), Scorer.of(scorers)
+    prompts = public_prompts["prompt"].tolist()
+    began = dict(zip(begun_prompts(generator, form, prompts), prompts, strict=True))
+
+    def rewards(asked: list[str], answers: list[str]) -> list[float]:
+        cut = [[form.cut(answer)] for answer in answers]
+        rows = embedded_answers(encoder, dialogue_of(source), [began[one] for one in asked], cut, label="rewards")
+        found = scorer.reward(rows[:, 0])
+        return [
+            float(reward) for reward in np.where(rows[:, 0].any(axis=1), found, found.min())
+        ]  # nothing said is worst
+
+    trained, log = train_on_rewards(
+        generator,
+        list(began),
+        rewards,
+        dpprefsyn.rloo,
+        dpprefsyn.preference.lora,
+        sampler=dpprefsyn.sampler,
+        seed=derived_seed(dpprefsyn.seed, "rloo"),
+    )
+    return trained, pd.DataFrame(log)
+
+
+def _form(source: str, dpprefsyn: Dpprefsyn) -> Dialogue:
+    """As candidates were asked for, and as the policy will be."""
+    return dialogue_of(source, chat=dpprefsyn.sampler.prompt == "chat")

@@ -1,24 +1,124 @@
-"""dpprefsyn: public answers to public prompts, paired by a scorer that private pairs say; then a policy is aligned."""
+"""dpprefsyn: public answers to public prompts, paired by a scorer that private pairs say; then a policy is aligned.
+
+Policies to compare the run's own with: the same candidates and training, with other choices or without any.
+
+Their nodes are the evaluation's, so that no table of costs takes them for the algorithm's.
+
+From preference pairs to a policy: fine-tuning on the chosen answers, preference optimisation, or a reward.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from kedro.pipeline import Node, Pipeline
 
+from fedtext.params.conditions import LONGEST_POLICY, POLICY, RANDOM_POLICY, SFT_ONLY
 from fedtext.pipelines.dpprefsyn import nodes
-from fedtext.pipelines.dpprefsyn.alignment import alignment
-from fedtext.pipelines.dpprefsyn.controls import control_policies, policies
+from fedtext.pipelines.evaluation.form import active_policies
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import EMBEDDINGS, ENROLMENT, POPULATION
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, Control, Makes, Outputs
 from fedtext.wiring.config import active_group
-from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.readers import Reader
 from fedtext.wiring.unrolling import Namespace
 
-DPPREFSYN = Namespace("dpprefsyn")
+DPPREFSYN, SOURCE, PARAMETERS = Namespace("dpprefsyn"), "params:corpus.source", "params:dpprefsyn"
 MADE = Outputs(DPPREFSYN.name)
-PARAMETERS, PRIVACY, CORPUS, SOURCE = "params:dpprefsyn", "params:privacy", "params:corpus", "params:corpus.source"
+
+
+class Trained(NamedTuple):
+    """The data sets of one policy.
+
+    Attributes:
+        pairs: What it is trained on.
+        policy: The adapter.
+        log: How its training went.
+        stage: Names what lies between.
+    """
+
+    pairs: str
+    policy: str
+    log: str
+    stage: str
+
+    @classmethod
+    def stage_of(cls, stage: str, pairs: str | None = None) -> Trained:
+        """A control's: on pairs of its own, unless others are named."""
+        adapter, log = DPPREFSYN(f"{stage}.adapter"), DPPREFSYN(f"{stage}.training_log")
+        return cls(pairs or DPPREFSYN(f"{stage}.pairs"), adapter, log, stage)
+
+
+OWN = Trained(MADE.pairs, MADE.policy, MADE.training_log, "sft")
+
+
+def alignment(kind: str, of: Trained = OWN, place: Namespace = DPPREFSYN) -> list[Node]:
+    """The nodes that `dpprefsyn.alignment` asks for; none of them reads private data."""
+    made, given = [of.policy, of.log], ["generator", of.pairs, SOURCE, PARAMETERS]
+    between = of.stage if of is OWN else f"{of.stage}_sft"
+    tuned, tuning_log = DPPREFSYN(f"{between}.adapter"), DPPREFSYN(f"{between}.training_log")
+
+    def node(function: Callable[..., object], inputs: list[str], outputs: list[str]) -> Node:
+        name = function.__name__ if of is OWN else f"{function.__name__}_{of.stage}"
+        return place.node(function, inputs, outputs, name=name)
+
+    kinds: dict[str, Callable[[], list[Node]]] = {
+        "none": list,
+        "sft": lambda: [node(nodes.tune_on_chosen, given, made)],
+        "dpo": lambda: [node(nodes.prefer, given, made)],
+        "sft_dpo": lambda: [
+            node(nodes.tune_on_chosen, given, [tuned, tuning_log]),
+            node(nodes.prefer_after_tuning, [*given, tuned], made),
+        ],
+        "rloo": lambda: [
+            node(
+                nodes.reinforce,
+                ["generator", "public_prompts", "encoder", MADE.scorers, SOURCE, PARAMETERS],
+                made,
+            )
+        ],
+    }
+    return kinds[kind]() if kind in kinds else []  # Kedro says what is wrong with the parameter
+
+
+EVALUATION = Namespace(f"evaluation.{DPPREFSYN.name}")
+PUBLIC_CANDIDATES = ["public_prompts", DPPREFSYN("candidates"), DPPREFSYN("candidate_embeddings"), PARAMETERS]
+CHOICES = {RANDOM_POLICY.name: nodes.choose_at_random, LONGEST_POLICY.name: nodes.choose_longest}
+
+
+def policies() -> tuple[Control, ...]:
+    """The run's policy, if it aligns one, then the controls that the active parameters ask for."""
+    if active_group("dpprefsyn")["alignment"] == "none":
+        return ()
+    return (Control(POLICY.name, MADE.policy), *(Control(name, _of(name).policy) for name in _asked()))
+
+
+def control_policies() -> list[Node]:
+    """What trains the controls."""
+    kind, made = active_group("dpprefsyn")["alignment"], []
+    for name in _asked():
+        if name in CHOICES:
+            chosen = EVALUATION.node(CHOICES[name], PUBLIC_CANDIDATES, _of(name).pairs, name=CHOICES[name].__name__)
+            made += [chosen, *alignment(kind, _of(name), EVALUATION)]
+        else:
+            made += alignment("sft", _of(name), EVALUATION)
+    return made
+
+
+def _of(name: str) -> Trained:
+    return Trained.stage_of(name, MADE.pairs if name == SFT_ONLY.name else None)
+
+
+def _asked() -> list[str]:
+    """A policy that was tuned on chosen answers is no control of itself; a reward is learned from no pairs."""
+    left_out = {"none": {*CHOICES, SFT_ONLY.name}, "sft": {SFT_ONLY.name}, "rloo": {*CHOICES}}
+    kind = active_group("dpprefsyn")["alignment"]
+    return [name for name in active_policies().controls if name not in left_out.get(kind, ())]
+
+
+PRIVACY, CORPUS = "params:privacy", "params:corpus"
 PROMPTS, CANDIDATES, EMBEDDED, OPENED = (
     "public_prompts", DPPREFSYN("candidates"), DPPREFSYN("candidate_embeddings"), DPPREFSYN("ledger_open"),
 )  # fmt: skip

@@ -5,11 +5,10 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from fedtext.evaluation.measures.known import of_sets
-from fedtext.params.classification import Classification
 from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus
 from fedtext.params.described import Described
-from fedtext.params.evaluation import Evaluation
+from fedtext.params.evaluation import Classification, Evaluation
 from fedtext.params.generation import Sampler
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task

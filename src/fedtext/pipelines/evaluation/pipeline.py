@@ -2,7 +2,8 @@
 
 The controls are trained and scored once for a data root, whatever is compared with them. Open: what reads held-out
 private text and still writes aggregates is tagged `held_out_evaluation`, and test clients are not protected by it.
-Priced: test clients say noised sums in declared releases (priced.py). In both only the report reads the figures.
+Priced: test clients say noised sums in declared releases (private_evaluation.py). In both only the report reads the
+figures.
 """
 
 from collections.abc import Callable
@@ -10,9 +11,9 @@ from typing import Any
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.evaluation import asked, classified, priced, tagged
+from fedtext.pipelines.evaluation import downstream, private_evaluation
 from fedtext.pipelines.evaluation.form import COPIES, active_form, public_controls, refuse_unknown_measures
-from fedtext.pipelines.evaluation.nodes import comparison, conditions, copies, distances, figures, held_out, preferences
+from fedtext.pipelines.evaluation.nodes import conditions, held_out, preferences
 from fedtext.pipelines.evaluation.policies import of_policies
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
@@ -47,24 +48,24 @@ def controls_pipeline() -> Pipeline:
             )
         )
     if form.classified:
-        controls += classified.controls(private=form.private_control)
+        controls += downstream.controls(private=form.private_control)
     if form.tagged:
-        controls += tagged.LESSONS.controls(private=form.private_control)
+        controls += downstream.ENTITY_LESSONS.controls(private=form.private_control)
     if form.asked:
-        controls += asked.LESSONS.controls(private=form.private_control)
-    return Pipeline([*(priced.opening() if form.priced else [_drawn_samples()]), *controls])
+        controls += downstream.QUESTION_LESSONS.controls(private=form.private_control)
+    return Pipeline([*(private_evaluation.opening() if form.priced else [_drawn_samples()]), *controls])
 
 
 def _copies() -> list[Node]:
     """How much of the held-out text stands in the training text."""
     found = EVALUATION.node(
-        copies.find_copies,
+        conditions.find_copies,
         ["private_train", "private_test_sample"],
         "private_copies",
         name="find_copies",
         tags=Tag.CONTROL,
     )
-    counted = EVALUATION.node(copies.count_copies, "private_copies", COPIES, name="count_copies", tags=Tag.HELD_OUT)
+    counted = EVALUATION.node(conditions.count_copies, "private_copies", COPIES, name="count_copies", tags=Tag.HELD_OUT)
     return [found, counted]
 
 
@@ -94,25 +95,28 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
     scored = [
         _scored(place, "texts", conditions.score_texts, list(judged.values()), list(counts.values())),
         place.node(
-            distances.measure_texts,
+            conditions.measure_texts,
             {"evaluation": "params:evaluation", **public_controls(), **judged},
             made.texts_alone,
             name="measure_texts",
         ),
     ]
     compared, form = _controls() | counts, active_form()
-    codes = classified.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
+    codes = downstream.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
     if form.classified:
-        scored += classified.LESSONS.of_texts(algorithm, judged)
-    beside = ((tagged.LESSONS, form.tagged, made.entities), (asked.LESSONS, form.asked, made.questions))
+        scored += downstream.CLASSIFICATION_LESSONS.of_texts(algorithm, judged)
+    beside = (
+        (downstream.ENTITY_LESSONS, form.tagged, made.entities),
+        (downstream.QUESTION_LESSONS, form.asked, made.questions),
+    )
     for lessons, wanted, document in beside:
         if wanted:
             left = lessons.of_all(algorithm, judged, private=form.private_control)
             scored += [*lessons.of_texts(algorithm, judged), lessons.compared(place, left, document)]
     if form.priced:
-        return Pipeline([*scored, *priced.of_texts(algorithm, compared, judged, codes)])
+        return Pipeline([*scored, *private_evaluation.of_texts(algorithm, compared, judged, codes)])
     if form.classified:
-        scored.append(classified.LESSONS.compared(place, codes, made.classification))
+        scored.append(downstream.CLASSIFICATION_LESSONS.compared(place, codes, made.classification))
     return Pipeline([*scored, _comparison(algorithm, compared), *_distances(algorithm)])
 
 
@@ -128,7 +132,7 @@ def _of_model(algorithm: Algorithm) -> Pipeline:
     )
     compared = _controls() | counts
     if active_form().priced:
-        return Pipeline([scored, *priced.of_model(algorithm, compared)])
+        return Pipeline([scored, *private_evaluation.of_model(algorithm, compared)])
     return Pipeline([scored, _comparison(algorithm, compared)])
 
 
@@ -197,7 +201,7 @@ def _scored(
 
 def _comparison(algorithm: Algorithm, counts: dict[str, str]) -> Node:
     return _place(algorithm).node(
-        comparison.compare_accuracies,
+        conditions.compare_accuracies,
         {"private_test_sample": "private_test_sample", "partition": "params:partition", **counts},
         algorithm.outputs.accuracy,
         name="compare_accuracies",
@@ -214,14 +218,14 @@ def _distances(algorithm: Algorithm) -> list[Node]:
     measured = {**held, **sets, "evaluation": "params:evaluation"}
     drawn = [
         place.node(
-            figures.draw_sets_map,
+            conditions.draw_sets_map,
             {**held, **who, **sets},
             made.figure("sets_map"),
             name="draw_sets_map",
             tags=Tag.HELD_OUT,
         ),
         place.node(
-            figures.draw_client_tokens,
+            conditions.draw_client_tokens,
             "private_test",
             made.figure("tokens"),
             name="draw_client_tokens",
@@ -232,7 +236,7 @@ def _distances(algorithm: Algorithm) -> list[Node]:
         measured |= {**rounds, "rounds": made.rounds}
         drawn.append(
             place.node(
-                figures.draw_rounds_map,
+                conditions.draw_rounds_map,
                 {**held, **who, **rounds},
                 made.figure("rounds_map"),
                 name="draw_rounds_map",
@@ -240,6 +244,6 @@ def _distances(algorithm: Algorithm) -> list[Node]:
             )
         )
     measure = place.node(
-        distances.measure_distances, measured, made.distances, name="measure_distances", tags=Tag.HELD_OUT
+        conditions.measure_distances, measured, made.distances, name="measure_distances", tags=Tag.HELD_OUT
     )
     return [measure, *drawn]

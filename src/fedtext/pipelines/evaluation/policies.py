@@ -11,7 +11,7 @@ from kedro.pipeline import Node
 
 from fedtext.params.conditions import UNTUNED
 from fedtext.pipelines.evaluation.form import active_policies
-from fedtext.pipelines.evaluation.nodes import policies as nodes
+from fedtext.pipelines.evaluation.nodes import preferences as nodes
 from fedtext.pipelines.pairs.pipeline import SHARPNESS, TEST, TRAIN, VALIDATION
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fedtext.params.export import Export
+from fedtext.params.largefedbench import Export
 from fedtext.system.refusal import RunRefusedError
 
 

@@ -5,7 +5,7 @@ Private data leave three times: by the strong silos' training, by the profile of
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.flexible.nodes import profile, refinement, setup, training
+from fedtext.pipelines.flexible import nodes
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
@@ -34,25 +34,25 @@ def create_pipeline() -> Pipeline:
 
 def _setup() -> list[Node]:
     counting = FLEXIBLE.node(
-        setup.count_silos,
+        nodes.count_silos,
         [HELD_BY, "private_train", PRIVACY, SILOS],
         UNITS,
         name="count_silos",
         tags=Tag.COUNT,
     )
-    declaring = FLEXIBLE.node(setup.declare_silos, SILOS, UNITS, name="declare_silos")
+    declaring = FLEXIBLE.node(nodes.declare_silos, SILOS, UNITS, name="declare_silos")
     return [
-        FLEXIBLE.node(setup.assign_silos, ["private_clients", SILOS, PRIVACY], HELD_BY, name="assign_silos"),
+        FLEXIBLE.node(nodes.assign_silos, ["private_clients", SILOS, PRIVACY], HELD_BY, name="assign_silos"),
         counting if corpus_is_public() else declaring,
-        FLEXIBLE.node(setup.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
+        FLEXIBLE.node(nodes.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
         FLEXIBLE.node(
-            setup.open_flexible_ledger,
+            nodes.open_flexible_ledger,
             [UNITS, START, "encoder", PARAMETERS, SILOS, PRIVACY, CORPUS, PARTITION],
             OPENED,
             name="open_flexible_ledger",
             tags=Tag.BUDGET,
         ),
-        FLEXIBLE.node(setup.begin_ledger, OPENED, [BEGUN, PLAN], name="begin_ledger"),
+        FLEXIBLE.node(nodes.begin_ledger, OPENED, [BEGUN, PLAN], name="begin_ledger"),
     ]
 
 
@@ -60,70 +60,70 @@ def _training() -> list[Node]:
     rows = FLEXIBLE("private_code_rows")
     return [
         FLEXIBLE.node(
-            training.tokenise_behind_codes,
+            nodes.tokenise_behind_codes,
             ["private_train", "generator", PARAMETERS, CHUNKING],
             rows,
             name="tokenise_behind_codes",
         ),
         FLEXIBLE.node(
-            training.train_strong_silos,
+            nodes.train_strong_silos,
             [rows, "private_enrolment", HELD_BY, "private_noise_key", BEGUN, "generator", START, PARAMETERS],
             [TRAINED, TRAINED_LEDGER],
             name="train_strong_silos",
             tags=Tag.RELEASE,
         ),
-        FLEXIBLE.node(training.write_adapter, ["generator", START, TRAINED, PARAMETERS], ADAPTER, name="write_adapter"),
+        FLEXIBLE.node(nodes.write_adapter, ["generator", START, TRAINED, PARAMETERS], ADAPTER, name="write_adapter"),
     ]
 
 
 def _profile() -> list[Node]:
     return [
         FLEXIBLE.node(
-            profile.count_codes,
+            nodes.count_codes,
             [*EMBEDDED, TRAINED_LEDGER, PARAMETERS],
             [PROFILE, PROFILE_LEDGER],
             name="count_codes",
             tags=Tag.RELEASE,
         ),
-        FLEXIBLE.node(profile.share_out_texts, [PROFILE, PARAMETERS], COUNTS, name="share_out_texts"),
+        FLEXIBLE.node(nodes.share_out_texts, [PROFILE, PARAMETERS], COUNTS, name="share_out_texts"),
         FLEXIBLE.node(
-            profile.write_by_profile,
+            nodes.write_by_profile,
             ["generator", ADAPTER, TRAINED, COUNTS, PARAMETERS, CHUNKING],
             TEXTS[0],
             name="write_by_profile",
         ),
-        FLEXIBLE.node(profile.embed_candidates, [TEXTS[0], "encoder"], TEXTS[1], name="embed_candidates"),
+        FLEXIBLE.node(nodes.embed_candidates, [TEXTS[0], "encoder"], TEXTS[1], name="embed_candidates"),
     ]
 
 
 def _refinement(selection: str) -> list[Node]:
     made = ALGORITHM.outputs
     kept, released = [made.synthetic, made.synthetic_embeddings], [SCORES, made.ledger]
-    going_on = FLEXIBLE.node(setup.go_on_with_ledger, [PROFILE_LEDGER, PLAN], CHOICE_LEDGER, name="go_on_with_ledger")
+    going_on = FLEXIBLE.node(nodes.go_on_with_ledger, [PROFILE_LEDGER, PLAN], CHOICE_LEDGER, name="go_on_with_ledger")
     exchanged = FLEXIBLE.node(
-        refinement.count_exchanged, [START, OPENED, TEXTS[1], PARAMETERS], made.exchange, name="count_exchanged"
+        nodes.count_exchanged, [START, OPENED, TEXTS[1], PARAMETERS], made.exchange, name="count_exchanged"
     )
     if selection == "votes":
         reading = FLEXIBLE.node(
-            refinement.cast_votes,
+            nodes.cast_votes,
             [*EMBEDDED, CHOICE_LEDGER, *TEXTS, PARAMETERS],
             released,
             name="cast_votes",
             tags=Tag.RELEASE,
         )
-        keeping = FLEXIBLE.node(refinement.keep_by_votes, [*TEXTS, SCORES, PARAMETERS], kept, name="keep_by_votes")
+        keeping = FLEXIBLE.node(nodes.keep_by_votes, [*TEXTS, SCORES, PARAMETERS], kept, name="keep_by_votes")
     elif selection == "herd":
         reading = FLEXIBLE.node(
-            refinement.release_code_means,
+            nodes.release_code_means,
             [*EMBEDDED, CHOICE_LEDGER, PARAMETERS],
             released,
             name="release_code_means",
             tags=Tag.RELEASE,
         )
-        keeping = FLEXIBLE.node(refinement.keep_by_means, [*TEXTS, SCORES, PARAMETERS], kept, name="keep_by_means")
+        keeping = FLEXIBLE.node(nodes.keep_by_means, [*TEXTS, SCORES, PARAMETERS], kept, name="keep_by_means")
     else:
         reading = last_ledger(FLEXIBLE.name, CHOICE_LEDGER)
-        keeping = FLEXIBLE.node(refinement.keep_at_random, [*TEXTS, PARAMETERS], kept, name="keep_at_random")
+        keeping = FLEXIBLE.node(nodes.keep_at_random, [*TEXTS, PARAMETERS], kept, name="keep_at_random")
     return [going_on, reading, keeping, exchanged]
 
 

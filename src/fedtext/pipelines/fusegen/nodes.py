@@ -7,11 +7,11 @@ import pandas as pd
 
 from fedtext.algorithms.fusegen import chosen_examples, refuse_lone_generator
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.blanks import encode_written
+from fedtext.embedding.nonempty import encode_written
 from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.population import Population
-from fedtext.generation.allotment import evenly
+from fedtext.federation.units import Population
+from fedtext.generation.apportionment import evenly
 from fedtext.generation.by_class import COLUMNS, codes_in, labelled_texts_of
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator

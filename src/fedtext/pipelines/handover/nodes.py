@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.blanks import encode_written, written_by_round
+from fedtext.embedding.nonempty import encode_written, written_by_round
 from fedtext.federation.communication import Cost, Exchange
 from fedtext.generation.few_shot import first_written, refuse_none
 from fedtext.models.encoder import Encoder

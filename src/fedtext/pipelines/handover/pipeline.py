@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.handover import nodes
-from fedtext.wiring.algorithm import Algorithm, Makes
-from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.algorithm import Algorithm, Makes, Outputs
 from fedtext.wiring.unrolling import Namespace
 
 OF_PAIRS = (Makes.PREFERENCES, Makes.POLICY)  # whose private records are pairs

@@ -10,8 +10,7 @@ from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_confi
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import place_of
 from fedtext.params.ingest import Ingest
-from fedtext.params.largefedbench import LargeFedBench
-from fedtext.params.release import Release
+from fedtext.params.largefedbench import LargeFedBench, Release
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.console import say
 
@@ -51,7 +50,7 @@ def draw_largefedbench(
     largefedbench_snapshot: str, encoder: Encoder, largefedbench: LargeFedBench
 ) -> tuple[Figure, Figure]:
     """POPri's Figures 9 and 10 for this snapshot: tokens per client, speeches by country."""
-    from fedtext.largefedbench.figure_data import sample_speeches, tokens_of_clients
+    from fedtext.largefedbench.figures import sample_speeches, tokens_of_clients
 
     speeches = sample_speeches(largefedbench_snapshot, SPEECHES_ON_THE_MAP)
     described = f"{len(speeches.texts)} speeches of snapshot {largefedbench.snapshot}, {encoder.name} embeddings"
@@ -96,7 +95,7 @@ def release_snapshot(largefedbench_snapshot: str, largefedbench: LargeFedBench, 
 
 def push_snapshot(largefedbench: LargeFedBench, release: Release) -> str:
     """Address of the commit that the release of `largefedbench.snapshot` became on the hub."""
-    from fedtext.largefedbench.hub import push_release
+    from fedtext.largefedbench.release import push_release
 
     if largefedbench.snapshot is None:
         raise RunRefusedError(

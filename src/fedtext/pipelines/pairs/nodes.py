@@ -1,4 +1,9 @@
-"""The pairs' nodes: read, split by client or by prompt, embedded by their owners."""
+"""The pairs' nodes: read, split by client or by prompt, embedded by their owners.
+
+In which form the dialogues of a corpus are written.
+"""
+
+from __future__ import annotations
 
 from typing import Any
 
@@ -6,30 +11,34 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.annotators import annotators, preferences, questions, sharpness_for
-from fedtext.corpora.enrolment import taken_clients
-from fedtext.corpora.preferences import preferred
-from fedtext.corpora.private_pairs import (
+from fedtext.corpora.clients import taken_clients
+from fedtext.corpora.preferences import (
     as_records,
     dealt_by_prompt,
+    preferred,
     private_pairs,
     refuse_private_prompts,
     with_new_prompts,
 )
-from fedtext.corpora.public import stdlib_records
-from fedtext.corpora.public_prompts import public_prompts
+from fedtext.corpora.public import public_prompts, stdlib_records
 from fedtext.corpora.records import SPLITS
 from fedtext.corpora.splits import client_splits, refuse_empty_splits
-from fedtext.embedding.differences import differences_of
+from fedtext.embedding.similarity import differences_of
 from fedtext.federation.private_samples import label_codes
-from fedtext.generation.dialogue import Dialogue, embedded_answers, written_answers
+from fedtext.generation.dialogue import ASSISTANT, SUMMARY, Dialogue, embedded_answers, written_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator
 from fedtext.params.annotation import Annotation
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.units import units_of
-from fedtext.pipelines.pairs.form import dialogue_of
+from fedtext.pipelines.clients.nodes import units_of
 from fedtext.seeding import derived_seed
+
+
+def dialogue_of(source: str, *, chat: bool = False) -> Dialogue:
+    """Posts with summaries, or turns by Human and Assistant (C.3); `chat`: a model is asked for answers in messages."""
+    return Dialogue(chat, SUMMARY if source == "tldr" else ASSISTANT)
+
 
 Arrays = dict[str, np.ndarray]
 ALL = 10**9  # prompts of a public file that are compared with the private ones

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.clients.nodes import samples as clients
+from fedtext.pipelines.clients import nodes as clients
 from fedtext.pipelines.clients.pipeline import noise_key
 from fedtext.pipelines.pairs import nodes
 from fedtext.privacy.tags import Tag

@@ -3,8 +3,7 @@
 import pandas as pd
 from plotly.graph_objects import Figure
 
-from fedtext.corpora.records import SILO_COLUMN, SPLIT_COLUMN, SPLITS
-from fedtext.corpora.samples import sample_records, spread_samples
+from fedtext.corpora.records import SILO_COLUMN, SPLIT_COLUMN, SPLITS, sample_records, spread_samples
 from fedtext.corpora.splits import (
     refuse_empty_splits,
     refuse_few_held_out,

@@ -12,7 +12,7 @@ from fedtext.params.corpus import Chunking
 from fedtext.params.pe_sft import PeSft
 from fedtext.seeding import derived_seed
 from fedtext.training.lora import TrainedAdapter
-from fedtext.training.pairs import completion
+from fedtext.training.preference_pairs import completion
 from fedtext.training.supervised import train_on_texts
 
 

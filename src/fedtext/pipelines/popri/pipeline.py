@@ -2,17 +2,318 @@
 
 Which graph it is depends on the scoring mode: with a single release private data are read once, before the rounds, and
 the rounds are post-processing; with ballots every round reads them and charges the ledger.
+
+- What happens once, before the rounds; with a single release this is where private data are read.
+- The rounds: one round's nodes, unrolled, each copy handing adapter, state and (with ballots) ledger to the next.
+- What happens once, after the rounds: checkpoint, synthetic data set, and what is handed over of the rounds.
 """
 
-from kedro.pipeline import Pipeline
+from __future__ import annotations
+
+from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.params.conditions import MATCHED_CONTROL
 from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE
-from fedtext.pipelines.popri.final import final_pipeline
-from fedtext.pipelines.popri.rounds import rounds_pipeline
-from fedtext.pipelines.popri.setup import setup_pipeline
-from fedtext.wiring.algorithm import Algorithm, Control, Makes
+from fedtext.pipelines.handover import pipeline as handover
+from fedtext.pipelines.popri import nodes
+from fedtext.pipelines.popri.nodes import embed_candidates
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm, Control, Makes, Outputs
 from fedtext.wiring.config import active_parameters, active_rounds
+from fedtext.wiring.unrolling import Namespace, unroll
+
+POPRI = Namespace("popri")
+PARAMS, PRIVACY = "params:popri", "params:privacy"
+HELD = ("private_enrolment", "private_noise_key")
+POOL, RELEASED = "popri_prompt_pool", "popri_released_mean"
+
+
+def setup_pipeline(single: bool) -> Pipeline:
+    """Ledger, adapter 0, first state, prompt pool, and with a single release that release."""
+    return Pipeline([*_start(), *(_single_release() if single else [_whole_pool()])])
+
+
+def _start() -> list[Node]:
+    return [
+        POPRI.node(
+            nodes.open_popri_ledger,
+            ["population", "encoder", PARAMS, PRIVACY],
+            POPRI("ledger_open"),
+            name="open_popri_ledger",
+            tags=Tag.BUDGET,
+        ),
+        POPRI.node(nodes.start_adapter, ["generator", PARAMS], POPRI("adapter"), name="start_adapter"),
+        POPRI.node(nodes.start_state, None, POPRI("state"), name="start_state"),
+    ]
+
+
+def _single_release() -> list[Node]:
+    """The one release, and what it does for public text: the prompt pool and a control."""
+    return [
+        POPRI.node(
+            nodes.release_mean_features,
+            ["private_train", "private_embeddings", *HELD, POPRI("ledger_open"), PARAMS],
+            [RELEASED, POPRI("ledger")],
+            name="release_mean_features",
+            tags=Tag.RELEASE,
+        ),
+        POPRI.node(
+            nodes.match_public_samples,
+            ["public_samples", "public_embeddings", RELEASED, PARAMS],
+            POOL,
+            name="match_public_samples",
+        ),
+        POPRI.node(
+            nodes.match_public_control,
+            ["public_samples", "public_embeddings", RELEASED, PARAMS],
+            Outputs(POPRI.name).matched_public,
+            name="match_public_control",
+        ),
+    ]
+
+
+def _whole_pool() -> Node:
+    return POPRI.node(nodes.all_public_samples, "public_samples", POOL, name="all_public_samples")
+
+
+SHARED = ("public_samples", POOL, "generator", "encoder", RELEASED)
+
+
+def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
+    """All rounds; where the checkpoint can be the last adapter for what it writes, its candidates too, not trained on.
+
+    With a single release they are scored as well, which is free; the unaccounted choice looks at them itself.
+    """
+    carried = {"adapter_before": "adapter", "state_before": "state"}
+    first = {"adapter_before": POPRI("adapter"), "state_before": POPRI("state")}
+    if not single:
+        carried["ledger_before"], first["ledger_before"] = "ledger", POPRI("ledger_open")
+    one_round = Pipeline([*_candidates(), *_judgement(single), _training()])
+    unrolled = unroll(one_round, rounds=rounds, namespace=POPRI.name, carried=carried, first=first)
+    return unrolled + _closing(rounds, single) if single or unaccounted else unrolled
+
+
+def last_state(rounds: int, single: bool) -> str:
+    """The state after everything that was scored."""
+    return POPRI("closing.state") if single else POPRI.round(rounds, "state")
+
+
+def last_ledger(rounds: int, single: bool) -> str:
+    """The ledger after the last release."""
+    return POPRI("ledger") if single else POPRI.round(rounds, "ledger")
+
+
+def candidates(rounds: int) -> list[str]:
+    """Candidates of adapter 0, 1, ... with a single release, those that no round trained on last."""
+    return [*POPRI.rounds(rounds, "candidates"), POPRI("closing.candidates")]
+
+
+def candidate_embeddings(rounds: int, single: bool, unaccounted: bool) -> list[str]:
+    """Embeddings of the candidates of adapter 0, 1, ...: adapter t makes those of round t + 1."""
+    closing = [POPRI("closing.candidate_embeddings")] if single or unaccounted else []
+    return [*POPRI.rounds(rounds, "candidate_embeddings"), *closing]
+
+
+def _candidates() -> list[Node]:
+    return [
+        node(
+            nodes.draw_prompts,
+            ["public_samples", POOL, "state_before", PARAMS],
+            "prompts",
+            name="draw_prompts",
+        ),
+        node(
+            nodes.generate_candidates,
+            ["generator", "adapter_before", "prompts", "state_before", PARAMS, "params:chunking"],
+            "candidates",
+            name="generate_candidates",
+        ),
+        node(embed_candidates, ["candidates", "encoder"], "candidate_embeddings", name="embed_candidates"),
+    ]
+
+
+def _judgement(single: bool) -> list[Node]:
+    """Scores, pairs and the state handed on."""
+    judged = ["state_before", "candidates", "candidate_embeddings", "scores", "pairs", PARAMS]
+    if single:
+        judged.append(RELEASED)
+    return [
+        _score_by_release() if single else _score_candidates(),
+        node(
+            nodes.choose_preference_pairs,
+            ["prompts", "candidates", "scores", PARAMS],
+            "pairs",
+            name="choose_preference_pairs",
+        ),
+        node(nodes.close_round, judged, "state", name="close_round"),
+    ]
+
+
+def _score_by_release() -> Node:
+    return node(
+        nodes.score_by_release,
+        ["candidates", "candidate_embeddings", RELEASED, PARAMS],
+        "scores",
+        name="score_by_release",
+    )
+
+
+def _score_candidates() -> Node:
+    private = ["private_embeddings", "private_enrolment", "private_noise_key", "ledger_before"]
+    return node(
+        nodes.score_candidates,
+        [*private, "candidates", "candidate_embeddings", "state_before", PARAMS],
+        ["scores", "ledger"],
+        name="score_candidates",
+        tags=Tag.RELEASE,
+    )
+
+
+def _training() -> Node:
+    return node(
+        nodes.train_policy,
+        ["generator", "adapter_before", "pairs", "state_before", PARAMS],
+        ["adapter", "training_log"],
+        name="train_policy",
+    )
+
+
+def _closing(rounds: int, judged: bool) -> Pipeline:
+    """The last adapter's candidates, not trained on."""
+    before = {f"{name}_before": POPRI.round(rounds, name) for name in ("adapter", "state")}
+    closing = Pipeline([*_candidates(), *(_judgement(single=True) if judged else ())])
+    return Pipeline(
+        closing,
+        inputs=before | {name: name for name in SHARED if name in closing.inputs()},
+        parameters={PARAMS, "params:chunking"},
+        namespace=POPRI("closing"),
+    )
+
+
+MADE, CHECKPOINT, WORDS = Outputs(POPRI.name), "popri_checkpoint", "popri_word_weights"
+
+
+def final_pipeline(rounds: int, single: bool, unaccounted: bool, guided: bool) -> Pipeline:
+    """From the last round to the synthetic data set; `guided`: by the words of the release."""
+    return Pipeline(
+        [
+            *(_unaccounted_choice(rounds, single) if unaccounted else _choice(rounds, single)),
+            *(_guided_texts(rounds) if guided else _texts(rounds)),
+            *_synthetic(rounds, single),
+            *_records(rounds, single, unaccounted),
+        ]
+    )
+
+
+def _choice(rounds: int, single: bool) -> list[Node]:
+    return [
+        POPRI.node(nodes.choose_checkpoint, [last_state(rounds, single), PARAMS], CHECKPOINT, name="choose_checkpoint"),
+        handover.last_ledger(POPRI.name, last_ledger(rounds, single)),
+    ]
+
+
+def _unaccounted_choice(rounds: int, single: bool) -> list[Node]:
+    """As the paper does: by private validation text, and so unaccounted."""
+    return [
+        node(
+            nodes.embed_validation_samples,
+            ["private_validation", "encoder"],
+            "private_validation_embeddings",
+            name="embed_validation_samples",
+        ),
+        POPRI.node(
+            nodes.choose_checkpoint_unaccounted,
+            ["private_validation_embeddings", last_ledger(rounds, single), *candidate_embeddings(rounds, single, True)],
+            [CHECKPOINT, MADE.ledger],
+            name="choose_checkpoint_unaccounted",
+            tags=Tag.RELEASE,
+        ),
+    ]
+
+
+def _texts(rounds: int) -> list[Node]:
+    return [
+        POPRI.node(
+            nodes.generate_final_texts,
+            [*_asked(), *_adapters(rounds)],
+            POPRI("final_texts"),
+            name="generate_final_texts",
+        )
+    ]
+
+
+def _guided_texts(rounds: int) -> list[Node]:
+    """The same by the words of the release, as far as all candidates lack them."""
+    return [
+        POPRI.node(
+            nodes.weigh_words,
+            ["public_samples", PARAMS, RELEASED, *candidates(rounds)],
+            WORDS,
+            name="weigh_words",
+        ),
+        POPRI.node(
+            nodes.generate_guided_texts,
+            [*_asked(), WORDS, *_adapters(rounds)],
+            POPRI("final_texts"),
+            name="generate_final_texts",
+        ),
+    ]
+
+
+def _asked() -> list[str]:
+    return ["generator", POPRI("final_prompts"), CHECKPOINT, PARAMS, "params:chunking"]
+
+
+def _adapters(rounds: int) -> list[str]:
+    return [POPRI("adapter"), *POPRI.rounds(rounds, "adapter")]
+
+
+def _synthetic(rounds: int, single: bool) -> list[Node]:
+    selected = [POPRI("final_texts"), POPRI("final_embeddings"), CHECKPOINT, PARAMS]
+    return [
+        POPRI.node(
+            nodes.draw_final_prompts,
+            ["public_samples", POOL, PARAMS],
+            POPRI("final_prompts"),
+            name="draw_final_prompts",
+        ),
+        POPRI.node(
+            embed_candidates, [POPRI("final_texts"), "encoder"], POPRI("final_embeddings"), name="embed_final_texts"
+        ),
+        POPRI.node(
+            nodes.select_synthetic_by_release if single else nodes.select_synthetic,
+            [*selected, RELEASED, *candidates(rounds), *candidate_embeddings(rounds, True, False)]
+            if single
+            else selected,
+            [MADE.synthetic, MADE.synthetic_embeddings],
+            name="select_synthetic",
+        ),
+    ]
+
+
+def _records(rounds: int, single: bool, unaccounted: bool) -> list[Node]:
+    """What the evaluation and the report want to know of the rounds."""
+    return [
+        handover.round_embeddings(POPRI.name, candidate_embeddings(rounds, single, unaccounted)),
+        POPRI.node(
+            nodes.collect_training_logs,
+            POPRI.rounds(rounds, "training_log"),
+            "popri_training_log",
+            name="collect_training_logs",
+        ),
+        POPRI.node(
+            nodes.count_communication,
+            [POPRI("final_embeddings"), "population", PARAMS, "params:privacy"],
+            MADE.exchange,
+            name="count_communication",
+        ),
+        POPRI.node(
+            nodes.report_rounds,
+            [last_state(rounds, single), CHECKPOINT],
+            MADE.rounds,
+            name="report_rounds",
+        ),
+    ]
 
 
 def create_pipeline() -> Pipeline:

@@ -6,8 +6,7 @@ from typing import Any
 import pandas as pd
 
 from fedtext.corpora.public import public_records
-from fedtext.corpora.records import RECORD_COLUMNS
-from fedtext.corpora.samples import sample_records
+from fedtext.corpora.records import RECORD_COLUMNS, sample_records
 from fedtext.corpora.splits import split_of
 from fedtext.generation.described import described_texts, proposed_topics
 from fedtext.models.encoder import Encoder
@@ -17,9 +16,8 @@ from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.training import Pretraining, Recipe
 from fedtext.reporting.model_card import Reading, model_card
 from fedtext.seeding import derived_seed
-from fedtext.training.bundle import ModelBundle
 from fedtext.training.causal_lm import train_causal_lm
-from fedtext.training.pretraining import new_llama, recipe_rows, train_tokenizer
+from fedtext.training.pretraining import ModelBundle, new_llama, recipe_rows, train_tokenizer
 
 DOCSTRINGS = Reading(
     "docstrings of the installed third-party packages, parsed, never imported; copies of the standard library left out "

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from fedtext.params.classification import Classification
 from fedtext.params.corpus import Corpus
-from fedtext.params.evaluation import Evaluation
+from fedtext.params.evaluation import Classification, Evaluation
 from fedtext.params.task import Task
 from fedtext.system.errors import InputError
 

@@ -6,11 +6,11 @@ graph has one node, which says so.
 
 from kedro.pipeline import Pipeline
 
-from fedtext.pipelines.evaluation.classified import LESSONS, control_codes
+from fedtext.pipelines.evaluation.downstream import CLASSIFICATION_LESSONS, control_codes
 from fedtext.pipelines.evaluation.form import active_form
 from fedtext.pipelines.private_only.nodes import check_private_only
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.outputs import Outputs
+from fedtext.wiring.algorithm import Outputs
 from fedtext.wiring.unrolling import Namespace
 
 PRIVATE_ONLY = Namespace("private_only")
@@ -31,5 +31,10 @@ def create_pipeline() -> Pipeline:
         return Pipeline([check])
     document = Outputs(UNPROTECTED).classification
     return Pipeline(
-        [check, LESSONS.compared(Namespace("evaluation.private_only"), control_codes(private=True), document)]
+        [
+            check,
+            CLASSIFICATION_LESSONS.compared(
+                Namespace("evaluation.private_only"), control_codes(private=True), document
+            ),
+        ]
     )

@@ -1,4 +1,9 @@
-"""Report nodes: the scorecard, its figures, and one page that says it all."""
+"""Report nodes: the scorecard, its figures, and one page that says it all.
+
+Report nodes of an algorithm that makes preference pairs.
+"""
+
+from __future__ import annotations
 
 import logging
 from typing import Any
@@ -13,9 +18,10 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.reporting.figures import accuracy_bars, privacy_price, round_curves
+from fedtext.reporting.glossary import Terms
 from fedtext.reporting.html import Sample, render_report
+from fedtext.reporting.preferences import gap_histogram, preference_scorecard, render_preferences
 from fedtext.reporting.scorecard import Distribution, Protection, copied_sentence, epsilon_after, scorecard
-from fedtext.reporting.terms import Terms
 
 LOG = logging.getLogger(__name__)
 CORPORA: dict[str, str] = {
@@ -148,3 +154,54 @@ def _samples(synthetic: pd.DataFrame) -> list[Sample]:
     turn = synthetic.groupby("label", dropna=False).cumcount().argsort(kind="stable")
     turns = synthetic.iloc[turn.to_numpy()]
     return [Sample(text, None if pd.isna(label) else label) for text, label in turns[["text", "label"]].to_numpy()]
+
+
+def build_preference_scorecard(
+    privacy_report: dict[str, Any],
+    cost: Cost,
+    corpus: Corpus,
+    evaluation: Evaluation,
+    privacy: Privacy,
+    accuracy: dict[str, Any] | None = None,
+    pairs: pd.DataFrame | None = None,
+    win_rates: dict[str, Any] | None = None,
+    membership: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """`scorecard.json` of preference pairs: protection, held-out pairs ordered rightly, answers judged, and cost.
+
+    Without pairs it is that of a policy that was trained on private ones.
+    """
+    return preference_scorecard(
+        corpus="made-up annotators" if corpus.source == "docstrings" else CORPORA[corpus.source],
+        protection=Protection.of(privacy_report),
+        cost=cost,
+        pairs=None if pairs is None else len(pairs),
+        terms=Terms.of(corpus, evaluation, privacy).model_copy(update={"private_control": False}),
+        accuracy=accuracy,
+        win_rates=win_rates,
+        membership=membership,
+    )
+
+
+def draw_gaps(pairs: pd.DataFrame) -> Figure:
+    """How far the scores of the pairs' answers are apart."""
+    return gap_histogram(pairs["gap"].to_numpy())
+
+
+def write_preference_report(
+    card: dict[str, Any],
+    facts: dict[str, Any],
+    pairs: pd.DataFrame | None = None,
+    prompts: pd.DataFrame | None = None,
+    by_policy: pd.DataFrame | None = None,
+    by_generator: pd.DataFrame | None = None,
+    **figures: Figure,
+) -> str:
+    """`report.html` of preference pairs, of which the first are shown, or of a policy.
+
+    Where a policy answered `prompts`, some of its answers stand beside the generator's.
+    """
+    answers = None
+    if prompts is not None and by_policy is not None and by_generator is not None:
+        answers = prompts[["prompt"]].assign(policy=by_policy["text"], generator=by_generator["text"])
+    return render_preferences(card, figures, pairs, facts, answers)

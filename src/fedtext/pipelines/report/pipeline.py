@@ -4,7 +4,7 @@ from kedro.pipeline import Node, Pipeline
 
 from fedtext.params.conditions import POLICY, UNTUNED
 from fedtext.pipelines.evaluation.form import COPIES, active_form, active_policies
-from fedtext.pipelines.report import nodes, preferences
+from fedtext.pipelines.report import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Makes
 from fedtext.wiring.unrolling import Namespace
@@ -102,10 +102,10 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
         measured |= {"membership": made.membership} if judged.membership else {}
     shown = {} if active_form().priced else {"accuracy": made.figure("accuracy")}
     pairs = {"pairs": made.pairs} if algorithm.makes is Makes.PREFERENCES else {}
-    gaps = place.node(preferences.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)
+    gaps = place.node(nodes.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)
     return [
         place.node(
-            preferences.build_preference_scorecard,
+            nodes.build_preference_scorecard,
             {"privacy_report": made.privacy_report, "cost": made.cost, **pairs, **settings, **measured},
             made.scorecard,
             name="build_preference_scorecard",
@@ -113,7 +113,7 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
         ),
         *([gaps] if pairs else []),
         place.node(
-            preferences.write_preference_report,
+            nodes.write_preference_report,
             {
                 "card": made.scorecard,
                 "facts": FACTS,

@@ -5,10 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.client_ids import client_ids
-from fedtext.corpora.enrolment import taken_clients
+from fedtext.corpora.clients import client_ids, taken_clients
 from fedtext.corpora.public import public_records, stdlib_records
-from fedtext.corpora.published.door import READERS, read_published
+from fedtext.corpora.published.loader import READERS, read_published
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_table, refuse_private_rows, refuse_unfit_texts
 from fedtext.evaluation.fluency import FLUENT, TEXTS, nats_per_byte
@@ -40,7 +39,7 @@ def read_private_table(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
 
 def read_private_published(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     """Records of the published data set `corpus.source` in `corpus.path`, of about `corpus.max_clients` clients."""
-    from fedtext.largefedbench.pubmed_rows import pubmed_rows
+    from fedtext.largefedbench.sources.pubmed import pubmed_rows
 
     records = read_published(corpus, {**READERS, "pubmed": pubmed_rows})
     refuse_unfit_texts(records, str(corpus.path), "text")

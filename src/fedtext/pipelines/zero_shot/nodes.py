@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.blanks import encode_written
+from fedtext.embedding.nonempty import encode_written
 from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.population import Population
+from fedtext.federation.units import Population
 from fedtext.generation.by_class import labelled_texts_of
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator

@@ -25,9 +25,7 @@ The check is pure: it sees names, tags and paths, never data. What only shows wh
 
 from __future__ import annotations
 
-from fedtext.privacy.flow.check import check_flow
+from fedtext.privacy.flow.check import GraphNode, Violation, check_files, check_flow, check_private_places
 from fedtext.privacy.flow.declared import Declared
-from fedtext.privacy.flow.files import check_files, check_private_places
-from fedtext.privacy.flow.graph import GraphNode, Violation
 
 __all__ = ["Declared", "GraphNode", "Violation", "check_files", "check_flow", "check_private_places"]

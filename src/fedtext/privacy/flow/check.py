@@ -1,15 +1,368 @@
-"""All rules about a graph, asked in turn."""
+"""All rules about a graph, asked in turn.
+
+- What the check is of: nodes, data sets by name, and what a name says.
+- Rules about data sets by themselves: that each has a class, and that none is shown which is private.
+- Every charge reaches a privacy report, and none is made twice on one ledger.
+- Rules about one node: what it declares itself to be, and what it may write of the private data that it reads.
+
+Rules about where data sets lie: one file is one data set and has one class, and a private one shows it by its name.
+
+The name is what the guard (fedtext.wiring.guard) recognises a private file by while a node runs, and what a person
+sees.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
 
-from fedtext.privacy.flow.catalog import catalog_violations
 from fedtext.privacy.flow.declared import Declared
-from fedtext.privacy.flow.graph import HELD_OUT_NAMES, GraphNode, Violation, bare, is_private, namespace, reached
-from fedtext.privacy.flow.ledgers import forked_ledgers, lost_charges
-from fedtext.privacy.flow.rules import declaration_violations, reader_violations
 from fedtext.privacy.tags import Tag
+
+CLASSES = ("private", "released", "public")
+ROLES = (Tag.RELEASE, Tag.HELD_OUT, Tag.REPORT, Tag.CONTROL, Tag.COUNT)  # a node has one at most
+HELD_OUT_NAMES = ("private_test", "private_validation", "pairs.private_test", "pairs.private_validation")
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A node of the pipeline: its name, the data sets it reads and writes, its tags.
+
+    `bound` says what its function carries beside its inputs that is more than a plain setting, in words.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    tags: frozenset[str] = frozenset()
+    bound: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that is not allowed. `node` is empty where the catalog alone is at fault."""
+
+    rule: str
+    node: str
+    dataset: str
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def reached(start: dict[str, str], nodes: Sequence[GraphNode], through: Callable[[GraphNode], bool]) -> dict[str, str]:
+    """Data sets made of those in `start` by nodes that are `through`, each with the value of what it was made of."""
+    readers: dict[str, list[GraphNode]] = {}
+    for node in filter(through, nodes):
+        for name in node.inputs:
+            readers.setdefault(bare(name), []).append(node)
+    found, waiting = dict(start), list(start)
+    while waiting:
+        name = waiting.pop()
+        new = {bare(made) for node in readers.get(name, ()) for made in node.outputs} - found.keys()
+        found |= dict.fromkeys(new, found[name])
+        waiting += new
+    return found
+
+
+def stated(name: str, classes: Mapping[str, str]) -> str | None:
+    """The class that a data set has; parameters are public, names that start with `private_` private by themselves."""
+    if name == "parameters" or name.startswith("params:"):
+        return "public"
+    by_name = "private" if last_part(name).startswith("private_") else None
+    return classes.get(name, classes.get(bare(name), by_name))
+
+
+def is_private(name: str, classes: Mapping[str, str]) -> bool:
+    """Whether a data set is private by its class or, whatever its class, by its name."""
+    return stated(name, classes) == "private" or last_part(name).startswith("private_")
+
+
+def is_ledger(name: str) -> bool:
+    """Whether the name is a ledger's."""
+    return last_part(name).startswith("ledger") or last_part(name).endswith("_ledger")
+
+
+def bare(name: str) -> str:
+    """Without Kedro's transcoding suffix: `table@pandas` and `table@polars` are one data set."""
+    return name.partition("@")[0]
+
+
+def namespace(name: str) -> str:
+    """All before the last point; empty where there is none."""
+    return bare(name).rpartition(".")[0]
+
+
+def last_part(name: str) -> str:
+    """Without namespace and transcoding."""
+    return bare(name).rpartition(".")[2]
+
+
+def catalog_violations(
+    names: Sequence[str], classes: Mapping[str, str], previewed: Collection[str], logged: Collection[str]
+) -> Iterator[Violation]:
+    """What is wrong with names and classes, one violation each."""
+    for name in names:
+        said = stated(name, classes)
+        if said not in CLASSES:
+            what = "has no privacy class" if said is None else f"has the unknown privacy class '{said}'"
+            remedy = f"set metadata.fedtext.privacy of its catalog entry to one of {', '.join(CLASSES)}"
+            yield Violation("unclassed", "", name, f"data set '{name}' {what}: {remedy}")
+        if last_part(name).startswith("private_") and said != "private":
+            message = f"data set '{name}' is named private but classed {said}: class it private, or rename it"
+            yield Violation("misnamed", "", name, message)
+        if last_part(name) in HELD_OUT_NAMES and bare(name) not in HELD_OUT_NAMES:
+            message = (
+                f"data set '{name}' has the name of held-out text, which only the split makes: read "
+                f"'{last_part(name)}' itself, or rename it"
+            )
+            yield Violation("held-out name", "", name, message)
+        for shown, where in ((previewed, "shown by Kedro-Viz"), (logged, "sent to the experiment tracker")):
+            if name in shown and is_private(name, classes):
+                message = f"data set '{name}' is private, but its catalog entry has it {where}: remove that"
+                yield Violation("shown", "", name, message)
+
+
+HANDED_ON = ("07_model_output", "08_reporting")  # the folders that people pass on
+
+
+def check_files(files: Mapping[str, PurePath], classes: Mapping[str, str]) -> list[Violation]:
+    """Violations of `files`, the resolved path of each data set that has one.
+
+    A parameter that names a file is a data set here (`params:corpus.path`), and `classes` says what the file is.
+    """
+    private = {name for name in files if _is_private(name, classes)}
+    first: dict[PurePath, str] = {}
+    found: list[Violation] = []
+    for name in sorted(files):
+        other = first.setdefault(files[name], name)
+        if bare(other) != bare(name) and not (_is_parameter(name) and (name in private) == (other in private)):
+            message = f"data sets '{other}' and '{name}' are one file, {files[name]}: give each a file of its own"
+            found.append(Violation("shared file", "", name, message))
+    for name, path in sorted(files.items()):
+        found += _nested(name, path, first, private)
+        if not _is_parameter(name):
+            found += _misnamed(name, path, name in private)
+    return found
+
+
+def check_private_places(places: Mapping[str, PurePath | None], data_root: PurePath) -> list[Violation]:
+    """Violations of the private data sets that nodes write: each lies in a local file or folder of the data root.
+
+    There the guard knows it by its name, and it goes when the data root goes.
+
+    Args:
+        places: The resolved path of each; None where the catalog entry has no local one, as a table of a database.
+        data_root: The run's, resolved.
+    """
+    found = []
+    for name, path in sorted(places.items()):
+        if path is not None and path.is_relative_to(data_root):
+            continue
+        where = f"lies at {path}" if path is not None else "has no local file"
+        message = (
+            f"data set '{name}' is private and written by a node, but {where}: give it a file below the data root "
+            f'{data_root}, as filepath: "${{data_root:}}/03_primary/{last_part(name)}.parquet"'
+        )
+        found.append(Violation("misplaced", "", name, message))
+    return found
+
+
+def _nested(name: str, path: PurePath, owners: Mapping[PurePath, str], private: set[str]) -> Iterator[Violation]:
+    for around in path.parents:
+        other = owners.get(around)
+        if other is not None and (name in private) != (other in private):
+            message = (
+                f"data set '{name}' lies at {path}, inside '{other}', and only one of them is private: give them "
+                "places of their own"
+            )
+            yield Violation("nested file", "", name, message)
+
+
+def _misnamed(name: str, path: PurePath, private: bool) -> Iterator[Violation]:
+    named = path.name.startswith("private_")
+    for folder in HANDED_ON if private else ():
+        if folder in path.parts:
+            message = f"data set '{name}' is private but lies in {folder} ({path}): give it a place elsewhere"
+            yield Violation("misplaced", "", name, message)
+    if private and not named:
+        message = f"data set '{name}' is private, which {path} does not show: give it the name private_{path.name}"
+        yield Violation("misplaced", "", name, message)
+    if named and not private:
+        message = f"data set '{name}' is not private, but {path} is named so: class it private, or rename the file"
+        yield Violation("misplaced", "", name, message)
+
+
+def _is_private(name: str, classes: Mapping[str, str]) -> bool:
+    return classes.get(name) == "private" if _is_parameter(name) else is_private(name, classes)
+
+
+def _is_parameter(name: str) -> bool:
+    return name.startswith("params:")
+
+
+def forked_ledgers(node: GraphNode, readers: dict[str, str]) -> Iterator[Violation]:
+    """A ledger that two nodes charge; `readers` is who charges which, filled in node by node."""
+    if not any(map(is_ledger, node.outputs)):
+        return
+    for name in filter(is_ledger, node.inputs):
+        first = readers.setdefault(bare(name), node.name)
+        if first != node.name:
+            message = (
+                f"nodes '{first}' and '{node.name}' both charge the ledger '{name}', so one charge would be lost: give "
+                f"'{node.name}' the ledger that '{first}' returns"
+            )
+            yield Violation("forked ledger", node.name, name, message)
+
+
+def lost_charges(nodes: Sequence[GraphNode]) -> Iterator[Violation]:
+    """Charges that no privacy report would show."""
+    releases = [node for node in nodes if Tag.RELEASE in node.tags]
+    read = {bare(name) for node in nodes for name in node.inputs}
+    for node in releases:
+        for name in filter(is_ledger, node.outputs):
+            if bare(name) not in read:
+                message = (
+                    f"node '{node.name}' charges the ledger '{name}', which nobody reads: hand it to the next release, "
+                    "and the last one to the node that writes the privacy report"
+                )
+                yield Violation("lost charge", node.name, name, message)
+    charged = {bare(name): node.name for node in releases for name in filter(is_ledger, node.inputs)}
+    for node in nodes:
+        if any(last_part(name).endswith("privacy_report") for name in node.outputs):
+            for name in filter(is_ledger, node.inputs):
+                if later := charged.get(bare(name)):
+                    message = (
+                        f"node '{node.name}' reports the ledger '{name}', which '{later}' charges further: give it the "
+                        "ledger that the last release returns"
+                    )
+                    yield Violation("lost charge", node.name, name, message)
+
+
+def declaration_violations(node: GraphNode, splitters: Mapping[str, str]) -> Iterator[Violation]:
+    """What is wrong with a node whatever it reads: its tags, what its function carries, whose names it writes.
+
+    `splitters` are, by namespace, the first node with the tag `splits_clients` that writes into it.
+    """
+    written = node.outputs[0] if node.outputs else ""
+    if len(roles := [role for role in ROLES if role in node.tags]) > 1:
+        message = (
+            f"node '{node.name}', which writes '{written}', has the tags {' and '.join(roles)}, which keep to "
+            "different rules: give each its own node"
+        )
+        yield Violation("two roles", node.name, written, message)
+    for one in node.bound:
+        message = (
+            f"node '{node.name}', which writes '{written}', carries {one} in its function, where no check sees it: "
+            "give it as an input, a data set or a parameter"
+        )
+        yield Violation("bound", node.name, written, message)
+    for name in node.outputs:
+        if bare(name) in HELD_OUT_NAMES and splitters.get(namespace(name)) != node.name:
+            message = (
+                f"node '{node.name}' writes '{name}', which only the node that splits the clients may write: give "
+                f"the data set another name, or the tag '{Tag.SPLIT}' to that one node"
+            )
+            yield Violation("held-out name", node.name, name, message)
+
+
+def reader_violations(
+    node: GraphNode,
+    read: Sequence[str],
+    classes: Mapping[str, str],
+    held_out: Collection[str],
+    declared: Declared,
+) -> Iterator[Violation]:
+    """What a node does wrong that reads private data (`read`, at least one)."""
+    if Tag.RELEASE in node.tags:
+        yield from _released(node, read[0])
+    if node.tags & {Tag.RELEASE, Tag.HELD_OUT}:
+        yield from _called_public(node, read[0], classes)
+    else:
+        yield from _plain(node, read[0], classes, declared)
+    if not node.outputs:
+        message = (
+            f"node '{node.name}' reads private data ('{read[0]}') and writes no data set, so where they go cannot be "
+            "seen: give it an output, or remove it"
+        )
+        yield Violation("leak", node.name, read[0], message)
+    if Tag.CONTROL in node.tags and not declared.private_control:
+        yield from _controlled(node, read[0])
+    if Tag.HELD_OUT in node.tags:
+        if not declared.exact_figures:
+            yield from _unpriced(node, read[0], classes)
+        yield from _protected_reads(node, [name for name in read if bare(name) not in held_out])
+
+
+def _plain(node: GraphNode, read: str, classes: Mapping[str, str], declared: Declared) -> Iterator[Violation]:
+    for name in node.outputs:
+        if is_private(name, classes):
+            continue
+        if Tag.COUNT not in node.tags or last_part(name) != "population":
+            message = (
+                f"node '{node.name}' reads private data ('{read}') and writes '{name}', which is "
+                f"{stated(name, classes) or 'unclassed'}: class '{name}' private, or make the node a release (tag "
+                "'release', ledger in and out) or a held-out evaluation (tag 'held_out_evaluation')"
+            )
+            yield Violation("leak", node.name, name, message)
+        elif not declared.public_corpus:
+            message = (
+                f"node '{node.name}' counts private data ('{read}') into '{name}', but the corpus is not declared "
+                "public: set privacy.population or privacy.enrolment, or corpus.declared_public if it is public"
+            )
+            yield Violation("counted", node.name, name, message)
+
+
+def _released(node: GraphNode, read: str) -> Iterator[Violation]:
+    for names, what, remedy in (
+        (node.inputs, "does not take one ledger in", "give it the ledger that earlier releases have charged"),
+        (node.outputs, "does not give one ledger out", "return the charged ledger, to a data set named ledger..."),
+    ):
+        if sum(map(is_ledger, names)) != 1:
+            message = f"node '{node.name}' releases private data ('{read}') but {what}: {remedy}"
+            yield Violation("release without ledger", node.name, read, message)
+
+
+def _called_public(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
+    for name in node.outputs:
+        if stated(name, classes) == "public":
+            message = (
+                f"node '{node.name}' reads private data ('{read}') and writes '{name}' as public: what is made of "
+                "private data is released at best; class it released"
+            )
+            yield Violation("leak", node.name, name, message)
+
+
+def _unpriced(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
+    for name in node.outputs:
+        if not is_private(name, classes):
+            message = (
+                f"node '{node.name}' gives exact figures of held-out private text ('{read}') out in '{name}', which "
+                "test clients are not paid for: give them out in a release (tag 'release', the test clients' ledger in "
+                "and out), or set evaluation.priced=false, and the report says first that test clients are not "
+                "protected"
+            )
+            yield Violation("unpriced", node.name, name, message)
+
+
+def _controlled(node: GraphNode, read: str) -> Iterator[Violation]:
+    message = (
+        f"node '{node.name}' reads private data ('{read}') as an unprotected control, and the corpus is private: set "
+        "evaluation.private_control=true, and the report says first that no epsilon covers it; or remove the node"
+    )
+    yield Violation("control", node.name, read, message)
+
+
+def _protected_reads(node: GraphNode, read: Sequence[str]) -> Iterator[Violation]:
+    for name in read:
+        message = (
+            f"node '{node.name}' is a held-out evaluation and reads '{name}', which is not made of "
+            f"{' or '.join(HELD_OUT_NAMES)} alone: read those, or make the node a release (tag 'release')"
+        )
+        yield Violation("not held out", node.name, name, message)
+
 
 ALL = Declared()
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from fedtext.privacy.coarse import MIN_UNITS
+from fedtext.privacy.disclosure_control import MIN_UNITS
 
 WORD = re.compile(r"[\w.-]{1,64}")
 PHRASE = re.compile(r"[\w .,:;()=%+/'<>&-]{0,200}")

@@ -17,9 +17,8 @@ from kedro.io import DataCatalog
 from kedro.pipeline.node import Node
 
 from fedtext.params import reading
-from fedtext.params.classes import OfClasses
-from fedtext.params.task import parts_of
-from fedtext.privacy.flow.graph import is_private
+from fedtext.params.task import OfClasses, parts_of
+from fedtext.privacy.flow.check import is_private
 from fedtext.privacy.ledger import Release
 from fedtext.privacy.tags import Tag
 from fedtext.system.atomic import temporary_paths

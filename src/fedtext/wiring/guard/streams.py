@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import NamedTuple, TextIO
 
-from fedtext.system.descriptors import ERROR, OUTPUT, open_descriptors, writes
-from fedtext.system.terminal import kept_terminal
+from fedtext.system.open_files import ERROR, OUTPUT, open_descriptors, writes
+from fedtext.system.progress import kept_terminal
 
 MOST = 1 << 16  # bytes that a pipe holds
 _C = ctypes.CDLL(None)  # the C library of this process
@@ -66,7 +66,7 @@ def unshown_descriptors() -> Iterator[Callable[[], Written]]:
     """Replaces the descriptors of standard output and error, and all that lead to the same place, by two pipes.
 
     Yields a function that gives what was written to them since it was called last. Progress bars are shown all the
-    same (`fedtext.system.terminal`).
+    same (`fedtext.system.progress`).
     """
     errors = {ERROR} & open_descriptors()
     outputs = (_copies(OUTPUT) | _copies(ERROR)) - errors

@@ -6,8 +6,7 @@ from fedtext.wiring.hooks.outcome import OutcomeHook
 from fedtext.wiring.hooks.preflight import PreflightHook
 from fedtext.wiring.hooks.privacy_flow import PrivacyFlowHook, check_pipeline, check_registered_pipelines
 from fedtext.wiring.hooks.run_facts import RunFactsHook
-from fedtext.wiring.hooks.run_status import FailedHookHook
-from fedtext.wiring.hooks.tracking import TrackingHook
+from fedtext.wiring.hooks.tracking import FailedHookHook, TrackingHook
 
 __all__ = ["HOOKS", "check_pipeline", "check_registered_pipelines"]
 

@@ -12,10 +12,10 @@ from typing import Any, cast
 from kedro.pipeline import Pipeline
 
 from fedtext.corpora.classes import check_classes
-from fedtext.corpora.enrolment import existing_list
-from fedtext.corpora.private_pairs import existing_pairs
-from fedtext.corpora.public_prompts import public_prompts
-from fedtext.corpora.published.door import existing_published
+from fedtext.corpora.clients import existing_list
+from fedtext.corpora.preferences import existing_pairs
+from fedtext.corpora.public import public_prompts
+from fedtext.corpora.published.loader import existing_published
 from fedtext.corpora.table import existing_table, read_public_table
 from fedtext.params import words
 from fedtext.params.corpus import Corpus

@@ -17,10 +17,10 @@ from kedro.pipeline import Pipeline
 from fedtext.privacy.report import privacy_report
 from fedtext.reporting.wording import count, spent
 from fedtext.resuming.records import STORE
-from fedtext.wiring.allowance import active_allowance
+from fedtext.wiring.account import active_allowance
+from fedtext.wiring.algorithm import Outputs
 from fedtext.wiring.config import active_data_root
 from fedtext.wiring.console import LOG_FILE
-from fedtext.wiring.outputs import Outputs
 from fedtext.wiring.stages import duration
 
 WIDTH, LABELS = 100, 16

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.privacy.flow import Declared, GraphNode, check_files, check_flow, check_private_places
-from fedtext.privacy.flow.graph import is_private
+from fedtext.privacy.flow.check import is_private
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters, corpus_is_public
 from fedtext.wiring.guard.bound import Known, bound_values

@@ -3,34 +3,263 @@
 kedro-mlflow opens and closes the run (conf/base/mlflow.yml); this hook does nothing where it opened none. The switch
 for all of it is the environment variable FEDTEXT_TRACKING=off (settings.py). Only datasets that the catalog calls
 released or public are read here: private text has no way into MLflow.
+
+Metrics: the numbers of a data set that its catalog entry names, as `fedtext: {metrics: {NAME: PATH}}`.
+
+PATH leads to a number by keys. `*` is any key, and stands for it in NAME. A list on the way, or a table's column, is a
+curve with steps 1, 2, ... What belongs to one stage of an algorithm (`popri.round_01.state`) is one number, the mean,
+at that round's step.
+
+Runs that a run starts as processes of their own, a comparison's, become its nested runs in MLflow.
+
+The first run leaves its id and the place of its records in the environment, which later processes inherit.
+
+How a run ended, where nobody was left to tell MLflow: Ctrl-C, and processes that are gone (kill -9, a power cut).
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import math
+import os
 import platform
+import re
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from importlib import metadata
 from itertools import groupby
+from numbers import Real
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
+import pandas as pd
+import psutil
 from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines, settings
 from kedro.io import DataCatalog
+from kedro.io.catalog_config_resolver import CatalogConfigResolver
 from kedro.pipeline import Pipeline
+from pydantic import BaseModel
 
 from fedtext.datasets.models import PublicModelDataset
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.config import active_data_root, active_loader, active_parameters
+from fedtext.wiring.config import TRACKING_ROOT, active_data_root, active_loader, active_parameters
 from fedtext.wiring.guard.catalog import dataset_classes, entry
 from fedtext.wiring.hooks.command import leaves, repeating_command
-from fedtext.wiring.hooks.metrics import NOT_MLFLOWS, Point, Wanted, declared, points
-from fedtext.wiring.hooks.nested_runs import NestedRuns
-from fedtext.wiring.hooks.run_status import close_abandoned, mark_killed, process_tags, run_is_open
 from fedtext.wiring.runner import RunInterruptedError
+
+STAGE = re.compile(r"[^.]+\.(?P<stage>[^.]+)\.[^.]+")
+ROUND = re.compile(r"round_(?P<round>\d+)")
+NOT_MLFLOWS = re.compile(r"[^\w.\-/ ]")  # what the name of a metric or a parameter cannot hold
+
+Wanted = Mapping[str, str]
+
+
+class Point(NamedTuple):
+    """One number; step 0 where it belongs to no round."""
+
+    name: str
+    value: float
+    step: int
+
+
+def declared(names: Iterable[str], resolver: CatalogConfigResolver) -> dict[str, Wanted]:
+    """What the entries of data sets ask for; a metric that two algorithms of a run have bears the algorithm's name."""
+    asked = {name: said for name in names if (said := _said(entry(name, resolver)))}
+    owners: dict[str, set[str]] = {}
+    for name, wanted in asked.items():
+        for metric in wanted:
+            owners.setdefault(metric, set()).add(_owner(name, resolver))
+    return {
+        name: {m if len(owners[m]) == 1 else f"{_owner(name, resolver)}/{m}": path for m, path in wanted.items()}
+        for name, wanted in asked.items()
+    }
+
+
+def points(name: str, data: Any, wanted: Wanted) -> list[Point]:
+    """The wanted numbers of the data set `name`; what is missing, is no number or is not finite has none."""
+    plain = _plain(data)
+    found = [
+        Point(_filled(metric, keys), value, step)
+        for metric, path in wanted.items()
+        for keys, value, step in _follow(plain, path.split("."))
+    ]
+    if (stage := STAGE.fullmatch(name)) is None:
+        return found
+    number = ROUND.fullmatch(stage["stage"])
+    at = int(number["round"]) if number else int(plain.get("round", 0))
+    return [
+        Point(metric, fmean(point.value for point in found if point.name == metric), at)
+        for metric in dict.fromkeys(point.name for point in found)
+    ]
+
+
+def _said(config: Mapping[str, Any]) -> Wanted | None:
+    return ((config.get("metadata") or {}).get("fedtext") or {}).get("metrics")
+
+
+def _owner(name: str, resolver: CatalogConfigResolver) -> str:
+    """`popri` of `popri.round_01.state` and of what `{algorithm}_scorecard` resolves to; else the name itself."""
+    if "." in name:
+        return name.partition(".")[0]
+    pattern = resolver.match_dataset_pattern(name) or ""
+    return name.removesuffix(pattern.rpartition("}")[2]) if "}" in pattern else name
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, BaseModel):
+        return data.model_dump(mode="json")
+    return data.to_dict("list") if isinstance(data, pd.DataFrame) else data
+
+
+def _follow(
+    value: Any, path: list[str], keys: tuple[str, ...] = (), step: int = 0
+) -> Iterator[tuple[tuple[str, ...], float, int]]:
+    if isinstance(value, list | tuple):
+        for position, inner in enumerate(value, start=1):
+            yield from _follow(inner, path, keys, position)
+    elif not path:
+        if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
+            yield keys, float(value), step
+    elif isinstance(value, Mapping):
+        head, *rest = path
+        for key in value if head == "*" else value.keys() & {head}:
+            yield from _follow(value[key], rest, (*keys, str(key)) if head == "*" else keys, step)
+
+
+def _filled(metric: str, keys: tuple[str, ...]) -> str:
+    for key in keys:
+        metric = metric.replace("*", key, 1)
+    return NOT_MLFLOWS.sub("_", metric)
+
+
+PARENT_RUN = "FEDTEXT_PARENT_RUN"
+
+
+class NestedRuns:
+    """What the current run leaves in the environment, and takes out again."""
+
+    def __init__(self) -> None:
+        self._left: list[str] = []
+
+    def adopt_or_join(self, run_id: str, name: str) -> None:
+        """Below the run whose id the environment holds; without one, later processes come below this run.
+
+        A nested run's name says where it is: the runs of a comparison differ in that.
+        """
+        from mlflow.tracking import MlflowClient
+
+        client = MlflowClient()
+        if parent := os.environ.get(PARENT_RUN):
+            client.set_tag(run_id, "mlflow.parentRunId", parent)
+            client.set_tag(run_id, "mlflow.runName", f"{name}, in {active_data_root().name}")
+        else:
+            client.set_tag(run_id, "mlflow.runName", name)
+            told = {PARENT_RUN: run_id, TRACKING_ROOT: str(active_loader().tracking_root)}
+            self._left = [variable for variable in told if variable not in os.environ]
+            os.environ |= told
+
+    def let_go(self) -> None:
+        """The next run of this process stands by itself."""
+        for variable in self._left:
+            os.environ.pop(variable, None)
+        self._left = []
+
+
+KILLED, FAILED = "KILLED", "FAILED"
+PID, HOST, STARTED = "process.pid", "process.host", "process.started"
+SAME_START = 2.0  # seconds: a clock that is set meanwhile moves the time at which the system says a process started
+
+
+class FailedHookHook:
+    """A run that fails in a hook, before its first node or after its last, is a failed one: Kedro tells nobody."""
+
+    def __init__(self) -> None:
+        self._ours = False
+
+    @hook_impl(wrapper=True)
+    def before_pipeline_run(self) -> Generator[None, Any, Any]:
+        """Around all hooks of that name: a run that one of them opens is ours to close."""
+        self._ours = not run_is_open()
+        try:
+            return (yield)
+        except Exception:
+            self._close()
+            raise
+
+    @hook_impl(wrapper=True)
+    def after_pipeline_run(self) -> Generator[None, Any, Any]:
+        """Around all hooks of that name."""
+        try:
+            return (yield)
+        except Exception:
+            self._close()
+            raise
+
+    def _close(self) -> None:
+        if self._ours and run_is_open():
+            import mlflow
+
+            mlflow.end_run(FAILED)
+
+
+def run_is_open() -> bool:
+    """Whether MLflow has a run open: without kedro-mlflow's hook nobody has imported mlflow, nor does this."""
+    mlflow = sys.modules.get("mlflow")
+    return mlflow is not None and mlflow.active_run() is not None
+
+
+def process_tags() -> dict[str, str]:
+    """Which process a run is in, so that a later run can see whether it is still there."""
+    return {PID: str(os.getpid()), HOST: platform.node(), STARTED: str(psutil.Process().create_time())}
+
+
+def mark_killed(run_id: str) -> None:
+    """Give the run that status in the active tracking store."""
+    from mlflow.tracking import MlflowClient
+
+    MlflowClient().set_terminated(run_id, KILLED)
+
+
+def close_abandoned(own: str) -> list[str]:
+    """Mark killed all runs of the active tracking store that are called running and whose process is gone.
+
+    Args:
+        own: Id of the run that asks; it is left alone.
+
+    Returns:
+        Ids of the runs that were marked. One on another host stays as it is: nothing is known of its process.
+    """
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient()
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    running = client.search_runs(experiments, filter_string="attributes.status = 'RUNNING'")
+    found = [run.info.run_id for run in running if run.info.run_id != own and is_gone(run.data.tags)]
+    for run_id in found:
+        mark_killed(run_id)
+    return found
+
+
+def is_gone(tags: Mapping[str, str]) -> bool:
+    """Whether the process with these tags has certainly ended; a run without them tells nothing."""
+    if not tags.keys() >= {PID, HOST, STARTED} or tags[HOST] != platform.node():
+        return False
+    # In a container every process may have the same number: an earlier run with ours is not this one.
+    pid = int(tags[PID])
+    return pid == os.getpid() or not psutil.pid_exists(pid) or _is_another(pid, float(tags[STARTED]))
+
+
+def _is_another(pid: int, started: float) -> bool:
+    """Whether the number has been given to a process that started at another time, as after a restart."""
+    try:
+        return abs(psutil.Process(pid).create_time() - started) > SAME_START
+    except psutil.Error:  # the system does not tell of somebody else's
+        return False
+
 
 LIBRARIES = ("fedtext", "kedro", "torch", "transformers", "trl", "peft", "dp-accounting", "numpy", "pandas")
 LONGEST_VALUE = 6000

@@ -1,25 +1,47 @@
-"""Next-token accuracy. A condition is one training and one measurement; conditions of one node run side by side.
+"""Conditions: each one trained and measured on held-out text, then compared, beside distances and figures.
+
+- Scored conditions compared with each other: aggregates only, by a declared held-out evaluation.
+- What is measured of sets of texts: distances to held-out text, by declared evaluations, and the texts alone.
+- Figures of the evaluation: maps of embeddings and the size of the held-out clients.
+- How much of the held-out text stands in the training text too.
+
+Next-token accuracy. A condition is one training and one measurement; conditions of one node run side by side.
 
 What a condition got right in each held-out text is as private as the text; only aggregates leave, by the node that
 compares them (comparison.py), a declared held-out evaluation.
 """
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from plotly.graph_objects import Figure
 
-from fedtext.corpora.samples import spread_samples
+from fedtext.corpora.records import spread_samples
+from fedtext.evaluation.contamination import copied, summary
+from fedtext.evaluation.distribution import HeldOut, fit_pca, median_distance_to_medoid
+from fedtext.evaluation.measures.distances import compared, floors
+from fedtext.evaluation.measures.known import measured_sets, of_kind
+from fedtext.evaluation.measures.measure import Distance
+from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
+from fedtext.evaluation.paired import compare_scored, in_order
 from fedtext.evaluation.scoring import evenly_spaced, score_conditions
 from fedtext.generation.few_shot import draw_prompts, first_written, sampled_texts
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator
 from fedtext.models.language_model import LanguageModel
-from fedtext.params.corpus import Chunking
+from fedtext.params.conditions import PUBLIC_CONTROL, SYNTHETIC
+from fedtext.params.corpus import Chunking, Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import prompts_for
+from fedtext.pipelines.evaluation.nodes.held_out import drawn_units
+from fedtext.reporting.figures import tokens_per_client
+from fedtext.reporting.figures_pca import pca_panels, shown_rounds
 from fedtext.seeding import derived_seed, stream
 
 Counts = dict[str, np.ndarray]
@@ -118,3 +140,97 @@ def score_trained_model(
     trained = dataclasses.replace(on_device, source=str(trained_model))
     evaluation = evaluation.model_copy(update={"published_metric": False})
     return _scored(trained, {"privately trained model": []}, private_test_sample, chunking, evaluation)
+
+
+def compare_accuracies(
+    private_test_sample: pd.DataFrame, partition: Partition, **conditions: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Accuracies of all conditions, their paired differences and the share of the gap closed."""
+    drawn = drawn_units(private_test_sample, partition)
+    by_name = {name: conditions[name] for name in in_order(conditions)}
+    ranks = ranks_of(next(iter(by_name.values())))
+    return compare_scored(by_name, ranks, drawn, beside=[CROSS_ENTROPY])
+
+
+def measure_distances(
+    private_test_embeddings: np.ndarray,
+    synthetic_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+    evaluation: Evaluation,
+    round_embeddings: dict[str, np.ndarray] | None = None,
+    rounds: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Distances of every round's candidates, the synthetic and the public texts to held-out text, at one size.
+
+    An algorithm without rounds gives neither their embeddings nor their record.
+    """
+    round_embeddings, scores = round_embeddings or {}, rounds["released_scores"] if rounds else []
+    sets = {SYNTHETIC.name: synthetic_embeddings, PUBLIC_CONTROL.name: public_embeddings}
+    smallest = min(len(rows) for rows in (*round_embeddings.values(), *sets.values()))
+    held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
+    measures = of_kind(Distance, evaluation.measures)
+    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in round_embeddings.items()}
+    return {
+        "rounds": [
+            {"adapter": t, "released_score": scores[t], **compared(held_out, rows, measures)}
+            for t, rows in candidates.items()
+        ],
+        "sets": {name: compared(held_out, rows, measures) for name, rows in sets.items()},
+        "bias": held_out.floor()._asdict(),
+        "floors": {name: floor._asdict() for name, floor in floors(held_out, measures).items()},
+        "held_out_texts": len(private_test_embeddings),
+        "held_out_distance": median_distance_to_medoid(private_test_embeddings),
+    }
+
+
+def measure_texts(evaluation: Evaluation, **sets: pd.DataFrame) -> dict[str, Any]:
+    """What the synthetic texts and the controls' are like by themselves; all of them are released or public."""
+    return measured_sets(evaluation, {name: texts["text"].tolist() for name, texts in sets.items()})
+
+
+def draw_rounds_map(
+    private_test_embeddings: np.ndarray, private_test_sample: pd.DataFrame, round_embeddings: dict[str, np.ndarray]
+) -> Figure:
+    """POPri's Figure 4: candidates over the rounds; held-out text only as areas of at least 20 clients."""
+    clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
+    rounds, plane = shown_rounds(round_embeddings), fit_pca(private_test_embeddings)
+    return pca_panels("Candidates over the rounds", rounds, private_test_embeddings, clients, plane)
+
+
+def draw_sets_map(
+    private_test_embeddings: np.ndarray,
+    private_test_sample: pd.DataFrame,
+    synthetic_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+) -> Figure:
+    """POPri's Figure 2: the final set; held-out text only as areas of at least 20 clients."""
+    clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
+    sets, plane = {"synthetic": synthetic_embeddings, "public": public_embeddings}, fit_pca(private_test_embeddings)
+    return pca_panels("Synthetic and public texts", sets, private_test_embeddings, clients, plane)
+
+
+def draw_public_rounds_map(round_embeddings: dict[str, np.ndarray], public_embeddings: np.ndarray) -> Figure:
+    """The map of `draw_rounds_map` on the plane of the public texts, without held-out text."""
+    rounds, plane = shown_rounds(round_embeddings), fit_pca(public_embeddings)
+    return pca_panels("Candidates over the rounds", rounds, None, None, plane)
+
+
+def draw_public_sets_map(synthetic_embeddings: np.ndarray, public_embeddings: np.ndarray) -> Figure:
+    """The map of `draw_sets_map` on the plane of the public texts, without held-out text."""
+    sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
+    return pca_panels("Synthetic and public texts", sets, None, None, fit_pca(public_embeddings))
+
+
+def draw_client_tokens(private_test: pd.DataFrame) -> Figure:
+    """Tokens per held-out client (POPri's Figure 9), small bins left out."""
+    return tokens_per_client(private_test.groupby("client_id")["n_tokens"].sum().to_numpy())
+
+
+def find_copies(private_train: pd.DataFrame, private_test_sample: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Which held-out samples stand in training samples, word for word or nearly."""
+    return copied(private_train["text"].tolist(), private_test_sample["text"].tolist())
+
+
+def count_copies(private_copies: dict[str, np.ndarray]) -> dict[str, Any]:
+    """How many of the held-out samples those are."""
+    return summary(private_copies)

@@ -3,14 +3,14 @@
 import numpy as np
 import pandas as pd
 
+from fedtext.evaluation.private_evaluation import samples_of_each, spread_over_own
 from fedtext.evaluation.scoring import held_out_sample
-from fedtext.evaluation.tested import samples_of_each, spread_over_own
-from fedtext.federation.population import Population
+from fedtext.federation.units import Population
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.units import unit_of
+from fedtext.pipelines.clients.nodes import unit_of
 
 
 def draw_held_out_samples(private_test: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fedtext.datasets.pydantic_json import PydanticJSONDataset
-from fedtext.federation.blocks import Block
+from fedtext.datasets.files import PydanticJSONDataset
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import answer
-from fedtext.federation.units import unit_codes
+from fedtext.federation.units import Block, unit_codes
 from fedtext.params import Parameters
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger

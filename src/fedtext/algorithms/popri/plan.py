@@ -1,0 +1,47 @@
+"""What a run plans to release, at which noise, and which declarations fit which variant."""
+
+from __future__ import annotations
+
+from fedtext.algorithms.popri.scoring import scoring_of
+from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.query import Query
+from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
+from fedtext.privacy import plan
+from fedtext.privacy.ledger import Ledger
+
+CLIP_NORM = 1.0  # section 3.1: 'We clip this vector to a norm of 1'
+
+
+def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_dim: int, round_number: int) -> Query:
+    """What the clients are asked in a round, or once, in round 0, with a scoring that needs a single release."""
+    scoring = scoring_of(popri)
+    return Query(
+        name=scoring.release,
+        round=round_number,
+        dim=scoring.width(popri, embedding_dim),
+        clip_norm=CLIP_NORM,
+        noise_multiplier=plan.planned_multiplier(
+            privacy, population, popri.releases, non_negative=scoring.non_negative
+        ),
+        non_negative=scoring.non_negative,
+    )
+
+
+def planned_ledger(population: int, popri: Popri, privacy: Privacy, *, embedding_dim: int) -> Ledger:
+    """An empty ledger for `population` units, before any private text is embedded.
+
+    Raises:
+        BudgetExceeded: the run's planned releases would overdraw its budget.
+        ValueError: the declaration does not fit `popri.variant`, or means nothing for so many units.
+    """
+    plan.refuse_other_holder(
+        privacy, parameter="popri.variant", value=popri.variant, central="central", federated="federated"
+    )
+    first = scoring_of(popri).first_round
+    queries = [
+        planned_query(popri, privacy, population, embedding_dim=embedding_dim, round_number=t)
+        for t in range(first, first + popri.releases)
+    ]
+    ledger = opened_ledger(queries, privacy, population)
+    return ledger.model_copy(update={"planned_unaccounted": popri.checkpoint == "fid_on_private_validation"})

@@ -1,0 +1,115 @@
+"""The one door for published data sets: a file in, the project's records out, or one sentence that refuses the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from fedtext.corpora.clients import named_owners
+from fedtext.corpora.columns import USUAL, own_names, record_table, refuse
+from fedtext.corpora.formats import JsonError
+from fedtext.corpora.published.known import PUBLISHED, FormError, Row
+from fedtext.corpora.published.readers import (
+    alpaca,
+    banking77,
+    hh,
+    imdb,
+    openassistant,
+    squad,
+    squad_exercises,
+    tldr,
+    yelp,
+)
+from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, PublishedName
+from fedtext.system.errors import InputError, MissingFileError
+
+Reader = Callable[[Path], Iterator[Row]]
+OWN_COLUMNS = ("client_column", "label_column", "date_column", "silo_column")  # a published form has columns of its own
+
+OTHERWISE = "a table of your own by corpus.source=table"
+
+# PubMed's is fedtext.largefedbench.sources.pubmed, a few floors above: it stands on the benchmark's parser.
+READERS: Mapping[PublishedName, Reader] = {
+    "alpaca": alpaca,
+    "banking77": banking77,
+    "hh": hh,
+    "imdb": imdb,
+    "openassistant": openassistant,
+    "squad": squad,
+    "squad_questions": squad_exercises,
+    "tldr": tldr,
+    "yelp": yelp,
+}
+
+
+def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = READERS) -> pd.DataFrame:
+    """Records (`client_id`, `text`, `label`, `date`) of the published data set in `params.path`, in file order.
+
+    What a client, a label and the form are is said in `PUBLISHED`. Rows without an owner are named by a digest of what
+    they hold.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it is of another form, damaged or empty; a text is empty; or there is only one client.
+    """
+    path, name = existing_published(params), _name(params)
+    try:
+        rows = list(readers[name](path))
+        if not rows:
+            raise FormError("no records")
+    except (FormError, JsonError) as error:
+        raise other_form(path, error, f"corpus.source={name}", PUBLISHED[name].form) from None
+    owners, texts, labels, dates = (list(column) for column in zip(*rows, strict=True))
+    numbers = pd.RangeIndex(1, len(rows) + 1, name="records")
+    refuse(pd.Series(texts, numbers), lambda text: not str(text).strip(), str(path), "empty text")
+    owners = named_owners(owners, own_names(texts, labels, dates), params.client_ids, str(path))
+    if len(set(owners)) < 2:
+        raise InputError(f"{path} has the texts of one client ({PUBLISHED[name].unit}) only: give a file of more")
+    return record_table(owners, {"text": texts, "label": labels, "date": dates}, path, numbers)
+
+
+def existing_published(params: Corpus) -> Path:
+    """The file or directory `params.path`, of which nothing is read.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: no path is given, it is of another kind or empty, or a column is named that the form has not.
+    """
+    name = _name(params)
+    known = PUBLISHED[name]
+    if params.path is None:
+        raise InputError(f"corpus.path is not set: corpus.source '{name}' needs corpus.path=PLACE of {known.form}")
+    for field in OWN_COLUMNS:
+        if getattr(params, field) != USUAL[field]:
+            raise InputError(
+                f"corpus.{field} is '{getattr(params, field)}', but corpus.source '{name}' has columns of its own: "
+                "leave it out, or read the file as corpus.source=table"
+            )
+    path = Path(params.path).expanduser()
+    if not path.exists():
+        raise MissingFileError(f"corpus.path {path} is not there: check the path (relative to {Path.cwd()})")
+    if path.is_dir() and not known.directory:
+        raise other_form(path, "a directory", f"corpus.source={name}", known.form)
+    if path.is_file() and not path.name.lower().endswith(known.suffixes):
+        raise other_form(path, f"no name in {' or '.join(known.suffixes)}", f"corpus.source={name}", known.form)
+    if not os.access(path, os.R_OK):
+        raise InputError(f"corpus.path {path} cannot be read: change its rights")
+    if path.is_file() and not path.stat().st_size:
+        raise InputError(f"{path} is empty: give a file with texts")
+    return path
+
+
+def other_form(path: Path, found: Exception | str, asked: str, form: str, otherwise: str = OTHERWISE) -> InputError:
+    """The sentence for a file of another form: what was missing, what `asked` for which form, and what helps."""
+    told = found.found if isinstance(found, JsonError) else found
+    return InputError(f"{path} is of another form ({told}): {asked} reads {form}; give that, or {otherwise}")
+
+
+def _name(params: Corpus) -> PublishedName:
+    for name in PUBLISHED_NAMES:
+        if params.source == name:
+            return name
+    raise InputError(f"corpus.source '{params.source}' is no published data set: use {', '.join(PUBLISHED_NAMES)}")

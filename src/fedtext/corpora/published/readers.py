@@ -1,0 +1,248 @@
+"""Readers of published data sets, each in the form of its publishers.
+
+What people ask of assistants: OpenAssistant's messages, Anthropic's conversations, Alpaca's instructions, TL;DR.
+
+The forms: OpenAssistant's as the data set's card describes messages and trees; Anthropic's as the card of hh-rlhf does;
+Alpaca's as the README of Stanford's repository does; TL;DR's as that of OpenAI's summarize-from-feedback does.
+
+SQuAD, versions 1.1 and 2.0: paragraphs of Wikipedia's articles, with questions and answers.
+
+The form is that of the files on the SQuAD explorer: `data` is a list of articles with `title` and `paragraphs`, a
+paragraph has its `context` and its `qas`. In 2.0 a question may have no answer.
+
+Reviews and questions of one writer each: Yelp, IMDb, Banking77.
+
+The forms: Yelp's as its dataset documentation lists the fields of a review; IMDb's as the README of Maas et al.'s
+aclImdb describes the directory, and as its copies in CSV have the columns; Banking77's as PolyAI publishes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedtext.corpora.columns import day, name_of
+from fedtext.corpora.exercises import Exercise
+from fedtext.corpora.formats import json_lines, read_csv, read_json, read_parquet
+from fedtext.corpora.published.known import FormError, Row, columns_named, list_of, text_of, value_of
+from fedtext.system.missing import missing
+
+HUMAN, ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
+_MESSAGE = (
+    "message_id", "parent_id", "message_tree_id", "user_id", "created_date", "text", "role", "lang", "deleted", "rank",
+)  # fmt: skip
+
+
+class Message(NamedTuple):
+    """A message of OpenAssistant; `rank` counts from 0, the best of its siblings, None where nobody ranked them."""
+
+    id: str
+    parent: str | None
+    tree: str
+    user: str | None
+    role: str
+    language: str
+    text: str
+    rank: int | None
+    date: str | None
+
+    @property
+    def owner(self) -> str:
+        """Who wrote it, or its tree where it names nobody: by the message alone, whatever the rest of the file says."""
+        return self.tree if self.user is None else self.user
+
+
+def openassistant(path: Path) -> Iterator[Row]:
+    """One row a message that was not deleted, whoever wrote it. A message without a writer is its tree's."""
+    for message in messages(path):
+        yield Row(message.owner, message.text, message.language, message.date)
+
+
+def messages(path: Path) -> Iterator[Message]:
+    """Every message that was not deleted, of trees or of a list of messages.
+
+    Raises:
+        FormError: the file is of another form.
+    """
+    rows = _parquet_rows(path) if path.suffix == ".parquet" else json_lines(path)
+    for number, row in rows:
+        where = f"line {number}"
+        if "prompt" in row:
+            tree = text_of(row, "message_tree_id", where)
+            yield from _of_tree(value_of(row, "prompt", where), tree, where)
+        elif not row.get("deleted"):
+            yield _message(row, text_of(row, "message_tree_id", where), row.get("parent_id"), where)
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    table = read_parquet(path, columns_named(*_MESSAGE))
+    for number, values in enumerate(table.itertuples(index=False, name=None), start=1):
+        yield number, {name: None if missing(one) else one for name, one in zip(_MESSAGE, values, strict=True)}
+
+
+def _of_tree(prompt: Any, tree: str, where: str) -> Iterator[Message]:
+    """A tree's messages from the root down, without recursion: a file may nest as deep as it likes."""
+    waiting: list[tuple[Any, str | None]] = [(prompt, None)]
+    while waiting:
+        row, parent = waiting.pop()
+        name = text_of(row, "message_id", where)
+        if not row.get("deleted"):
+            yield _message(row, tree, parent, where)
+        replies = row.get("replies") or []
+        if not isinstance(replies, list):
+            raise FormError(f"{where}: 'replies' is not a list")
+        waiting += [(reply, name) for reply in reversed(replies)]
+
+
+def _message(row: Mapping[str, Any], tree: str, parent: str | None, where: str) -> Message:
+    name, role, language, text = (text_of(row, field, where) for field in ("message_id", "role", "lang", "text"))
+    rank, user, date = (row.get(field) for field in ("rank", "user_id", "created_date"))
+    return Message(
+        name, parent, tree, None if user is None else str(user), role, language, text,
+        None if missing(rank) else _whole(rank, where), None if date is None else day(date),
+    )  # fmt: skip
+
+
+def _whole(rank: object, where: str) -> int:
+    if isinstance(rank, bool) or not isinstance(rank, int | float) or not math.isfinite(rank):
+        raise FormError(f"{where}: 'rank' is not a number")
+    return int(rank)
+
+
+def hh(path: Path) -> Iterator[Row]:
+    """One row a comparison: the transcript that was chosen. What opens alike is one client: it has no other name."""
+    for number, row in json_lines(path):
+        chosen = text_of(row, "chosen", f"line {number}")
+        text_of(row, "rejected", f"line {number}")
+        yield Row(conversation(chosen, f"line {number}"), chosen.strip())
+
+
+def conversation(transcript: str, where: str) -> str:
+    """The name of the conversations that open with the transcript's first human turn: a digest of it."""
+    if not transcript.startswith(HUMAN) or ASSISTANT not in transcript:
+        raise FormError(f"{where}: a transcript without turns by Human and Assistant")
+    opening = transcript.partition(ASSISTANT)[0].removeprefix(HUMAN).strip()
+    return hashlib.sha256(opening.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+
+def tldr(path: Path) -> Iterator[Row]:
+    """One row a comparison of two summaries: the post. The worker who compared them is the client."""
+    for number, row in json_lines(path):
+        where = f"line {number}"
+        yield Row(text_of(row, "worker", where), text_of(value_of(row, "info", where), "post", where))
+
+
+def alpaca(path: Path) -> Iterator[Row]:
+    """One row an instruction, its input on the line below. The output is a model's, and left out."""
+    for number, row in _objects(path):
+        where = f"object {number}"
+        instruction, given = text_of(row, "instruction", where), row.get("input") or ""
+        value_of(row, "output", where)
+        if not isinstance(given, str):
+            raise FormError(f"{where}: 'input' is not text")
+        yield Row(None, "\n".join(part for part in (instruction.strip(), given.strip()) if part))
+
+
+def _objects(path: Path) -> Iterable[tuple[int, Any]]:
+    if ".jsonl" in path.suffixes:
+        return json_lines(path)
+    rows = read_json(path)
+    if not isinstance(rows, list):
+        raise FormError("no list")
+    return enumerate(rows, start=1)
+
+
+class Question(NamedTuple):
+    """A question about a paragraph of an article, and the answers that people gave; none where it has none."""
+
+    article: str
+    context: str
+    question: str
+    answers: tuple[str, ...]
+
+
+def squad(path: Path) -> Iterator[Row]:
+    """One row a paragraph; the article is the client."""
+    for title, paragraph, where in _paragraphs(path):
+        yield Row(title, text_of(paragraph, "context", where))
+
+
+def squad_exercises(path: Path) -> Iterator[Row]:
+    """One row a question that has an answer, with the first one that people gave; the article is the client."""
+    for asked in squad_questions(path):
+        if asked.answers:
+            yield Row(asked.article, Exercise(asked.question, asked.answers[0], asked.context).text)
+
+
+def squad_questions(path: Path) -> Iterator[Question]:
+    """Every question with its paragraph and its answers, each once.
+
+    Raises:
+        FormError: the file is of another form.
+    """
+    for title, paragraph, where in _paragraphs(path):
+        context = text_of(paragraph, "context", where)
+        for asked in list_of(paragraph, "qas", where):
+            given = (text_of(answer, "text", where) for answer in list_of(asked, "answers", where))
+            yield Question(title, context, text_of(asked, "question", where), tuple(dict.fromkeys(given)))
+
+
+def _paragraphs(path: Path) -> Iterator[tuple[str, Any, str]]:
+    for number, article in enumerate(list_of(read_json(path), "data", "the file"), start=1):
+        where = f"article {number}"
+        title = text_of(article, "title", where)
+        for place, paragraph in enumerate(list_of(article, "paragraphs", where), start=1):
+            yield title, paragraph, f"{where}, paragraph {place}"
+
+
+_BREAK = re.compile(r"\s*<br\s*/?>\s*<br\s*/?>\s*|\s*<br\s*/?>\s*")
+_SENTIMENTS = {"pos": "positive", "neg": "negative"}
+
+
+def yelp(path: Path) -> Iterator[Row]:
+    """One row a review."""
+    for number, review in json_lines(path):
+        where = f"line {number}"
+        user, text, date = (text_of(review, name, where) for name in ("user_id", "text", "date"))
+        yield Row(user, text, name_of(value_of(review, "stars", where)), day(date))
+
+
+def imdb(path: Path) -> Iterator[Row]:
+    """One row a review, of the directory or of the CSV; line breaks in HTML become those of text."""
+    return _imdb_directory(path) if path.is_dir() else _imdb_table(path)
+
+
+def _imdb_directory(path: Path) -> Iterator[Row]:
+    for split in ("train", "test"):
+        for folder, label in _SENTIMENTS.items():
+            files = sorted((path / split / folder).glob("*.txt"))
+            if not files:
+                raise FormError(f"no {split}/{folder}/*.txt")
+            for file in files:
+                name = f"{split}/{folder}/{file.stem}"
+                try:
+                    yield Row(name, _plain(file.read_text("utf-8")), label)
+                except UnicodeDecodeError:
+                    raise FormError(f"{name}.txt: not UTF-8") from None
+
+
+def _imdb_table(path: Path) -> Iterator[Row]:
+    table = read_csv(path, columns_named("review", "sentiment"))
+    for number, (text, label) in enumerate(table.itertuples(index=False), start=1):
+        if label not in _SENTIMENTS.values():
+            raise FormError(f"row {number}: 'sentiment' is neither positive nor negative")
+        yield Row(None, _plain(text), label)
+
+
+def _plain(review: str) -> str:
+    return _BREAK.sub(lambda found: "\n" * found[0].count("<"), review)
+
+
+def banking77(path: Path) -> Iterator[Row]:
+    """One row a question."""
+    for text, label in read_csv(path, columns_named("text", "category")).itertuples(index=False):
+        yield Row(None, text, label)

@@ -1,0 +1,70 @@
+"""Measures of preferences: pairwise accuracy of a scorer, and win rates of a policy.
+
+- Share of held-out private pairs that a scorer orders as their annotators did (evaluation.pairwise).
+- How much answers to held-out prompts win against those of the generator as it was (evaluation.win_rate).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedtext.evaluation.measures.measure import SHARE, Counts, Direction, PerText, Scored
+
+PAIRS = "pairs"
+
+
+def _mixed(scored: Scored) -> Counts:
+    return Counts(scored["right"], scored[PAIRS])
+
+
+def _drawn(scored: Scored) -> Counts:
+    return Counts(scored["right_drawn"], scored[PAIRS])
+
+
+PAIRWISE_ACCURACY = PerText(
+    name="pairwise_accuracy",
+    title="pairs ordered rightly",
+    noun="accuracy",
+    direction=Direction.HIGHER,
+    unit=SHARE,
+    decimals=1,
+    counts=_mixed,
+    counted=PAIRS,
+)
+PAIRWISE_DRAWN = PerText(
+    name="pairwise_drawn",
+    title="pairs ordered rightly by a head that is drawn",
+    column="by a drawn head",
+    direction=Direction.HIGHER,
+    unit=SHARE,
+    decimals=1,
+    counts=_drawn,
+    counted=PAIRS,
+)
+
+
+DOCUMENT = "win_rates"
+WON, PROMPTS = "won", "prompts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WinRate(PerText):
+    """The mean over prompts of how likely an answer wins, ties one half; answers that nobody else is shown."""
+
+    HOME = (DOCUMENT, "conditions")
+
+
+def _won(scored: Scored) -> Counts:
+    return Counts(scored[WON], scored[PROMPTS])
+
+
+WIN_RATE = WinRate(
+    name="win_rate",
+    title="wins against the generator as it was",
+    noun="win rate",
+    direction=Direction.HIGHER,
+    unit=SHARE,
+    decimals=1,
+    counts=_won,
+    counted=PROMPTS,
+)

@@ -1,0 +1,302 @@
+"""The local generator: a model whose weights are on this machine, and how it samples.
+
+Responses to prompts: J continuations each, by temperature, top-p and min-p, up to a marker, an end or a limit.
+
+Every prompt has its own stream of uniforms from the seed, so a response depends on seed, prompt number and response
+number, not on what was drawn before, on the batch it shares or on when its neighbours end (up to the rounding of a
+matrix product, which differs with the batch's shape).
+
+A generator whose weights are on this machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.generation.decoding import CHECK_EVERY, branch_attention, decode, refuse_unfit
+from fedtext.generation.first_tokens import never_first
+from fedtext.generation.token_sampling import favoured_tokens
+from fedtext.models.generator import Framing, WordWeights
+from fedtext.models.language_model import LanguageModel, Tokenizer, context_length
+from fedtext.params.generation import Prompt, Sampler
+from fedtext.seeding import stream
+from fedtext.system.cores import even_batches, over_cores
+from fedtext.system.errors import InputError
+from fedtext.system.precision import decoding_copy
+from fedtext.system.progress import progress
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+# Batches come in multiples of it, so that two cores end together; texts do not depend on how many cores there are.
+# More of them would be smaller, and each ends with steps of a few long responses, which fetch all weights.
+AT_ONCE = 2
+
+
+def sample_responses(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Sequence[str],
+    *,
+    responses: int,
+    sampler: Sampler,
+    seed: int,
+    stops: Sequence[str] = (),
+    label: str = "responses",
+    words: Sequence[WordWeights] = (),
+    letter_first: bool = False,
+) -> list[list[str]]:
+    """`responses` continuations of every prompt, as raw text up to and including the first of `stops` (POPri Algorithm
+    1, line 11).
+
+    Prompts are decoded in batches of at most `sampler.batch_size` responses, those of similar length together, on a
+    CPU one batch a core; the prompt is computed once for all its responses (generation/decoding.py).
+    `words` are what all prompts favour, or each of them (generation/token_sampling.py). With `letter_first` a response
+    begins with a letter and no greeting (generation/first_tokens.py).
+
+    Raises:
+        ValueError: No responses asked, an empty prompt, a prompt that leaves no room for `sampler.max_new_tokens`, or a
+            model that cannot decode responses side by side.
+    """
+    import torch
+
+    if responses < 1:
+        raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
+    encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
+    refuse_unfit(model, max(map(len, encoded), default=0) + sampler.max_new_tokens)
+    parts = _parts(len(prompts), responses)
+    asks = [_Ask(prompt, part, responses // parts) for prompt in range(len(prompts)) for part in range(parts)]
+    asks.sort(key=lambda ask: -len(encoded[ask.prompt]))  # memory freed once serves all that follow
+    batches = even_batches(asks, sampler.batch_size // (responses // parts), AT_ONCE)
+    model = decoding_copy(model)
+    is_complete = _completion(model, tokenizer, stops)
+    favoured = favoured_tokens(words, len(prompts), tokenizer, model.config.vocab_size, model.device)
+
+    excluded = never_first(tokenizer, model.config.vocab_size, model.device) if letter_first else None
+
+    def respond(batch: Sequence[_Ask]) -> list[str]:
+        ids, real = _left_padded([encoded[ask.prompt] for ask in batch], tokenizer.pad_token_id, model.device)
+        draws = [ask.uniforms(seed, responses, sampler.max_new_tokens) for ask in batch]
+        tokens = decode(
+            model,
+            ids,
+            real,
+            torch.from_numpy(np.concatenate(draws)).to(model.device),
+            temperature=sampler.temperature,
+            top_p=sampler.top_p,
+            min_p=sampler.min_p,
+            is_complete=is_complete,
+            favoured=None if favoured is None else favoured.of_prompts([ask.prompt for ask in batch]),
+            repetition_penalty=sampler.repetition_penalty,
+            never_first=excluded,
+        )
+        return _texts(tokens, tokenizer, _ends(model, tokenizer), stops)
+
+    texts: list[list[str]] = [[] for _ in prompts]
+    with branch_attention(model):
+        done = over_cores(respond, batches, len(batches), model.device)
+        for batch, written in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
+            for n, ask in enumerate(batch):  # the parts of a prompt come in their order
+                texts[ask.prompt] += written[n * ask.responses : (n + 1) * ask.responses]
+    return texts
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """Some of a prompt's responses, which share a batch: the `part`-th so many."""
+
+    prompt: int
+    part: int
+    responses: int
+
+    def uniforms(self, seed: int, of: int, steps: int) -> Float[np.ndarray, "response step"]:
+        """Draws of these `of` the prompt's responses."""
+        drawn = stream(seed, "responses", self.prompt).random((of, steps), np.float32)
+        return drawn[self.part * self.responses : (self.part + 1) * self.responses]
+
+
+def _parts(prompts: int, responses: int) -> int:
+    """How many equal parts a prompt's responses come in: one where there are prompts enough to be at work on."""
+    wanted = -(-AT_ONCE // max(prompts, 1))
+    return max(parts for parts in range(1, wanted + 1) if responses % parts == 0)
+
+
+def _encode(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: Sequence[str], new_tokens: int
+) -> list[list[int]]:
+    """Token ids of every prompt, checked against the model's longest text."""
+    if not prompts:
+        return []
+    encoded: list[list[int]] = tokenizer(list(prompts), verbose=False)["input_ids"]
+    longest = context_length(model)
+    for number, ids in enumerate(encoded):
+        if not ids:
+            raise InputError(f"prompt {number} is empty: a continuation needs at least one token to continue")
+        if longest is not None and len(ids) + new_tokens > longest:
+            raise InputError(
+                f"prompt {number} has {len(ids)} tokens; with {new_tokens} new ones that is more than the model's "
+                f"{longest}: lower chunking.length or sampler.max_new_tokens, or choose one with a longer context"
+            )
+    return encoded
+
+
+def _left_padded(rows: Sequence[list[int]], pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Token ids padded on the left, and 1 where a token is real."""
+    import torch
+
+    length = max(map(len, rows))
+    ids = torch.tensor([[pad] * (length - len(row)) + row for row in rows])
+    real = torch.tensor([[0] * (length - len(row)) + [1] * len(row) for row in rows])
+    return ids.to(device), real.to(device)
+
+
+def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Ids that end a text: the model's own list (Llama 3 has several) and the tokenizer's."""
+    configured = model.generation_config.eos_token_id if model.generation_config is not None else None
+    listed = configured if isinstance(configured, list) else [configured]
+    return sorted({i for i in (*listed, tokenizer.eos_token_id) if i is not None})
+
+
+def _completion(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stops: Sequence[str]
+) -> Callable[[Tensor], Tensor]:
+    """Tells which rows of new tokens hold an end-of-text token or one of `stops`; asked every CHECK_EVERY steps."""
+    import torch
+
+    ends = torch.tensor(_ends(model, tokenizer), device=model.device)
+    window = CHECK_EVERY + max((len(stop.encode()) for stop in stops), default=0)  # a token is a byte or more
+
+    def is_complete(tokens: Tensor) -> Tensor:
+        ended = torch.isin(tokens, ends).any(1)
+        if not stops:
+            return ended
+        texts = tokenizer.batch_decode(tokens[:, -window:], clean_up_tokenization_spaces=False)
+        return ended | torch.tensor([any(stop in text for stop in stops) for text in texts], device=tokens.device)
+
+    return is_complete
+
+
+def _texts(tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[int], stops: Sequence[str]) -> list[str]:
+    """Decoded rows, each up to its first end-of-text token and up to and including the first of `stops`."""
+    table = tokens.cpu().numpy()
+    ended = np.isin(table, list(ends))
+    lengths = np.where(ended.any(1), ended.argmax(1), table.shape[1])
+    rows = [row[:length].tolist() for row, length in zip(table, lengths, strict=True)]
+    texts = tokenizer.batch_decode(rows, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+    if not stops:
+        return list(texts)
+    any_stop = re.compile("|".join(map(re.escape, stops)))
+    return [text[: found.end()] if (found := any_stop.search(text)) else text for text in texts]
+
+
+@dataclass(frozen=True)
+class LocalGenerator(LanguageModel):
+    """A language model, with an adapter or without, that writes and can be trained (a `TrainableGenerator`).
+
+    Attributes:
+        measure: The tokenizer in whose tokens lengths are counted; None: the model's own.
+        temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
+        prompt: The form that it is asked in where it is one of several; None: as the sampler says.
+        words: What it favours: for all requests, or one for each; nothing where it is empty.
+    """
+
+    measure: Tokenizer | None = None
+    temperature: float | None = None
+    prompt: Prompt | None = None
+    words: tuple[WordWeights, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """Source, adapter and temperature, as far as they are set."""
+        adapter = f", adapter {self.adapter.name}" if self.adapter else ""
+        return f"{self.source}{adapter}" + (f", temperature {self.temperature:g}" if self.temperature else "")
+
+    def favouring(self, words: Sequence[WordWeights]) -> Self:
+        """The same generator, which favours these words in all that it is asked, or the n-th in the n-th request."""
+        return replace(self, words=tuple(words))
+
+    def length_tokenizer(self) -> PreTrainedTokenizerBase:
+        """The tokenizer in whose tokens lengths are counted."""
+        return self.tokenizer() if self.measure is None else self.measure.load()
+
+    def own(self, sampler: Sampler) -> Sampler:
+        """The sampler at this generator's own temperature, asking in its own form."""
+        return sampler.for_one(self.temperature, self.prompt)
+
+    def write(
+        self,
+        requests: Sequence[str],
+        *,
+        framing: Framing,
+        responses: int,
+        sampler: Sampler,
+        seed: int,
+        label: str,
+    ) -> list[list[str]]:
+        """As `Generator.write`; equal arguments give equal texts (`fedtext.generation.generators.local`)."""
+        if not requests:
+            return []
+        model, tokenizer = self.load()
+        begun = [framing.before(number) for number in range(len(requests))]
+        beginnings = _beginnings(self.source, requests, framing, tokenizer)
+        written = sample_responses(
+            model,
+            tokenizer,
+            [beginning + words for beginning, words in zip(beginnings, begun, strict=True)],
+            responses=responses,
+            sampler=self.own(sampler),
+            seed=seed,
+            stops=framing.stops,
+            label=label,
+            words=self.words,
+            letter_first=framing.letter_first and not framing.begun,
+        )
+        return [[words + text for text in texts] for words, texts in zip(begun, written, strict=True)]
+
+    def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
+        """The requests themselves, or in the model's own chat template, up to where the sample begins.
+
+        Raises:
+            ValueError: The model has no chat template.
+        """
+        return _beginnings(self.source, requests, framing, self.tokenizer())
+
+    def ending(self, framing: Framing) -> str:
+        """The framing's closing, and in a chat the token that ends the model's turn."""
+        return f"{framing.closing}{self.tokenizer().eos_token or ''}" if framing.chat else framing.closing
+
+
+def _beginnings(
+    source: str, requests: Sequence[str], framing: Framing, tokenizer: PreTrainedTokenizerBase
+) -> list[str]:
+    if not framing.chat:
+        return list(requests)
+    if tokenizer.chat_template is None:
+        raise InputError(cannot_chat(source, "has no chat template"))
+    first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
+    turns = ([{"role": "user", "content": text}] for text in requests)
+    texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]
+    return [(text.removeprefix(first) if first else text) + framing.opening for text in texts]
+
+
+def cannot_chat(source: str, reason: str) -> str:
+    """What to say of a model that cannot be asked in messages, and has what `reason` says."""
+    return (
+        f"generator '{source}' {reason}, so it cannot be asked in messages: set generation.prompt=list, or take a "
+        "model that was trained to chat, as models.generator=smollm2 (others' names often end in -Instruct)"
+    )
+
+
+def _adds_first_token(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether the tokenizer begins every text with its first token; a template that writes it would double it."""
+    ids = tokenizer("a")["input_ids"]
+    return tokenizer.bos_token_id is not None and ids[:1] == [tokenizer.bos_token_id]

@@ -1,0 +1,232 @@
+"""Token sampling: word weights, temperature, top-p and min-p, then one draw.
+
+Word weights as a model draws: what is added to the logits of the tokens that are a whole word.
+
+A token is a whole word if it begins one (a space before it, as tokenizers mark it) and spells all of it; a mark or a
+line's end needs no space. Words of several tokens are left to the model. Their first tokens begin other words too.
+
+One token a distribution: temperature, then what of the distribution is kept, then a draw by its inverse CDF.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxtyping import Bool, Float, Int
+
+from fedtext.embedding.words import WORD
+from fedtext.models.generator import WordWeights
+from fedtext.system.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+    from transformers import PreTrainedTokenizerBase
+
+
+FIRST = 512  # tokens that are sorted for a nucleus; where it does not fit in them, all are
+FEW_SOONER = ("cpu",)  # devices that draw sooner from the few likely tokens; others would wait to be told how many
+IN_CACHE = 1 << 19  # probabilities at once on a CPU: 2 MB, which a core keeps near and need not ask the system for
+
+
+def draw_tokens(
+    logits: Float[Tensor, "*batch token"],
+    uniforms: Float[Tensor, "*batch"],
+    *,
+    temperature: float,
+    top_p: float,
+    min_p: float = 0.0,
+) -> Int[Tensor, "*batch"]:
+    """Inverse-CDF draw: the first token at which the cumulative probability exceeds its uniform in [0, 1).
+
+    `top_p` < 1 keeps the smallest set of most probable tokens that holds that mass (nucleus sampling). `min_p` > 0
+    keeps the tokens with at least that share of the highest probability. Both look at the whole distribution.
+
+    On a CPU a few distributions are drawn from at a time: buffers for all of them would be fetched anew from the system
+    at every step, which takes longer than the arithmetic.
+    """
+    import torch
+
+    rows, wanted = logits.flatten(0, -2), uniforms.flatten()
+    at_once = max(IN_CACHE // rows.shape[-1], 1) if rows.device.type == "cpu" else max(len(rows), 1)
+    parts = zip(rows.split(at_once), wanted.split(at_once), strict=True)
+    drawn = [_draw(part, draws, temperature=temperature, top_p=top_p, min_p=min_p) for part, draws in parts]
+    return torch.cat(drawn).view(uniforms.shape)
+
+
+def penalised(
+    logits: Float[Tensor, "row token"], held: Int[Tensor, "row step"], penalty: float
+) -> Float[Tensor, "row token"]:
+    """Logits in which tokens that a row `held` before are less probable (Keskar et al., 2019, section 4.1).
+
+    A positive logit is divided by the penalty, a negative one multiplied by it; a token that came twice counts once.
+    The given logits are overwritten.
+    """
+    found = logits.gather(-1, held)
+    return logits.scatter_(-1, held, found.where(found > 0, found * penalty**2) / penalty)
+
+
+def _draw(
+    logits: Float[Tensor, "row token"],
+    uniforms: Float[Tensor, " row"],
+    *,
+    temperature: float,
+    top_p: float,
+    min_p: float,
+) -> Int[Tensor, " row"]:
+    import torch
+
+    if top_p == 1 and min_p > 0 and logits.device.type in FEW_SOONER:
+        return _from_likely(logits.float(), uniforms, temperature, min_p)
+    probabilities = torch.softmax(logits.float() / temperature, dim=-1)
+    if top_p == 1 and min_p == 0:
+        return _inverse(probabilities, uniforms)
+    least = min_p * probabilities.amax(-1, keepdim=True)
+    if top_p == 1:
+        return _inverse(probabilities.masked_fill_(probabilities < least, 0.0), uniforms)
+    drawn, fits = _from_nucleus(probabilities, uniforms, least, top_p, FIRST)
+    if not fits.all():
+        wide = ~fits
+        drawn[wide] = _from_nucleus(probabilities[wide], uniforms[wide], least[wide], top_p, logits.shape[-1])[0]
+    return drawn
+
+
+def _from_likely(
+    logits: Float[Tensor, "row token"], uniforms: Float[Tensor, " row"], temperature: float, min_p: float
+) -> Int[Tensor, " row"]:
+    """Draws among the tokens that `min_p` keeps: the logits say which, so only these few need a probability."""
+    import torch
+
+    highest = logits.amax(-1, keepdim=True)
+    row, token = (logits >= highest + temperature * math.log(min_p)).nonzero(as_tuple=True)
+    kept = torch.bincount(row, minlength=len(logits))
+    place = torch.arange(len(row), device=row.device) - (kept.cumsum(0) - kept)[row]
+    tokens = row.new_zeros(len(logits), max(int(kept.max()), 1))  # where no logit is a number, the first token
+    tokens[row, place] = token
+    ratios = logits.new_zeros(tokens.shape)  # to the highest probability
+    ratios[row, place] = ((logits[row, token] - highest[row, 0]) / temperature).exp()
+    return tokens.gather(-1, _inverse(ratios, uniforms)[:, None])[:, 0]
+
+
+def _from_nucleus(
+    probabilities: Float[Tensor, "row token"],
+    uniforms: Float[Tensor, " row"],
+    least: Float[Tensor, "row 1"],
+    top_p: float,
+    first: int,
+) -> tuple[Int[Tensor, " row"], Bool[Tensor, " row"]]:
+    """Draws among the `first` most probable tokens, and whether the nucleus lies among them.
+
+    It does where a less probable token is among them too: one as probable may have stayed outside, and which of equals
+    belongs to the nucleus is told by their order.
+    """
+    values, order = _most_probable(probabilities, first)
+    inside = values.cumsum(-1) - values < top_p
+    fits = values.masked_fill(~inside, 1.0).amin(-1) > values[:, -1]
+    drawn = _inverse(values.masked_fill(~inside | (values < least), 0.0), uniforms)
+    return order.gather(-1, drawn[:, None])[:, 0], fits
+
+
+def _most_probable(
+    probabilities: Float[Tensor, "row token"], first: int
+) -> tuple[Float[Tensor, "row first"], Int[Tensor, "row first"]]:
+    """The `first` most probable tokens, most probable first, equals by their number."""
+    if first >= probabilities.shape[-1]:
+        values, order = probabilities.sort(dim=-1, descending=True, stable=True)
+        return values, order
+    tokens = probabilities.topk(first, dim=-1, sorted=False).indices.sort(dim=-1).values
+    values, order = probabilities.gather(-1, tokens).sort(dim=-1, descending=True, stable=True)
+    return values, tokens.gather(-1, order)
+
+
+def _inverse(probabilities: Float[Tensor, "row token"], uniforms: Float[Tensor, " row"]) -> Int[Tensor, " row"]:
+    """The token at which the cumulative probability, which need not end at 1, passes its uniform's share of it."""
+    import torch
+
+    cumulative = probabilities.cumsum(-1)
+    drawn = torch.searchsorted(cumulative, uniforms[..., None] * cumulative[..., -1:], right=True)
+    return drawn.clamp_(max=probabilities.shape[-1] - 1)[..., 0]
+
+
+SPACES = ("Ġ", "▁")  # how byte-level and SentencePiece tokenizers write the space before a word
+
+
+@dataclass(frozen=True)
+class FavouredTokens:
+    """What is added to logits, one row for each different weighing.
+
+    Attributes:
+        first: At a response's first token.
+        later: At every later one.
+        row: Of each prompt.
+    """
+
+    first: Float[Tensor, "row token"]
+    later: Float[Tensor, "row token"]
+    row: Int[Tensor, " prompt"]
+
+    def of_prompts(self, prompts: Sequence[int]) -> FavouredTokens:
+        """The same for some of the prompts, in this order."""
+        return FavouredTokens(self.first, self.later, self.row[list(prompts)])
+
+    def added_to(
+        self, logits: Float[Tensor, "branch token"], prompt: Int[Tensor, " branch"], step: int
+    ) -> Float[Tensor, "branch token"]:
+        """Logits of responses to these prompts at a step, changed in place; a model's last, unused logits stay."""
+        table = self.later if step else self.first
+        weights = table if len(table) == 1 else table[self.row[prompt]]
+        logits[:, : table.shape[1]] += weights
+        return logits
+
+
+def favoured_tokens(
+    weights: Sequence[WordWeights], prompts: int, tokenizer: PreTrainedTokenizerBase, width: int, device: torch.device
+) -> FavouredTokens | None:
+    """`weights`, one for all prompts or one for each, as logits of at most `width` tokens; None where there are none.
+
+    Raises:
+        ValueError: more than one, and not as many as there are prompts.
+    """
+    import torch
+
+    if not any(each.anywhere or each.first for each in weights):
+        return None
+    if len(weights) not in (1, prompts):
+        raise InputError(f"{len(weights)} word weights for {prompts} prompts: give one for all, or one for each")
+    distinct: list[WordWeights] = []
+    rows = [_number(each, distinct) for each in weights]
+    tokens = _tokens_of_words(tokenizer, width)
+    first, later = torch.zeros(2, len(distinct), width)
+    for row, each in enumerate(distinct):
+        for word, nats in each.first.items():
+            first[row, [token for token, _ in tokens.get(word, ())]] = nats
+        for word, nats in each.anywhere.items():
+            later[row, [token for token, goes_on in tokens.get(word, ()) if goes_on]] = nats
+    of_prompt = torch.tensor(rows if len(rows) == prompts else rows * prompts, device=device)
+    return FavouredTokens(first.to(device), later.to(device), of_prompt)
+
+
+def _number(weights: WordWeights, distinct: list[WordWeights]) -> int:
+    for number, other in enumerate(distinct):
+        if other is weights:
+            return number
+    distinct.append(weights)
+    return len(distinct) - 1
+
+
+def _tokens_of_words(tokenizer: PreTrainedTokenizerBase, width: int) -> dict[str, list[tuple[int, bool]]]:
+    """The tokens that are a word by themselves, and whether each is one where a text goes on as well."""
+    special = set(tokenizer.all_special_ids)
+    vocabulary: dict[str, int] = tokenizer.get_vocab()
+    tokens: dict[str, list[tuple[int, bool]]] = defaultdict(list)
+    for piece, token in sorted(vocabulary.items(), key=lambda item: item[1]):
+        if token in special or token >= width:
+            continue
+        word = tokenizer.decode([token]).strip(" ").casefold()
+        if WORD.fullmatch(word):
+            tokens[word].append((token, piece.startswith(SPACES) or not word.isalnum()))
+    return tokens

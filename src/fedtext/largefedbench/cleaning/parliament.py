@@ -1,0 +1,425 @@
+"""Cleaning rules of parliamentary records: what the clerk wrote, notation, procedure, vocatives.
+
+Words in a language other than the record's, as they stand in the Canadian record: Inuktitut above all.
+
+"Uqaqtittiji," is its "Mr. Speaker,"; longer passages stand between "[Member spoke in Inuktitut as follows:]" and
+"[... translated as follows:]", in syllabics or in Latin letters.
+
+Whole paragraphs written by the clerk or the reporters in a member's turn: votes, dispositions, readings.
+
+A paragraph goes only if all of it is the formula.
+
+Written notation inside running text that nobody says: marks, notes in brackets, names in brackets.
+
+Anchored so that a year in brackets, "(Northern Ireland)", "(c)(3)" and an editor's "[the bill]" survive.
+
+Whole sentences of floor management: asking for time, votes and readings in the chamber's fixed words.
+
+A sentence goes only if all of it is the formula: "I yield back." goes, "I yield to no one in my respect for him."
+stays.
+
+Taking the address to the chair ("Mr. Speaker,") out of a speech, wherever it stands and only where it is one.
+
+"I thank the Speaker", "Mr. Speaker has ruled" and "to Mr. Speaker, who" are mentions and stay.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from fedtext.largefedbench.cleaning.rules import matches_at, rule
+
+SPEAKER = r"[Uu]qaqtit+i(?:ji|tsii)"  # the one who lets others speak, in the spellings of the record
+_LONG_WORD = re.compile(r"[^\W\d_]{3,}")
+# Sequences of letters that no English word has and most words of Inuktitut do.
+_INUKTITUT = re.compile(r"q(?!u[aeio])|uu|ii|aa|jj|vv|rng|ngn|tt?it|luk|tuq|vunga")
+_ENGLISH = re.compile(r"\b(?:the|of|and|to|is|are|was|that|for|with|it|in|on|a|my|we|our|you)\b", re.I)
+_FEWEST_WORDS = 2
+
+
+def is_another_language(sentence: str) -> bool:
+    """Whether most letters of the sentence are of another script, or most of its words Inuktitut in Latin letters."""
+    if not sentence.isascii():
+        letters = [letter for letter in sentence if letter.isalpha()]
+        if sum(letter > "\u024f" for letter in letters) * 2 > len(letters):
+            return True
+    if _ENGLISH.search(sentence):
+        return False
+    words = _LONG_WORD.findall(sentence.lower())
+    return len(words) >= _FEWEST_WORDS and sum(bool(_INUKTITUT.search(word)) for word in words) * 2 > len(words)
+
+
+_US_THING = (
+    r"(?:[a-z-]+ ){0,4}(?:amendments?|bills?|conference report|joint resolution|motions?|nominations?|point of order"
+    r"|preamble|resolutions?|title)(?: \([^()]*\))?(?: \(No\. \d+\))?"
+)
+_US_DONE = (
+    r"(?:\w+ly )?(?:agreed to|confirmed|considered|laid on the table|modified|not agreed to|ordered|passed|rejected"
+    r"|withdrawn)"
+)
+_US_BILL = r"(?:(?:J\. |Con\. )?Res\. )?\d+\. An? (?:bill|joint resolution|resolution|concurrent resolution)"
+_UK_THING = r"(?:Amendments?|Bill|[Cc]lauses?|Lords [Aa]mendments?|Motions?|New [Cc]lauses?|Resolutions?|Schedules?)"
+_UK_NUMBERS = r"(?: (?:\(?[A-Z]{0,2}\d+[A-Z]*\)?|and|to))*"
+_READ = r"read (?:a|the) (?:[Ff]irst|[Ss]econd|[Tt]hird) time"
+
+# The rest of a paragraph, if nobody in particular is saying it.
+_NARRATED = r"(?!.*\b(?:I|me|my|we|us|our|you|your|because|but|when|after|although|than)\b).*"
+
+CLERK = (
+    rule(
+        "clerk_vote",
+        "us",
+        r"(?:A|The) (?:recorded vote was|yeas and nays were) ordered\.",
+        rf"The (?:result of the )?vote was (?:announced|taken by electronic device)\b{_NARRATED}",
+        rf"The result was announced{_NARRATED}",
+        rf"The question was taken;{_NARRATED}",
+        rf"So (?:\([^()]*\) )?the {_US_THING}\b.{{0,80}} (?:was|were) {_US_DONE}\.?",
+        r"(?:Mr|Mrs|Ms|Miss|Messrs|Mesdames)\. .{2,2000} changed (?:his|her|their) votes? from\b.*",
+        r"The (?:[a-z]+ ){0,3}clerk (?:proceeded to call|called) the roll\.",
+    ),
+    rule(
+        "clerk_disposition",
+        "us",
+        rf"(?:The|A) (?:first |second )?{_US_THING},?(?: as (?:amended|modified),?)?(?: to [a-z ]+?)? (?:was|were)"
+        rf" {_US_DONE}\b{_NARRATED}",
+        r"There was no objection\.?",
+        rf"There being no objection\b{_NARRATED}",
+        r"(?:Mr|Mrs|Ms|Miss|Dr)\. .{2,60} addressed the (?:Chair|House|Senate)\.?",
+        r"(?:Several|A number of|Some|SEVERAL) (?:Senators|Members|SENATORS|MEMBERS) addressed the"
+        r" (?:Chair|House|Senate)\.?",
+        rf"At \d+ o'clock\b{_NARRATED}",
+        rf"Accordingly, the (?:Committee|House) (?:rose|resolved)\b{_NARRATED}",
+        rf"Thereupon,? (?:the|at)\b{_NARRATED}",
+        rf"The (?:House|Senate) (?:met|adjourned|stood|proceeded)\b{_NARRATED}",
+        rf"The Committee (?:rose|resumed its sitting)\b{_NARRATED}",
+        rf"(?:Mr|Mrs|Ms|Miss)\. .{{2,60}} led the Pledge of Allegiance\b{_NARRATED}",
+    ),
+    rule(
+        "clerk_reading",
+        "us",
+        rf"The (?:[a-z]+ ){{0,3}}[Cc]lerk (?:read|designated|redesignated|reported)\b{_NARRATED}",
+        r"The text of .{2,160} (?:is|are) as follows:",
+        r"The (?:amendment|resolution|bill|following|material|letter|article|statement)\b[^.;!?]{0,160} follows:",
+        r"Pending:",
+        rf"An? (?:joint |concurrent )?(?:resolution|bill) (?:\((?:S|H)\.[^()]*\)"
+        rf"|proposing an amendment to the Constitution)"
+        rf"{_NARRATED}",
+        rf"S\. {_US_BILL} {_NARRATED}",
+        rf"SA\.? \d+\. {_NARRATED}",
+        rf"H\. ?(?:R\. )?{_US_BILL} {_NARRATED}",
+    ),
+    rule(
+        "clerk_disposition",
+        "uk",
+        rf"(?:Main )?Question (?:put|proposed|accordingly|again|, as amended)\b{_NARRATED}",
+        rf"(?:The|Their) (?:House|Committee|Lordships) (?:having )?(?:divided|proceeded to a Division)\b{_NARRATED}",
+        rf"{_UK_THING}{_UK_NUMBERS}(?:,? by leave)?,? (?:accordingly )?(?:(?:was|were) )?"
+        rf"(?:agreed to|negatived|disagreed to|withdrawn|not moved|proposed|{_READ}|added to the Bill|made"
+        r"|ordered to (?:stand part|lie)\b.{0,60})\.?",
+        rf"Motion made, and Question (?:proposed|put)\b{_NARRATED}",
+        rf"Bill,? (?:accordingly )?(?:reported|presented|as amended|to be)\b{_NARRATED}",
+        rf"Bill {_READ}{_NARRATED}",
+        rf"(?:Resolved|Ordered),{_NARRATED}",
+        r"(?:rose|indicated (?:assent|dissent)|nodded|shook (?:his|her) head)[\s.—–-]*",
+        rf"House adjourned\b{_NARRATED}",
+        rf"(?:Sitting|Committee) (?:suspended|adjourned)\b{_NARRATED}",
+        rf"(?:On resuming|Debate adjourned|Debate to be resumed|Division No\. \d+)\b{_NARRATED}",
+        rf"(?:The )?(?:Deputy )?Speaker declared\b{_NARRATED}",
+    ),
+    rule(
+        "clerk_disposition",
+        "ca",
+        rf"\(?(?:The )?House (?:divided|resumed|proceeded|met|adjourned)\b{_NARRATED}",
+        r"(?:Motion|Amendment) (?:agreed to|negatived)\.?",
+    ),
+)
+
+
+_WORD = r"(?:[A-Z][\w'’.-]*|de|la|van|von|der|du|of|the)"
+_TITLE = r"(?:Mr|Mrs|Ms|Miss|Dr|Chairman|Chairwoman|Speaker|Sir|Dame|Lord|Lady|Baroness)\.?"
+_TITLED_NAME = rf"{_TITLE} {_WORD}(?: {_WORD}){{0,4}}"
+_FULL_NAME = r"[A-Z][\w'’-]+(?: (?:[A-Z][\w'’.-]*|de|van|von)){1,3}"
+_LINE_START = r"(?:(?<=\n)|(?<!.))"
+
+# What a match of NOTATION, and of MEMBER_NAMES, begins with, by source.
+NOTATION_STARTS = {"us": r"[\[({=_*\-]", "ca": r"[\[(_=*\-]", "uk": r"[\[(_=*\-T\d]"}
+MEMBER_STARTS = {
+    "us": r"[GgSDCMcfLlWw](?:entle|enator|elegate|ongress|ember|olleague|riend|hair|eader|hip)",
+    "ca": r"(?!)",
+    "uk": r"Member",
+}
+NOTATION = (
+    rule("page_mark", "us", r"\[\[Page [A-Z]*\d+\]\]"),
+    rule("time_mark", "us", r"\{time\}\s*\d{1,4}"),
+    # The sitting's clock between sentences; a year in brackets inside a sentence is not one.
+    rule(
+        "time_mark",
+        "ca",
+        rf"(?:{_LINE_START}|(?<=[.!?”] ))\((?:[01]\d|2[0-4])[0-5][05]\)(?=\s+[A-Z“]|\s*(?:\n|$))",
+    ),
+    rule("editorial_note", "us", r"=+\s*NOTE\s*=+[^=]*=+\s*END NOTE\s*=+", r"=+\s*(?:END )?NOTE\s*=+"),
+    rule("rule_line", "", r"_{4,}", r"-{5,}", r"={4,}", r"(?:\*\s?){3,}"),
+    rule("language_mark", "", r"\[\s*(?:Translation|English|French|Inuktitut|Français|Anglais|Traduction)\s*\]"),
+    rule(
+        "spoken_in_another_language",
+        "",
+        # The words themselves, where the record prints them before their translation.
+        r"\[[^\[\]]{0,60}\bspoke in [^\[\]]{2,40} as follows:?\][^\[\]]{0,4000}\[[^\[\]]{0,60}translat[^\[\]]{0,40}\]",
+        r"\[[^\[\]]{0,60}\btranslat(?:ed|ion)[^\[\]]{0,40}\]",
+        r"\[[^\[\]]{0,60}\b(?:spoke|sang|speaking|speaks|spoken) in [^\[\]]{2,60}\]",
+        r"\([^()]{0,30}\b[Ss]poke in [A-Z][^()]{2,40}\)",
+    ),
+    rule(
+        "permission_note",
+        "us",
+        r"\((?:Mr|Mrs|Ms|Miss|Dr)\. [^()]{2,80} asked and (?:was given|received) permission[^()\n]*(?:\)|(?=\n|$))",
+        r"\((?:Mr|Mrs|Ms|Miss|Dr)\. [^()]{2,80} addressed the (?:House|Senate)[^()]*\)",
+    ),
+    rule(
+        "printing_note",
+        "us",
+        r"\(At the request of [^()]{2,80}(?:\([^()]*\)[^()]*)*\)",
+        r"\(The (?:[a-z]+ ){0,4}(?:bill|amendment|nominations?|remarks|statement|text)\b"
+        r"[^()]*(?:printed|appear)[^()]*\)",
+        r"\((?:The )?(?:(?:full )?text of the )?(?:remarks|statements?|testimony) of [^()]*(?:\([^()]*\)[^()]*)*\)",
+        r"\(The foregoing tally[^()]*\)",
+        r"\(Purpose: [^()]*(?:\([^()]*\)[^()]*)*\)",
+        r"\(See exhibit \d+\.?\)",
+    ),
+    rule("proceedings_note", "us", r"\(during the vote\)"),
+    rule(
+        "proceedings_note",
+        "ca uk",
+        r"\((?:Returns?|Petitions?|Reports?|Documents?) tabled\)",
+        r"\((?:Motions?|Amendments?|Bill|Clauses?)\b[^()]{0,80}"
+        r"(?:agreed to|negatived|carried|withdrawn|adopted|concurred in|reported|deferred"
+        r"|read the (?:first|second|third) time)[^()]{0,80}\)",
+        r"\(The (?:House|sitting of the House) (?:divided|adjourned|resumed|was suspended)[^()]*\)",
+        r"\(Division No\. \d+\)",
+    ),
+    rule(
+        "bracketed_noise",
+        "",
+        r"[\[(]\s*(?:Prolonged )?(?:Laughter|Applause|Cheers|Cheering|Interruptions?|Interjections?|Disturbance"
+        r"|Shouting|Standing ovation|Uproar|Inaudible|Technical difficulties|Pause|Quorum call)\b[^\[\]()]{0,60}[\])]",
+        r"\[\s*(?:sic|ph|phonetic|inaudible|crosstalk)\.?\s*\]",
+        r"\[\s*H(?:on|ON)\.? M(?:embers|EMBERS)[^\[\]]*\]",
+        r"\[\s*(?:An|AN|Some|SOME|Several) H(?:on|ON)\.? M[^\[\]]*\]",
+    ),
+    rule("report_reference", "uk", r"\[\s*(?:Official Report|HC Deb|HL Deb|Hansard)[^\[\]]*\]"),
+    rule(
+        "question_number",
+        "uk",
+        r"[\[(]\d{5,7}[\])]",
+        rf"{_LINE_START}\((?:Urgent Question|Private Notice Question)\):?",
+        rf"{_LINE_START}T?\d{{1,3}}\. (?=(?:What|When|Whether|If|How|Who|Why|Where|To) )",
+    ),
+    rule("chair_notice", "uk", r"\[\s*[^\[\]]{3,60} in the Chair\.?\s*\]"),
+)
+
+# A name the reporter adds in brackets after whom the speaker named by place; the first group stays.
+MEMBER_NAMES = (
+    rule(
+        "member_name",
+        "us",
+        r"(?P<keep>\b(?:[Gg]entle(?:man|woman|lady|men|women)|Senators?|Delegates?|Congress(?:man|woman)|Members?"
+        r"|[Cc]olleagues?|friends?|[Cc]hair(?:man|woman)?|[Ll]eader|[Ww]hip)\b"
+        r"(?:,? (?:from|of) (?:the )?[A-Z][\w'’. ]{2,40}?)?,?)"
+        rf" [\[(]{_TITLED_NAME}[\])]",
+    ),
+    rule(
+        "member_name",
+        "uk",
+        rf"(?P<keep>\bMembers? for {_WORD}(?:,? (?:and )?{_WORD}){{0,7}})"
+        rf" \((?:{_TITLED_NAME}|(?!Northern Ireland){_FULL_NAME})\)",
+    ),
+)
+
+
+_LEAD = (
+    r"(?:(?:And|So|Again|(?:So )?[Aa]t this (?:time|point)|With that|On that|Now|Then|But|In the meantime"
+    r"|[Aa]s (?:if )?in (?:executive|legislative) session|[Aa]s if in morning business"
+    r"|If there is no .{2,60}),? )*"
+)
+_COUNT = r"(?:\d+(?: ?\d/\d)?|an?|one|two|three|four|five|ten|half a)"
+_SPAN = (
+    rf"(?:an additional |the remaining |up to )?{_COUNT}(?: additional| more)?(?: (?:and a half|\d/\d))?"
+    r" (?:minutes?|seconds?)"
+)
+_REST = r"(?:the |my )?(?:balance|remainder|rest)(?: of (?:my|our|the)(?: remaining)? time)?"
+_AMOUNT = (
+    rf"(?:{_SPAN}|{_REST}|(?:all )?(?:my|our|the|any)(?: remaining)? time"
+    r"|(?:such|so much|as much) time as (?:I|he|she|they|we) may (?:consume|need))"
+)
+# Whom the floor goes to, with appositions ("the chairman of the committee") but no clause that says something of them.
+_SAYS_SOMETHING = r"\b(?:who|whom|whose|which|although|because|but|if|so|since|thank|am|will|would|has|is)\b"
+_PERSON = (
+    r"(?:(?:my|the|a)(?: [\w-]+){0,4}?,? (?:(?:my|the) (?:\w+ )*)?"
+    r"(?:friend|colleague|gentleman|gentlewoman|gentlelady|Senator"
+    rf"|chairman|chairwoman|chair|leader|whip|Member|member)s?\b(?!.*{_SAYS_SOMETHING}).{{0,160}})"
+)
+_GLAD = (
+    r"(?:I am (?:very |more than )?(?:pleased|delighted|happy|glad|proud|honored|privileged)"
+    r"|It is my (?:\w+ )*(?:pleasure|honor|privilege)) to"
+)
+_YIELD = rf"(?:I (?:now |would |will |would like to )?|{_GLAD} )yield"
+# A request for unanimous consent that argues or thanks as well is speech, and stays.
+_ARGUES = r"(?:because|but|so that|(?<!within )which|who|and I (?!ask|call|move|yield|suggest|also ask|further ask))\b"
+
+PROCEDURE = (
+    rule("so_ordered", "us", r"Without objection,?(?: it is)? so ordered"),
+    rule("quorum", "us", rf"{_LEAD}I (?:would )?(?:suggest|note) the absence of a quorum"),
+    rule(
+        "yield_time",
+        "us",
+        rf"{_LEAD}{_YIELD}(?: back| myself)?(?: {_AMOUNT})?(?: to {_PERSON})?",
+        rf"{_LEAD}{_YIELD}(?: back)? {_AMOUNT},? and (?:I )?(?:yield|reserve)\b.{{0,60}}",
+        rf"{_LEAD}I (?:will |would )?(?:continue to )?reserve {_AMOUNT}",
+        rf"{_LEAD}{_YIELD} (?:back )?the floor(?: to {_PERSON})?(?:,? and (?:I )?suggest the absence of a quorum)?",
+        rf"{_LEAD}I have no (?:further|more|other|additional) (?:requests for time|speakers)"
+        r"(?:,? and I (?:yield|reserve)\b.{0,60})?",
+        r"I (?:rise to )?claim (?:the )?time in opposition(?: to (?:the|this) (?:amendment|bill|motion|resolution))?",
+    ),
+    rule(
+        "unanimous_consent",
+        "us",
+        rf"{_LEAD}I (?:also |further |now |would |would like to )?ask (?:for )?unanimous consent\b(?!.*\b{_ARGUES}).*",
+    ),
+    rule(
+        "ask_for_vote",
+        "us ca",
+        rf"{_LEAD}I (?:ask for|demand|request) (?:the yeas and nays|a recorded vote|a vote)(?: on .{{2,60}})?",
+        r"(?:We|I) (?:would )?(?:request|ask for|like to request)(?: that there be)? a recorded (?:division|vote)"
+        r"(?:,? please)?",
+        r"(?:We|I) (?:would )?(?:request|ask)(?: that)? (?:it|the motion|the amendment)(?: be)?"
+        r" (?:carried|adopted|passed) on division",
+    ),
+    rule(
+        "vote_explanation",
+        "us",
+        r"On roll ?call (?:vote )?No\. \d+,.*",
+        r"Had I been present, I would have voted .{2,40}",
+        r"I (?:further )?announce that .* (?:absent|would (?:each )?vote .{2,20})",
+    ),
+    rule(
+        "motion_formula",
+        "us",
+        rf"{_LEAD}I move to reconsider(?: the vote)?(?:,? and (?:to )?(?:table|lay)\b.{{0,60}})?",
+        rf"{_LEAD}I move to (?:lay (?:that|the) motion on the table|table (?:that|the) motion)",
+        r"I move to strike the (?:last word|requisite number of words)",
+        r"I move to suspend the rules and (?:pass|agree to) .*",
+        r"I move that the (?:House|Senate|Committee) (?:do )?(?:now )?(?:adjourn|rise)",
+        rf"{_LEAD}I (?:offer|have) an amendment(?: at the desk)?(?: on behalf of .{{2,80}})?",
+        rf"{_LEAD}I call up amendment No\. \d+(?: and (?:ask for its immediate consideration|send .* to the desk))?",
+        r"I send (?:an|the|that) (?:amendment|modification) to the desk"
+        r"(?: and ask for its immediate consideration| on behalf of .*)?",
+        r"I offer a motion to recommit",
+        r"I object to the vote on the ground.*",
+    ),
+    rule("roll_call", "us", r"The [Cc]lerk will (?:call the roll|report|designate|redesignate|read)\b.{0,80}"),
+    rule("resuming_debate", "ca", r"Resuming debate(?:,? the hon\..{0,80})?", r"Questions and comments"),
+    rule(
+        "is_that_agreed",
+        "ca",
+        r"Is that agreed",
+        r"Is the House ready for the question",
+        r"I declare the (?:motion|amendment)[\w ]{0,30} (?:carried|lost|defeated|negatived)",
+    ),
+    rule(
+        "questions_to_stand",
+        "ca",
+        r"I (?:would )?ask that (?:all|the)(?: the)?(?: other| remaining)? (?:questions|notices of motions[\w ]*)"
+        r".{0,30} be allowed to stand(?:,? (?:please|at this time))*",
+    ),
+    rule(
+        "uk_formula",
+        "uk",
+        r"I beg to (?:ask leave to withdraw|move, That (?:the|this) (?:clause|Bill|House|schedule)\b).{0,200}",
+        r"Hear,? hear",
+        r"Question put and agreed to",
+        r"The House divided(?:: Ayes \d+, Noes \d+)?",
+    ),
+)
+
+
+_OFFICE = r"(?:Speaker|President|Chairman|Chairwoman|Chairperson|Chair|Chief\sJustice)(?:\spro\stempore)?"
+_CHAIR = rf"(?:Mr\.?|Madame?|Mrs\.?|Ms\.?|Mister)\s(?:(?:Acting|Assistant|Deputy|Vice)[\s-])*{_OFFICE}"
+_HEARERS = r"(?:\sand\s(?:my\s|fellow\s|distinguished\s)*(?:colleagues|[Mm]embers|Senators|friends)(?=\s?[,.:]))?"
+_FORM_OF_ADDRESS = rf"(?:{_CHAIR}{_HEARERS}|[Mm]y\s(?:noble\s)?Lords|{SPEAKER})"
+# A pattern that begins with a set of letters is looked for several times as fast as one that begins with a choice.
+_STARTS = re.compile(r"[MmUu](?:(?<=[Mm])(?:rs?\b|s\b|adam|ister|y\s(?:noble\s)?Lords)|(?<=[Uu])qaq)")
+_MENTIONS = re.compile(r"[SPCLUu](?:peaker|resident|hair|ords|hief|qaq)")  # of these, and a few words that are none
+_ADDRESS = re.compile(
+    rf"(?<!\w)(?P<title>(?:{_FORM_OF_ADDRESS},\s)*{_FORM_OF_ADDRESS})(?!\w)(?P<mark>\s?(?:\.\.\.|--|[,;:.!?—–])|)(?P<after>\s*)"
+)
+_SENTENCE_END = (".", "!", "?", "…", "”", '"', "“", "‘", ":", "\n")
+_CLAUSE_END = ("(", "[", "—", "–", ";", "-")
+_CAPITAL_NEXT = "\x01"  # stands where a sentence lost its opening until the text is put together again
+_MARKS = tuple(",;:.!?—–-")
+_CLOSERS = ("", "\n", "”", '"', ")", "]")
+# After these, a title followed by a comma is what the sentence is about, not whom it addresses.
+_GOVERNING = re.compile(
+    r"\b(?:an?|the|to|from|by|of|with|for|as|our|your|his|her|their|both|is|was|were|called|between|thank(?:ed)?"
+    r"|ask(?:ed)?|tell|told)$",
+    re.I,
+)
+_THANKED = re.compile(r"\b(?:you|no|yes|sir)$", re.I)
+
+
+class Stripped(NamedTuple):
+    """The text without its vocatives, and each vocative as it stood."""
+
+    text: str
+    vocatives: list[str]
+
+
+def strip_vocatives(text: str) -> Stripped:
+    """`text` (paragraphs on lines) without the addresses to the chair; a sentence they opened gets its capital back."""
+    if not _MENTIONS.search(text):
+        return Stripped(text, [])
+    pieces: list[str] = []
+    vocatives: list[str] = []
+    end, before = 0, ""
+    for match in matches_at(_STARTS, _ADDRESS, text):
+        between = text[end : match.start()]
+        lead = between.rstrip()
+        gap = between[len(lead) :]
+        before = (lead or before) + ("\n" if "\n" in gap else "")
+        end = match.end()
+        instead = _instead(match, before, text[end : end + 3])
+        if instead is None:
+            pieces += [between, match.group()]
+            before = match.group().rstrip(" ")
+            continue
+        vocatives.append(match["title"])
+        comma = lead.endswith(",") and "\n" not in gap
+        if comma:
+            lead, gap = lead[:-1], " "
+        closes_up = instead.startswith(_MARKS) and "\n" not in gap
+        pieces += [lead if closes_up else lead + gap, instead]
+        before = before[:-1] if comma else before
+        before += instead.strip(" ")
+        if not comma and (not before or before.endswith(_SENTENCE_END)):
+            pieces.append(_CAPITAL_NEXT)
+    pieces.append(text[end:])
+    if not vocatives:
+        return Stripped(text, [])
+    return Stripped(re.sub(f"{_CAPITAL_NEXT}+(\\w?)", lambda m: m[1].upper(), "".join(pieces)), vocatives)
+
+
+def _instead(match: re.Match[str], before: str, following: str) -> str | None:
+    """What stands in place of the vocative (and of a comma before it), or None if it is a mention."""
+    mark, after = match["mark"].strip(), match["after"]
+    closes = "\n" in after or (not after and following[:1] in _CLOSERS)
+    if not before or before.endswith(_SENTENCE_END + _CLAUSE_END):
+        if not mark and not closes and not following.startswith("I "):
+            return None  # "Mr. Speaker has ruled"; but "Mr. Speaker I rise" lacks only its comma
+        return after.strip(" ")
+    if not mark and not closes:
+        return None
+    if before.endswith(","):
+        return mark + after
+    if mark == ",":
+        return None if _GOVERNING.search(before[-12:]) else after.strip(" ")
+    return mark + after if _THANKED.search(before[-12:]) else None

@@ -1,0 +1,259 @@
+"""Held-out figures at a price: what test clients say, noised, and what the noised sums say of accuracy and distance.
+
+Releases read private data and write sums of numbers; all that comes after them is post-processing of what is released.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fedtext.evaluation import private_evaluation
+from fedtext.evaluation.classification import compare_released_classes, usable_texts
+from fedtext.evaluation.measures.downstream import CLASS_ACCURACY
+from fedtext.evaluation.measures.measure import Counts as CountsOfTexts
+from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
+from fedtext.evaluation.next_token import next_token_accuracy
+from fedtext.evaluation.private_evaluation import (
+    FEATURES,
+    Asked,
+    accuracy_release,
+    classification_release,
+    evaluation_ledger,
+)
+from fedtext.evaluation.scoring import evenly_spaced
+from fedtext.federation.mechanism import summed_stddev
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.secure_sum import answer
+from fedtext.federation.units import Block, Population, digest
+from fedtext.models.encoder import Encoder
+from fedtext.models.language_model import LanguageModel
+from fedtext.params.conditions import EPS0, PRIVATE, TRAINED_MODEL
+from fedtext.params.corpus import Chunking, Corpus
+from fedtext.params.evaluation import Classification, Evaluation
+from fedtext.params.privacy import Privacy
+from fedtext.params.task import Task
+from fedtext.pipelines.clients.nodes import unit_of
+from fedtext.privacy.allowance import Allowance
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.privacy.report import privacy_report
+from fedtext.privacy.spending import Spent
+from fedtext.seeding import derived_seed
+
+Counts = dict[str, np.ndarray]
+HALF = 0.5  # what is guessed of the accuracy of classes: a text that is right or wrong is as far from it
+TEXTS = 0.5  # scale of a client's number of texts, beside differences of whole texts
+
+
+class Said(NamedTuple):
+    """How a test client says what is right: see `evaluation.private_evaluation`."""
+
+    guess: float
+    clip_norm: float
+    scale: float
+
+
+def guess_accuracy(
+    on_device: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
+) -> dict[str, float]:
+    """The public model's accuracy on public text: what test clients take for granted, to say less."""
+    model, tokenizer = on_device.load()
+    texts = evenly_spaced(public_samples["text"].tolist(), evaluation.texts)
+    found = next_token_accuracy(model.float(), tokenizer, texts, length=chunking.length, top=(1,))
+    return {ACCURACY.name: found[ACCURACY.name]}
+
+
+def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
+    """The node that opens the test clients' ledger for what an algorithm is judged by, under so many conditions."""
+
+    def open_evaluation_ledger(
+        population: Population,
+        evaluation: Evaluation,
+        privacy: Privacy,
+        encoder: Encoder | None = None,
+        classification: Classification | None = None,
+    ) -> Ledger:
+        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
+
+        Planned are accuracies; before them with an encoder mean features, and with a classification that of classes.
+        """
+        asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
+        if classification is not None:
+            asked.append(_accuracy_asked(classification_release(algorithm), conditions, classification.clip_norm))
+        asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation.clip_norm))
+        return evaluation_ledger(privacy, evaluation, population.test, asked)
+
+    return open_evaluation_ledger
+
+
+def release_test_features(
+    private_test_sample: pd.DataFrame,
+    private_test_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    evaluation: Evaluation,
+) -> tuple[np.ndarray, Ledger]:
+    """The noised sum over test clients of the mean features of their held-out text."""
+    phi = _feature_map(public_embeddings, evaluation)
+    query = Asked(FEATURES, phi.dim, private_evaluation.CLIP_NORM).query_of(ledger)
+    return answer(
+        query.about(digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed]))),
+        lambda held: private_evaluation.mean_feature_blocks(held.features, held.unit, phi),
+        PrivateSamples.of_one_class(private_test_embeddings, *_held(private_test_sample, ledger.declaration)),
+        ledger,
+        private_noise_key,
+    )
+
+
+def release_accuracy(
+    private_test_sample: pd.DataFrame,
+    guess: dict[str, float],
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    evaluation: Evaluation,
+    **conditions: Counts,
+) -> tuple[np.ndarray, Ledger]:
+    """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
+    counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
+    said = Said(guess[ACCURACY.name], evaluation.clip_norm, private_evaluation.TOKENS)
+    return _released(counted, said, (ledger.planned or ())[-1].name, private_test_sample, private_noise_key, ledger)
+
+
+def release_classification(
+    private_test_sample: pd.DataFrame,
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    classification: Classification,
+    **conditions: Counts,
+) -> tuple[np.ndarray, Ledger]:
+    """The noised sum over test clients of how often each condition's classifier finds the class of their texts."""
+    counted = {name: CLASS_ACCURACY.counts(counts) for name, counts in conditions.items()}
+    said = Said(HALF, classification.clip_norm, TEXTS)
+    return _released(counted, said, (ledger.planned or ())[-2].name, private_test_sample, private_noise_key, ledger)
+
+
+def _released(
+    counted: dict[str, CountsOfTexts],
+    said: Said,
+    name: str,
+    private_test_sample: pd.DataFrame,
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+) -> tuple[np.ndarray, Ledger]:
+    """The planned release `name`: what conditions get right in each test client's texts, `counted` by text."""
+    total = next(iter(counted.values())).denominator
+    held_counts = np.column_stack([total, *(counts.numerator for counts in counted.values())])
+    query = _accuracy_asked(name, len(counted), said.clip_norm).query_of(ledger)
+
+    def blocks_of(held: PrivateSamples) -> Iterator[Block]:
+        tokens, *correct = held.features.T
+        return private_evaluation.accuracy_blocks(
+            dict(zip(counted, correct, strict=True)), tokens, held.unit, **said._asdict()
+        )
+
+    return answer(
+        query.about(digest(np.asarray([said.guess, said.clip_norm]))),
+        blocks_of,
+        PrivateSamples.of_one_class(held_counts, *_held(private_test_sample, ledger.declaration)),
+        ledger,
+        private_noise_key,
+    )
+
+
+def compare_released_accuracies(
+    sums: np.ndarray,
+    ledger: Ledger,
+    guess: dict[str, float],
+    evaluation: Evaluation,
+    corpus: Corpus,
+    trained_model: Path | None = None,
+    **texts: pd.DataFrame,
+) -> dict[str, Any]:
+    """As `compare_accuracies`, of the released sums. How many texts the private control trained on is not public.
+
+    `texts` are the tables that conditions were trained on; `trained_model` is what an algorithm made instead of text.
+    """
+    sizes: dict[str, int | None] = {EPS0.name: 0}
+    sizes |= {name: min(evaluation.texts, len(table)) for name, table in texts.items()}
+    sizes |= {} if trained_model is None else {TRAINED_MODEL.name: 0}
+    sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
+    known = {"guess": guess[ACCURACY.name], "noise": summed_stddev(ledger), "clip_norm": evaluation.clip_norm}
+    return private_evaluation.compare_released(
+        private_evaluation.ReleasedCounts.of(sums, tuple(sizes), **known), sizes, ACCURACY
+    )
+
+
+def compare_released_classifications(
+    sums: np.ndarray,
+    ledger: Ledger,
+    task: Task,
+    classification: Classification,
+    evaluation: Evaluation,
+    corpus: Corpus,
+    **texts: pd.DataFrame,
+) -> dict[str, Any]:
+    """As `compare_classifications`, of the released sums: accuracy alone."""
+    sizes: dict[str, int | None] = {EPS0.name: 0}
+    sizes |= {name: min(evaluation.texts, len(usable_texts(table, task)[0])) for name, table in texts.items()}
+    sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
+    said = Said(HALF, classification.clip_norm, TEXTS)
+    released = private_evaluation.ReleasedCounts.of(sums, tuple(sizes), noise=summed_stddev(ledger), **said._asdict())
+    return compare_released_classes(released, sizes, task, classification.training.kind)
+
+
+def measure_released_distances(
+    total: np.ndarray,
+    ledger: Ledger,
+    synthetic_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+    evaluation: Evaluation,
+    round_embeddings: dict[str, np.ndarray] | None = None,
+    rounds: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """As `measure_distances`, of the released mean features: no FID, and what noise leaves in every distance."""
+    phi = _feature_map(public_embeddings, evaluation)
+    released = private_evaluation.ReleasedMean.of(phi, total, summed_stddev(ledger))
+    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in (round_embeddings or {}).items()}
+    scores = rounds["released_scores"] if rounds else []
+    compared, sets, floor = private_evaluation.measured(released, public_embeddings, candidates, synthetic_embeddings)
+    return {
+        "rounds": [{"adapter": t, "released_score": scores[t], **row} for t, row in compared.items()],
+        "sets": sets,
+        "floor": floor,
+    }
+
+
+def report_evaluation_privacy(
+    ledger: Ledger, release_history: tuple[Spent, ...], corpus: Corpus, privacy: Privacy
+) -> dict[str, Any]:
+    """What the held-out figures cost the test clients, this run's and all on record."""
+    return privacy_report(ledger, history=release_history, allowance=Allowance.of(corpus, privacy))
+
+
+def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarray, np.ndarray | None]:
+    holder = unit_of(private_test_sample, "client") if privacy.unit == "record" else None
+    return unit_of(private_test_sample, privacy.unit), holder
+
+
+def _features_asked(embedding_dim: int, evaluation: Evaluation) -> Asked:
+    width = private_evaluation.feature_width(
+        embedding_dim, features=evaluation.random_features, axes=evaluation.main_axes
+    )
+    return Asked(FEATURES, width, private_evaluation.CLIP_NORM)
+
+
+def _accuracy_asked(name: str, conditions: int, clip_norm: float) -> Asked:
+    return Asked(name, 1 + 2 * conditions, private_evaluation.joint_clip_norm(clip_norm))
+
+
+def _feature_map(public_embeddings: np.ndarray, evaluation: Evaluation) -> private_evaluation.FeatureMap:
+    return private_evaluation.FeatureMap.of(
+        public_embeddings,
+        features=evaluation.random_features,
+        axes=evaluation.main_axes,
+        seed=derived_seed(evaluation.seed, "test features"),
+    )

@@ -1,0 +1,155 @@
+"""The priced form: a ledger of the test clients, two releases or three, and what is made of them.
+
+The ledger goes from release to release: mean features, how often classes are found where that is asked for, then an
+algorithm's accuracies. A second algorithm of the data
+root asks for the same features: the same noised sum leaves, and costs nothing more. A model has no texts to place among
+them, so it skips the first.
+"""
+
+from kedro.pipeline import Node
+
+from fedtext.pipelines.evaluation.form import public_controls
+from fedtext.pipelines.evaluation.nodes import conditions as figures
+from fedtext.pipelines.evaluation.nodes import held_out
+from fedtext.pipelines.evaluation.nodes import private_evaluation as nodes
+from fedtext.privacy.tags import Tag
+from fedtext.wiring.algorithm import Algorithm
+from fedtext.wiring.unrolling import Namespace
+
+GUESS, EVALUATION, PRIVACY = "evaluation_guess", "params:evaluation", "params:privacy"
+CLASSIFICATION = "params:classification"
+
+
+def opening() -> list[Node]:
+    """Each test client's samples, and the public guess of the accuracy to come."""
+    return [
+        Namespace("evaluation").node(
+            held_out.choose_own_samples,
+            ["private_test", "population", EVALUATION, PRIVACY],
+            "private_test_sample",
+            name="choose_own_samples",
+        ),
+        Namespace("evaluation").node(
+            nodes.guess_accuracy,
+            ["on_device", "public_samples", "params:chunking", EVALUATION],
+            GUESS,
+            name="guess_accuracy",
+        ),
+    ]
+
+
+def of_texts(
+    algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str], classified: dict[str, str]
+) -> list[Node]:
+    """All releases, and the accuracies, distances and maps of an algorithm that makes text.
+
+    `classified` are the data sets of given classes by condition; none where nothing is classified.
+    """
+    made, place = algorithm.outputs, _place(algorithm)
+    charged, held = place("ledger"), ["private_test_sample", "private_test_embeddings", "public_embeddings"]
+    sets = {"synthetic_embeddings": made.synthetic_embeddings, "public_embeddings": "public_embeddings"}
+    rounds = {"round_embeddings": made.round_embeddings} if algorithm.rounds else {}
+    measured = {"total": made.test_features, "ledger": charged, **sets, "evaluation": EVALUATION, **rounds}
+    drawn = [place.node(figures.draw_public_sets_map, sets, made.figure("sets_map"), name="draw_public_sets_map")]
+    if algorithm.rounds:
+        measured["rounds"] = made.rounds
+        on_public = {**rounds, "public_embeddings": "public_embeddings"}
+        map_name = made.figure("rounds_map")
+        drawn.append(place.node(figures.draw_public_rounds_map, on_public, map_name, name="draw_public_rounds_map"))
+    return [
+        _opened(algorithm, len(counts), features=True, classified=bool(classified)),
+        place.node(
+            nodes.release_test_features,
+            [*held, "private_noise_key", place("ledger_open"), EVALUATION],
+            [made.test_features, charged],
+            name="release_test_features",
+            tags=Tag.RELEASE,
+        ),
+        *(_classes(algorithm, classified, {**public_controls(), **judged}, charged) if classified else []),
+        *_accuracies(
+            algorithm, counts, {**public_controls(), **judged}, place("ledger_classified") if classified else charged
+        ),
+        place.node(
+            nodes.measure_released_distances,
+            measured,
+            made.distances,
+            name="measure_released_distances",
+            tags=Tag.HELD_OUT,
+        ),
+        *drawn,
+    ]
+
+
+def of_model(algorithm: Algorithm, counts: dict[str, str]) -> list[Node]:
+    """The release and the accuracies of an algorithm that makes a model."""
+    made_from = {**public_controls(), "trained_model": algorithm.outputs.model}
+    opened = _opened(algorithm, len(counts), features=False)
+    return [opened, *_accuracies(algorithm, counts, made_from, _place(algorithm)("ledger_open"))]
+
+
+def _place(algorithm: Algorithm) -> Namespace:
+    return Namespace(f"evaluation.{algorithm.name}")
+
+
+def _opened(algorithm: Algorithm, conditions: int, features: bool, classified: bool = False) -> Node:
+    place, given = _place(algorithm), {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
+    given |= {"classification": CLASSIFICATION} if classified else {}
+    return place.node(
+        nodes.ledger_opener(algorithm.name, conditions),
+        given | ({"encoder": "encoder"} if features else {}),
+        place("ledger_open"),
+        name="open_evaluation_ledger",
+        tags=Tag.BUDGET,
+    )
+
+
+def _classes(algorithm: Algorithm, given: dict[str, str], made_from: dict[str, str], ledger: str) -> list[Node]:
+    made, place = algorithm.outputs, _place(algorithm)
+    charged = place("ledger_classified")
+    asked = {"private_test_sample": "private_test_sample", "private_noise_key": "private_noise_key"}
+    compared = {"sums": made.class_sums, "ledger": charged, "task": "params:task", "evaluation": EVALUATION}
+    return [
+        place.node(
+            nodes.release_classification,
+            {**asked, "ledger": ledger, "classification": CLASSIFICATION, **given},
+            [made.class_sums, charged],
+            name="release_classification",
+            tags=Tag.RELEASE,
+        ),
+        place.node(
+            nodes.compare_released_classifications,
+            {**compared, "classification": CLASSIFICATION, "corpus": "params:corpus", **made_from},
+            made.classification,
+            name="compare_released_classifications",
+            tags=Tag.HELD_OUT,
+        ),
+    ]
+
+
+def _accuracies(algorithm: Algorithm, counts: dict[str, str], made_from: dict[str, str], ledger: str) -> list[Node]:
+    made, place = algorithm.outputs, _place(algorithm)
+    charged = place("ledger_final")
+    asked = {"private_test_sample": "private_test_sample", "private_noise_key": "private_noise_key"}
+    compared = {"sums": made.accuracy_sums, "ledger": charged, "guess": GUESS, "evaluation": EVALUATION}
+    return [
+        place.node(
+            nodes.release_accuracy,
+            {**asked, "guess": GUESS, "ledger": ledger, "evaluation": EVALUATION, **counts},
+            [made.accuracy_sums, charged],
+            name="release_accuracy",
+            tags=Tag.RELEASE,
+        ),
+        place.node(
+            nodes.compare_released_accuracies,
+            {**compared, "corpus": "params:corpus", **made_from},
+            made.accuracy,
+            name="compare_released_accuracies",
+            tags=Tag.HELD_OUT,
+        ),
+        place.node(
+            nodes.report_evaluation_privacy,
+            [charged, "release_history", "params:corpus", PRIVACY],
+            made.evaluation_privacy_report,
+            name="report_evaluation_privacy",
+        ),
+    ]

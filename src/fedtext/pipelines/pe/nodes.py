@@ -1,0 +1,186 @@
+"""Private Evolution's nodes: before the rounds, in a round, and after the rounds.
+
+- Before the rounds: the ledger, the first candidates and the first state.
+- One round: candidates, what is voted on, the noised histogram, the survivors and the state handed on.
+- After the rounds: the synthetic data set, what the evaluation wants to know of the rounds, and the privacy report.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedtext.algorithms.pe import histogram as selection
+from fedtext.algorithms.pe.candidates import lookahead_mean, next_population, public_texts, random_texts, variations
+from fedtext.algorithms.pe.cost import communication
+from fedtext.algorithms.pe.final_set import accumulated, seed_prompts
+from fedtext.algorithms.pe.histogram import noised_histogram
+from fedtext.algorithms.pe.plan import planned_ledger, planned_query
+from fedtext.embedding.nonempty import encode_written
+from fedtext.federation.communication import Exchange
+from fedtext.federation.mechanism import summed_stddev
+from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
+from fedtext.federation.units import Population
+from fedtext.generation.few_shot import sampled_texts
+from fedtext.models.encoder import Encoder
+from fedtext.models.generator import Generator
+from fedtext.models.language_model import MaskedModel
+from fedtext.params.corpus import Chunking
+from fedtext.params.pe import Pe
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.seeding import derived_seed
+from fedtext.system.missing import nullable
+
+
+def open_evolution_ledger(population: Population, evolution: Pe, privacy: Privacy) -> Ledger:
+    """An empty ledger, after checking that one histogram a round fits the declared budget."""
+    return planned_ledger(population.training, evolution, privacy)
+
+
+def draw_public_texts(public_samples: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
+    """PrE-Text's first candidates: public texts."""
+    return public_texts(public_samples, evolution)
+
+
+def write_random_texts(
+    generator: Generator, public_samples: pd.DataFrame, evolution: Pe, chunking: Chunking
+) -> pd.DataFrame:
+    """Aug-PE's first candidates: texts of the random API."""
+    return random_texts(generator, public_samples, evolution, chunking)
+
+
+def start_evolution() -> dict[str, Any]:
+    """The state before the first round."""
+    return {"round": 0, "stopped": False, "released_scores": []}
+
+
+State = dict[str, Any]
+
+
+def vary_survivors(
+    model: Generator | MaskedModel,
+    survivors: pd.DataFrame,
+    state: State,
+    evolution: Pe,
+    chunking: Chunking,
+) -> pd.DataFrame:
+    """This round's candidates: variations of the survivors; in the first round the start itself."""
+    if state["round"] == 0:
+        return survivors[["text", "label"]]
+    stage = f"round {state['round'] + 1}"
+    varied = variations(model, survivors, evolution.variations, stage, evolution, chunking)
+    return next_population(survivors, varied, evolution)
+
+
+def embed_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
+    """Unit embeddings; zeros for an empty text, which nothing may vote for."""
+    return encode_written(encoder, texts["text"].tolist(), label="candidates")
+
+
+def look_ahead(
+    model: Generator | MaskedModel,
+    candidates: pd.DataFrame,
+    state: State,
+    evolution: Pe,
+    chunking: Chunking,
+) -> pd.DataFrame:
+    """What each candidate may become: `lookahead` variations of it, which are embedded and then thrown away."""
+    stage = f"lookahead {state['round'] + 1}"
+    return variations(model, candidates, evolution.lookahead, stage, evolution, chunking)
+
+
+def embed_lookahead(candidate_embeddings: np.ndarray, lookahead: pd.DataFrame, encoder: Encoder) -> np.ndarray:
+    """What is voted on: the mean direction of every candidate's variations."""
+    varied = encode_written(encoder, lookahead["text"].tolist(), label="lookahead")
+    return lookahead_mean(candidate_embeddings, varied, lookahead["parent"].to_numpy())
+
+
+def count_votes(
+    private_embeddings: dict[str, np.ndarray],
+    private_enrolment: dict[str, np.ndarray],
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    candidates: pd.DataFrame,
+    voted_embeddings: np.ndarray,
+    state: State,
+    evolution: Pe,
+) -> tuple[np.ndarray, Ledger]:
+    """The round's release: one noised sum of the units' clipped ballots, charged to the ledger."""
+    samples = PrivateSamples.of(
+        private_embeddings, evolution.labels, ledger.declaration.unit, private_enrolment["unit"]
+    )
+    query = planned_query(evolution, ledger.declaration, ledger.population, state["round"] + 1)
+    labels = class_index(label_codes(nullable(candidates["label"])), evolution.labels)
+    return noised_histogram(query, samples, voted_embeddings, labels, evolution, ledger, private_noise_key)
+
+
+def select_survivors(
+    candidates: pd.DataFrame, histogram: np.ndarray, ledger: Ledger, state: State, evolution: Pe
+) -> pd.DataFrame:
+    """Who survives, by the noised histogram alone."""
+    noise_stddev = summed_stddev(ledger)
+    return selection.select_survivors(candidates, histogram, noise_stddev, evolution, state["round"] + 1)
+
+
+def close_evolution_round(
+    state: State,
+    candidates: pd.DataFrame,
+    histogram: np.ndarray,
+    ledger: Ledger,
+    survivors: pd.DataFrame,
+    evolution: Pe,
+) -> State:
+    """The state handed to the next round."""
+    noise_stddev = summed_stddev(ledger)
+    return selection.next_state(state, candidates, histogram, noise_stddev, survivors, evolution)
+
+
+def draw_seed_prompts(public_samples: pd.DataFrame, evolution: Pe, *survivors: pd.DataFrame) -> pd.DataFrame:
+    """Few-shot prompts of the expansion: three survivors each, of any round."""
+    return seed_prompts(public_samples, survivors, evolution)
+
+
+def expand_seeds(generator: Generator, prompts: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
+    """The expansion: `final_responses` texts of the generator a prompt."""
+    return sampled_texts(
+        generator,
+        prompts,
+        responses=evolution.final_responses,
+        sampler=evolution.sampler,
+        length=chunking.length,
+        seed=derived_seed(evolution.seed, "responses", "final"),
+        label="expansion",
+    ).assign(round=evolution.rounds)
+
+
+def take_last_survivors(survivors: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
+    """The survivors of the last round themselves, each text once."""
+    kept = survivors.drop_duplicates("text", ignore_index=True)
+    return kept.assign(prompt_id=np.arange(len(kept)), round=evolution.rounds)
+
+
+def collect_written(evolution: Pe, *candidates: pd.DataFrame) -> pd.DataFrame:
+    """What the model wrote in all rounds and after the last vote, the newest first."""
+    return accumulated(candidates, evolution)
+
+
+def report_evolution(state: dict[str, Any]) -> dict[str, Any]:
+    """What the report shows of the rounds; the last one's candidates are the newest survivors."""
+    return {"released_scores": state["released_scores"], "stopped": state["stopped"], "chosen": state["round"] - 1}
+
+
+def collect_survivors(*survivors: pd.DataFrame) -> pd.DataFrame:
+    """What other algorithms may build on: the survivors of all rounds with their votes."""
+    return pd.concat(survivors, ignore_index=True)
+
+
+def count_votes_exchanged(
+    candidate_embeddings: np.ndarray, population: Population, evolution: Pe, privacy: Privacy
+) -> Exchange:
+    """What one client exchanges, for the row of Table 2."""
+    width = candidate_embeddings.shape[1]
+    return communication(evolution, privacy, population.training, embedding_dim=width)

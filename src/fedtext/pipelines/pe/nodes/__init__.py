@@ -1,1 +1,0 @@
-"""Private Evolution's nodes: thin, pure calls into fedtext.algorithms.pe and the floors below it."""

@@ -1,0 +1,361 @@
+"""POPri's nodes: before the rounds, in a round, and after the rounds.
+
+- Texts of the generator and their embeddings, for the rounds and the final set alike.
+- Before the rounds: the ledger, the single release, the prompt pool, adapter 0 and the first state.
+- One round: prompts, candidates, scores, preference pairs, policy training and the state handed on.
+- After the rounds: the checkpoint, the final set and its controls, and the privacy report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedtext.algorithms.popri import steps
+from fedtext.algorithms.popri.cost import communication
+from fedtext.algorithms.popri.plan import planned_ledger, planned_query
+from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
+from fedtext.algorithms.popri.scoring import single_release
+from fedtext.algorithms.popri.steps import (
+    chosen_adapter,
+    favoured_by,
+    final_selection,
+    label_index,
+    matched_pool,
+    next_state,
+    weighed_words,
+)
+from fedtext.corpora.records import SYNTHETIC_COLUMNS
+from fedtext.embedding.nonempty import encode_written, written
+from fedtext.evaluation.distribution import frechet_distance
+from fedtext.federation.communication import Exchange
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.units import Population
+from fedtext.generation import few_shot
+from fedtext.generation.few_shot import refuse_none
+from fedtext.generation.prompt_forms import prompt_form
+from fedtext.models.encoder import Encoder
+from fedtext.models.generator import TrainableGenerator
+from fedtext.params.corpus import Chunking
+from fedtext.params.generation import prompts_for
+from fedtext.params.popri import Popri
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.budget_guard import current
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.seeding import derived_seed
+from fedtext.system.missing import nullable
+from fedtext.training.dpo import train_preferences
+from fedtext.training.lora import TrainedAdapter, initial_adapter, saved_adapter
+
+
+def sampled_texts(
+    generator: TrainableGenerator,
+    adapter: Path,
+    prompts: pd.DataFrame,
+    stage: str,
+    responses: int,
+    popri: Popri,
+    chunking: Chunking,
+) -> pd.DataFrame:
+    """`responses` texts a prompt under `adapter`; the candidates of the last policy belong to no round."""
+    named = "after the last round" if stage == f"round {popri.rounds + 1}" else stage
+    trained, label = generator.with_adapter(adapter), f"candidates, {named}"
+    texts = few_shot.sampled_texts(
+        trained,
+        prompts,
+        responses=responses,
+        sampler=popri.sampler,
+        length=chunking.length,
+        seed=derived_seed(popri.seed, "responses", stage),
+        label=label,
+    )
+    few_shot.refuse_unwritten(texts, trained, label)
+    return texts
+
+
+def embed_candidates(candidates: pd.DataFrame, encoder: Encoder) -> np.ndarray:
+    """Algorithm 1 line 13: unit embeddings of the candidates; zeros for an empty text, which nothing may score."""
+    return encode_written(encoder, candidates["text"].tolist(), label="candidates")
+
+
+def open_popri_ledger(population: Population, encoder: Encoder, popri: Popri, privacy: Privacy) -> Ledger:
+    """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
+    return planned_ledger(population.training, popri, privacy, embedding_dim=encoder.dim)
+
+
+def release_mean_features(
+    private_train: pd.DataFrame,
+    private_embeddings: dict[str, np.ndarray],
+    private_enrolment: dict[str, np.ndarray],
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    popri: Popri,
+) -> tuple[np.ndarray, Ledger]:
+    """The one release of `witness_*` and `mean_embedding` scoring: noised mean features per class."""
+    embeddings = private_embeddings["features"]
+    seen = single_release(popri).seen(private_train["text"].tolist(), embeddings, popri)
+    described = private_embeddings | {"features": seen}
+    samples = PrivateSamples.of(described, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
+    width = embeddings.shape[1]
+    query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=0)
+    return release_private_mean(query, samples, popri, ledger, private_noise_key)
+
+
+def match_public_samples(
+    public_samples: pd.DataFrame, public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
+) -> np.ndarray:
+    """Rows of the public samples that prompts may show: all as in the paper, or those that match the release."""
+    if popri.prompt_pool == "random":
+        return np.arange(len(public_embeddings))
+    size = max(len(public_embeddings) // 4, popri.pool_minimum)
+    return matched_pool(public_samples["text"].tolist(), public_embeddings, released_mean, popri, size)
+
+
+def match_public_control(
+    public_samples: pd.DataFrame, public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
+) -> pd.DataFrame:
+    """A control at the same price: the public samples that match the release best, as many as synthetic texts."""
+    size = min(popri.synthetic_texts, len(public_samples))
+    texts = public_samples["text"].tolist()
+    return public_samples.iloc[matched_pool(texts, public_embeddings, released_mean, popri, size)]
+
+
+def all_public_samples(public_samples: pd.DataFrame) -> np.ndarray:
+    """Every public sample may be shown in a prompt, as in the paper."""
+    return np.arange(len(public_samples))
+
+
+def start_adapter(generator: TrainableGenerator, popri: Popri) -> TrainedAdapter:
+    """Adapter 0: untrained LoRA weights, under which the policy is the public checkpoint."""
+    return initial_adapter(generator, popri.preference.lora, seed=derived_seed(popri.seed, "adapter"))
+
+
+def start_state() -> dict[str, Any]:
+    """The state before the first round."""
+    return {"round": 0, "stopped": False, "released_scores": []}
+
+
+State = dict[str, Any]
+
+
+def draw_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, state: State, popri: Popri) -> pd.DataFrame:
+    """Algorithm 1 line 10: this round's prompts; none once the run has stopped early."""
+    count = 0 if state["stopped"] else popri.prompts
+    return steps.draw_prompts(public_samples, prompt_pool, popri, f"round {state['round'] + 1}", count)
+
+
+def generate_candidates(
+    generator: TrainableGenerator, adapter: Path, prompts: pd.DataFrame, state: State, popri: Popri, chunking: Chunking
+) -> pd.DataFrame:
+    """Algorithm 1 line 11: J responses a prompt, cut at the next sample's heading and to the chunk length."""
+    return sampled_texts(generator, adapter, prompts, f"round {state['round'] + 1}", popri.responses, popri, chunking)
+
+
+def score_candidates(
+    private_embeddings: dict[str, np.ndarray],
+    private_enrolment: dict[str, np.ndarray],
+    private_noise_key: NoiseKey,
+    ledger: Ledger,
+    candidates: pd.DataFrame,
+    candidate_embeddings: np.ndarray,
+    state: State,
+    popri: Popri,
+) -> tuple[np.ndarray, Ledger]:
+    """Algorithm 1 lines 14-20: one noised sum of the clients' clipped ballots, charged to the ledger."""
+    if candidates.empty:
+        return np.zeros(0), ledger
+    samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
+    width, t = candidate_embeddings.shape[1], state["round"] + 1
+    query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
+    labels = label_index(nullable(candidates["label"]), popri)
+    return score_by_ballots(query, samples, candidate_embeddings, labels, popri, ledger, private_noise_key)
+
+
+def score_by_release(
+    candidates: pd.DataFrame, candidate_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
+) -> np.ndarray:
+    """Scores by post-processing of the one release: no private data, no price."""
+    labels = label_index(nullable(candidates["label"]), popri)
+    return steps.score_by_release(candidates["text"].tolist(), candidate_embeddings, labels, released_mean, popri)
+
+
+def choose_preference_pairs(
+    prompts: pd.DataFrame, candidates: pd.DataFrame, scores: np.ndarray, popri: Popri
+) -> pd.DataFrame:
+    """Algorithm 1 lines 21-26."""
+    return steps.preference_pairs(prompts, candidates, scores, popri)
+
+
+def train_policy(
+    generator: TrainableGenerator, adapter: Path, pairs: pd.DataFrame, state: State, popri: Popri
+) -> tuple[TrainedAdapter, pd.DataFrame]:
+    """Algorithm 1 line 27: preference optimisation against the public checkpoint; no pairs, no change."""
+    if pairs.empty:
+        return saved_adapter(adapter), pd.DataFrame({"step": [], "loss": []})
+    round_number, framing = state["round"] + 1, prompt_form(popri.sampler).framing
+    trained, log = train_preferences(
+        generator,
+        pairs[["chosen", "rejected"]].assign(prompt=generator.beginnings(pairs["prompt"].tolist(), framing)),
+        popri.preference,
+        previous=adapter,
+        seed=derived_seed(popri.seed, "preference", round_number),
+        label=f"preference training, round {round_number}",
+        end=generator.ending(framing),
+        lead=framing.lead,
+    )
+    return trained, pd.DataFrame(log)
+
+
+def close_round(
+    state: State,
+    candidates: pd.DataFrame,
+    candidate_embeddings: np.ndarray,
+    scores: np.ndarray,
+    pairs: pd.DataFrame,
+    popri: Popri,
+    released_mean: np.ndarray | None = None,
+) -> State:
+    """The state handed to the next round: from released values only, so it may steer."""
+    return next_state(state, candidates, candidate_embeddings, scores, released_mean, pairs, popri)
+
+
+def choose_checkpoint(state: dict[str, Any], popri: Popri) -> dict[str, int]:
+    """Which adapter makes the final set, by released scores (adapter 0 is the untrained one)."""
+    scored = state["released_scores"]
+    known = scored if len(scored) > popri.rounds else [*scored, None]
+    return {"adapter": chosen_adapter(known, popri)}
+
+
+def embed_validation_samples(private_validation: pd.DataFrame, encoder: Encoder) -> np.ndarray:
+    """Unit embeddings of the validation clients' samples, for the paper's unaccounted checkpoint choice only."""
+    return encoder.encode(private_validation["text"].tolist(), label="validation samples", undirected_as_zeros=True)
+
+
+def choose_checkpoint_unaccounted(
+    private_validation_embeddings: np.ndarray, ledger: Ledger, *candidate_embeddings: np.ndarray
+) -> tuple[dict[str, int], Ledger]:
+    """The paper's choice (App. B.1): lowest FID on private validation text; unaccounted, so epsilon is infinite.
+
+    `candidate_embeddings[t]` are of adapter t; those of rounds skipped by early stopping are empty and not chosen.
+    """
+    name, reason = "popri.checkpoint", "the checkpoint with the lowest FID on private validation text was chosen"
+    current().unaccounted(name, reason, ledger)
+    texts = [rows[written(rows)] for rows in candidate_embeddings]
+    distances = [frechet_distance(rows, private_validation_embeddings) if len(rows) > 1 else np.inf for rows in texts]
+    charged = ledger.unaccounted_read(name, f"{reason} without a mechanism")
+    return {"adapter": int(np.argmin(distances))}, charged
+
+
+def draw_final_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, popri: Popri) -> pd.DataFrame:
+    """Prompts of the final set: as many as the oversampled set needs, at `final_responses` each."""
+    count = prompts_for(popri.synthetic_texts, popri.final_responses, popri.oversample)
+    return steps.draw_prompts(public_samples, prompt_pool, popri, "final", count)
+
+
+def generate_final_texts(
+    generator: TrainableGenerator,
+    prompts: pd.DataFrame,
+    checkpoint: dict[str, int],
+    popri: Popri,
+    chunking: Chunking,
+    *adapters: Path,
+) -> pd.DataFrame:
+    """Algorithm 1 line 30: texts of the chosen adapter, `final_responses` a prompt."""
+    return sampled_texts(
+        generator, adapters[checkpoint["adapter"]], prompts, "final", popri.final_responses, popri, chunking
+    )
+
+
+def weigh_words(
+    public_samples: pd.DataFrame, popri: Popri, released_mean: np.ndarray, *candidates: pd.DataFrame
+) -> pd.DataFrame:
+    """How much more often the release wants each word than the candidates of all adapters have it."""
+    written = pd.concat(candidates, ignore_index=True)
+    return weighed_words(written, public_samples["text"].tolist(), released_mean, popri)
+
+
+def generate_guided_texts(
+    generator: TrainableGenerator,
+    prompts: pd.DataFrame,
+    checkpoint: dict[str, int],
+    popri: Popri,
+    chunking: Chunking,
+    words: pd.DataFrame,
+    *adapters: Path,
+) -> pd.DataFrame:
+    """The same texts, their words as often as the release wants them."""
+    guided = generator.favouring(favoured_by(prompts, words, popri))
+    return generate_final_texts(guided, prompts, checkpoint, popri, chunking, *adapters)
+
+
+def select_synthetic(
+    final_texts: pd.DataFrame, final_embeddings: np.ndarray, checkpoint: dict[str, int], popri: Popri
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """The synthetic data set and its embeddings as the last texts come, as in the paper; never an empty one."""
+    return _selected(final_texts.assign(round=checkpoint["adapter"]), final_embeddings, None, popri)
+
+
+def select_synthetic_by_release(
+    final_texts: pd.DataFrame,
+    final_embeddings: np.ndarray,
+    checkpoint: dict[str, int],
+    popri: Popri,
+    released_mean: np.ndarray,
+    *rounds: Any,
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """The same of all texts that were written, those of the rounds too: what together matches the release best.
+
+    `rounds` are the candidates of adapter 0, 1, ... and then their embeddings. Choosing among more texts costs nothing.
+    """
+    tables, embeddings = rounds[: len(rounds) // 2], rounds[len(rounds) // 2 :]
+    gathered = _gathered(final_texts, final_embeddings, checkpoint, tables, embeddings)
+    return _selected(*gathered, released_mean, popri)
+
+
+def _gathered(
+    final_texts: pd.DataFrame,
+    final_embeddings: np.ndarray,
+    checkpoint: dict[str, int],
+    candidates: Sequence[pd.DataFrame],
+    candidate_embeddings: Sequence[np.ndarray],
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """All that was written, the final texts first, each text once; `round` says how often its adapter was trained."""
+    rounds = [table.assign(round=adapter) for adapter, table in enumerate(candidates)]
+    table = pd.concat([final_texts.assign(round=checkpoint["adapter"]), *rounds], ignore_index=True)
+    first = (~table["text"].duplicated()).to_numpy()
+    return table[first].reset_index(drop=True), np.concatenate([final_embeddings, *candidate_embeddings])[first]
+
+
+def _selected(
+    table: pd.DataFrame, embeddings: np.ndarray, released_mean: np.ndarray | None, popri: Popri
+) -> tuple[pd.DataFrame, np.ndarray]:
+    kept = final_selection(table, embeddings, released_mean, popri)
+    refuse_none(len(kept), popri.synthetic_texts)
+    return table.iloc[kept][list(SYNTHETIC_COLUMNS)].reset_index(drop=True), embeddings[kept]
+
+
+def collect_training_logs(*training_logs: pd.DataFrame) -> pd.DataFrame:
+    """Preference-training logs of all rounds in one table with a `round` column."""
+    return pd.concat([log.assign(round=t) for t, log in enumerate(training_logs, start=1)], ignore_index=True)
+
+
+def report_rounds(state: dict[str, Any], checkpoint: dict[str, int]) -> dict[str, Any]:
+    """Released scores by round and the chosen adapter, as the report shows them."""
+    return {
+        "released_scores": state["released_scores"],
+        "stopped": state["stopped"],
+        "chosen": checkpoint["adapter"],
+    }
+
+
+def count_communication(
+    final_embeddings: np.ndarray, population: Population, popri: Popri, privacy: Privacy
+) -> Exchange:
+    """What one client exchanges, for the row of Table 2."""
+    width = final_embeddings.shape[1]
+    return communication(popri, privacy, population.training, embedding_dim=width)

@@ -1,0 +1,445 @@
+"""The accountant: the epsilon of Gaussian releases, sampled or not, and of their composition.
+
+A release that adds noise of standard deviation s to a value of L2 sensitivity D is the pair N(0, 1), N(mu, 1) with
+shift mu = D / s, whatever the dimension, and releases of shifts mu_1 ... mu_T together are one release of shift
+sqrt(mu_1^2 + ... + mu_T^2). The classical s = D sqrt(2 ln(1.25 / delta)) / epsilon is not used anywhere: it is loose,
+and wrong for epsilon > 1.
+
+Sampled Gaussian releases: the pair of distributions that is hardest to keep apart from its neighbour's.
+
+With mu = (largest norm of a unit's contribution) / (noise deviation), q the sampling rate, M(a) = (1 - q) N(0, 1) +
+q N(a, 1) and alpha = e^epsilon >= 1, no neighbours have a larger hockey-stick divergence than these (docs/privacy.md
+has the proof; alpha < 1 follows by exchanging the two distributions):
+
+    sampling, adjacency             with the unit against without      without against with
+    full                            N(mu, 1) against N(0, 1)           the same; 2 mu under replace_one
+    poisson, zero_out, add_remove   M(mu) against N(0, 1)              N(0, 1) against M(mu)
+    poisson, replace_one            M(mu) against M(-mu)               the same
+    fixed_size, zero_out            M(2 mu) against M(mu)              M(mu) against N(0, 1)
+    fixed_size, replace_one         M(2 mu) against N(0, 1)            the same
+
+Two contributions without a negative coordinate are at most sqrt(2) mu apart and never at more than a right angle, which
+tells under replace_one alone. With M'(x) = (1 - q) N(0, I) + q N(x, I) in the plane, and e, e' its two unit vectors:
+
+    poisson, replace_one            M'(mu e) against M'(mu e')         the same
+    fixed_size, replace_one         M(sqrt(2) mu) against N(0, 1)      the same
+
+A fixed-size draw is not a Poisson draw: a unit that is not drawn makes room for another, whose contribution may point
+the other way.
+
+Releases without sampling compose in closed form. With sampling, each release's worst pair becomes a privacy loss
+distribution on a grid by 'connect the dots' (Doroshenko et al., PETS 2022), which only ever overstates delta, and
+dp_accounting composes them.
+
+Two more accountants, as Opacus has them, stand beside ours for comparison with printed numbers only: they price
+Gaussian releases under add/remove or zero_out, without sampling or with Poisson sampling. They are written here
+because importing Opacus loads torch; tests hold them to Opacus itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.params.privacy import Adjacency, Sampling
+from fedtext.system.errors import InputError
+
+
+def gaussian_delta(shift: float, epsilon: Float[np.ndarray, " epsilon"]) -> Float[np.ndarray, " epsilon"]:
+    """Smallest delta at each epsilon >= 0 (Balle and Wang, ICML 2018, Theorem 8), without cancellation."""
+    from scipy.special import log_ndtr
+
+    upper = log_ndtr(shift / 2 - epsilon / shift)
+    lower = epsilon + log_ndtr(-shift / 2 - epsilon / shift)
+    return np.asarray(np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0)))
+
+
+def gaussian_epsilon(shift: float, delta: float) -> float:
+    """Smallest epsilon at `delta` of a Gaussian release of this shift."""
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    if _delta(shift, 0.0) <= delta:
+        return 0.0
+    # delta <= Phi(shift / 2 - epsilon / shift), which equals delta here:
+    sufficient = shift * (shift / 2 - min(float(ndtri(delta)), 0.0)) + 1e-12
+    return float(brentq(lambda epsilon: _delta(shift, epsilon) - delta, 0.0, sufficient, xtol=1e-13, rtol=1e-14))
+
+
+def gaussian_shift(epsilon: float, delta: float) -> float:
+    """Largest shift that is (epsilon, delta) private: the inverse of `gaussian_epsilon`."""
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    quantile = -float(ndtri(delta))
+    private = 2 * epsilon / (quantile + np.hypot(quantile, np.sqrt(2 * epsilon)))
+    too_much = 2 * private
+    while _delta(too_much, epsilon) <= delta:
+        too_much *= 2
+    return float(brentq(lambda shift: _delta(shift, epsilon) - delta, private / 2, too_much, xtol=1e-15, rtol=1e-14))
+
+
+def _delta(shift: float, epsilon: float) -> float:
+    return float(gaussian_delta(shift, np.array([epsilon], dtype=np.float64))[0])
+
+
+Profile = Callable[[Float[np.ndarray, " epsilon"]], Float[np.ndarray, " epsilon"]]
+_REACH = 10.0  # standard deviations; the mass beyond, 1e-23, counts as an infinite loss
+
+
+@dataclass(frozen=True)
+class HalfProfile:
+    """Hockey-stick divergence of one ordered pair at epsilon >= 0; negligible beyond `top`."""
+
+    delta: Profile
+    top: float
+
+
+def worst_pair(
+    sampling: Sampling, adjacency: Adjacency, rate: float, shift: float, *, non_negative: bool = False
+) -> tuple[HalfProfile, HalfProfile]:
+    """The profiles 'with against without' and 'without against with' of one release sampled at `rate` < 1.
+
+    `non_negative`: no contribution has a coordinate below 0.
+
+    Raises:
+        ValueError: `fixed_size` under `add_remove`.
+    """
+    refuse_unpriceable(sampling, adjacency)
+    if sampling == "poisson" and adjacency == "replace_one":
+        return (_right_angle(rate, shift) if non_negative else _mixtures(rate, shift, -shift),) * 2
+    if sampling == "poisson":
+        return _mixtures(rate, shift, 0.0), _vanishing(rate, shift)
+    if adjacency == "replace_one":
+        return (_mixtures(rate, (math.sqrt(2) if non_negative else 2.0) * shift, 0.0),) * 2
+    return _mixtures(rate, 2 * shift, shift), _mixtures(rate, shift, 0.0)
+
+
+def gaussian_pair(shift: float) -> tuple[HalfProfile, HalfProfile]:
+    """The profiles of one Gaussian release without sampling."""
+    return (HalfProfile(lambda epsilon: gaussian_delta(shift, epsilon), shift * (shift / 2 + _REACH)),) * 2
+
+
+def refuse_unpriceable(sampling: Sampling, adjacency: Adjacency) -> None:
+    """Raise ValueError for fixed-size sampling under add_remove."""
+    if sampling == "fixed_size" and adjacency == "add_remove":
+        raise InputError(
+            "sampling is 'fixed_size' and adjacency 'add_remove': a draw of fixed size needs a public number of units, "
+            "which add_remove keeps private; declare zero_out or replace_one, or sample by poisson"
+        )
+
+
+def _mixtures(q: float, p: float, s: float) -> HalfProfile:
+    """(1 - q) N(0) + q N(p) against (1 - q) N(0) + q N(s), for s in {0, -p, p / 2}: the worst event is {x > cut}."""
+    from scipy.special import log_ndtr
+
+    log_q, log_rest = math.log(q), math.log1p(-q)
+
+    def delta(epsilon: Float[np.ndarray, " epsilon"]) -> Float[np.ndarray, " epsilon"]:
+        with np.errstate(divide="ignore"):
+            log_gap = np.log(-np.expm1(-epsilon)) + epsilon + log_rest  # of (alpha - 1)(1 - q)
+        own, other = log_q - p * p / 2, epsilon + log_q - s * s / 2
+        if s == 0:
+            cut = (np.logaddexp(other, log_gap) - own) / p
+        elif s < 0:
+            cut = _log_root(own, log_gap, other) / p
+        else:
+            cut = _log_root(own, other, log_gap) / s
+        kept = np.exp(epsilon + log_q + log_ndtr(s - cut)) + np.exp(log_gap + log_ndtr(-cut))
+        return np.asarray(np.exp(log_q + log_ndtr(p - cut)) - kept)
+
+    x = p + _REACH
+    ratio = np.logaddexp(log_rest, log_q + p * x - p * p / 2) - np.logaddexp(log_rest, log_q + s * x - s * s / 2)
+    return HalfProfile(delta, float(ratio))
+
+
+def _right_angle(q: float, mu: float) -> HalfProfile:
+    """M'(mu e) against M'(mu e'): E[(f(A) - alpha f(B))+], A and B independent N(0, 1), f(t) = M(mu)(t) / N(0, 1)(t).
+
+    Exact in A. The integral over B is a trapezoid sum, whose error falls exponentially: the integrand's singularities
+    are pi / mu off the real line, eight steps and more.
+    """
+    from scipy.special import log_ndtr
+
+    log_q, log_rest = math.log(q), math.log1p(-q)
+    step = 0.4 / max(mu, 1.0)
+    points = np.arange(-math.ceil(_REACH / step), math.ceil(_REACH / step) + 1) * step
+    weights = step * np.exp(-(points**2) / 2) / math.sqrt(2 * math.pi)
+
+    def delta(epsilon: Float[np.ndarray, " epsilon"]) -> Float[np.ndarray, " epsilon"]:
+        with np.errstate(divide="ignore"):
+            log_gap = np.log(-np.expm1(-epsilon)) + epsilon + log_rest  # of (alpha - 1)(1 - q)
+        found = np.zeros_like(epsilon)
+        for b, weight in zip(points, weights, strict=True):
+            other = np.logaddexp(log_gap, epsilon + log_q + mu * b - mu * mu / 2)  # of alpha f(b) - (1 - q)
+            cut = (other - log_q) / mu + mu / 2
+            found += weight * (np.exp(log_q + log_ndtr(mu - cut)) - np.exp(other + log_ndtr(-cut)))
+        return found
+
+    return HalfProfile(delta, float(np.logaddexp(log_rest, log_q + mu * _REACH + mu * mu / 2) - log_rest))
+
+
+def _log_root(
+    a: float, b: Float[np.ndarray, " epsilon"], c: Float[np.ndarray, " epsilon"]
+) -> Float[np.ndarray, " epsilon"]:
+    """Logarithm of the positive root y of e^a y^2 = e^b y + e^c."""
+    return np.asarray(np.logaddexp(b, np.logaddexp(2 * b, math.log(4) + a + c) / 2) - math.log(2) - a)
+
+
+def _vanishing(q: float, mu: float) -> HalfProfile:
+    """N(0) against (1 - q) N(0) + q N(mu): the worst event is {x < cut}; no loss exceeds -log(1 - q)."""
+    from scipy.special import ndtr
+
+    log_q, log_rest = math.log(q), math.log1p(-q)
+
+    def delta(epsilon: Float[np.ndarray, " epsilon"]) -> Float[np.ndarray, " epsilon"]:
+        possible = np.minimum(epsilon, -log_rest)
+        with np.errstate(divide="ignore"):
+            cut = (np.log(np.maximum(q + np.expm1(-possible), 0.0)) - log_q + mu * mu / 2) / mu
+        found = -np.expm1(possible + log_rest) * ndtr(cut) - np.exp(possible + log_q) * ndtr(cut - mu)
+        return np.where(epsilon < -log_rest, np.maximum(found, 0.0), 0.0)
+
+    return HalfProfile(delta, float(-np.logaddexp(log_rest, log_q - mu * _REACH - mu * mu / 2)))
+
+
+SMALLEST_DELTA = 1e-11  # below it the rounding of the Fourier transform is no longer negligible
+ROUNDING = 1e-9  # relative: what a budget may be passed by, for what floating point loses on its way into a price
+_TRUNCATED = 1e-15  # mass that a composition may count as an infinite loss
+_CELLS = 2**18  # the most cells in the grid of one release
+_LARGEST_SHIFT = 1e4  # beyond it, at an epsilon of millions, a grid of so many cells is too coarse for floating point
+
+Pair = tuple[HalfProfile, HalfProfile]
+
+
+def priced_shift(shift: float) -> float:
+    """Twelve digits, rounded up: shifts that differ in the last bits are one kind, and have one price.
+
+    A sampled release's price moves in steps: its grid depends on the shift, and moves epsilon by up to 1e-5. So noise
+    that is settled at one shift and priced at the next may seem to cost too much (fedtext.privacy.calibration.keeps).
+    """
+    return float(f"{shift * (1 + 1e-12):.12g}")
+
+
+@dataclass(frozen=True)
+class SampledGaussian:
+    """`rounds` Gaussian releases of one kind; `shift` is a contribution's largest norm over the noise's deviation.
+
+    `non_negative`: no coordinate of a contribution is below 0, which tells only when one unit replaces another.
+    """
+
+    sampling: Sampling
+    rate: float
+    shift: float
+    rounds: int = 1
+    non_negative: bool = False
+
+    @property
+    def amplified(self) -> bool:
+        """Whether a unit may be left out of a release."""
+        return self.sampling != "full" and self.rate < 1
+
+    def largest_move(self, adjacency: Adjacency) -> float:
+        """How far one unit moves the sum, over the noise's deviation, if it is asked for sure.
+
+        Two vectors of norm at most C are 2 C apart, two without a negative coordinate only sqrt(2) C:
+        |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y>, and <x, y> >= 0.
+        """
+        if adjacency != "replace_one":
+            return self.shift
+        return (math.sqrt(2) if self.non_negative else 2.0) * self.shift
+
+
+def chance_of_being_asked(releases: Iterable[SampledGaussian]) -> float:
+    """At most with this probability one unit is asked at all: up to here delta itself covers whatever it says."""
+    return sum(one.rounds * (one.rate if one.amplified else 1.0) for one in releases)
+
+
+def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjacency: Adjacency) -> float:
+    """Smallest epsilon proven at `delta` for all releases: exact without sampling, within 1e-5 of the bound with it.
+
+    Raises:
+        ValueError: `fixed_size` under `add_remove`, or sampling with a delta below 1e-11.
+    """
+    counted: Counter[SampledGaussian] = Counter()
+    for release in releases:
+        refuse_unpriceable(release.sampling, adjacency)
+        counted[replace(release, rounds=1)] += release.rounds
+    kinds = [replace(kind, rounds=rounds) for kind, rounds in counted.items()]
+    return _composed_epsilon(tuple(sorted(kinds, key=repr)), delta, adjacency)
+
+
+@lru_cache(maxsize=4096)
+def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacency: Adjacency) -> float:
+    sampled = [kind for kind in kinds if kind.amplified and kind.shift <= _LARGEST_SHIFT]
+    others = [kind for kind in kinds if kind not in sampled]  # sampling only helps: without it a release costs more
+    unsampled = math.sqrt(sum(kind.rounds * kind.largest_move(adjacency) ** 2 for kind in others))
+    if not sampled:
+        return gaussian_epsilon(unsampled, delta) if unsampled else 0.0
+    if not unsampled and chance_of_being_asked(sampled) <= delta:
+        return 0.0
+    if delta < SMALLEST_DELTA:
+        raise InputError(f"delta is {delta}: with sampling epsilon is computed for delta >= {SMALLEST_DELTA}")
+    parts = [
+        (worst_pair(kind.sampling, adjacency, kind.rate, kind.shift, non_negative=kind.non_negative), kind.rounds)
+        for kind in sampled
+    ]
+    if unsampled:
+        parts.append((gaussian_pair(unsampled), 1))
+    step = _grid_step(parts)
+    epsilon = _one_way_epsilon(parts, step, delta)
+    if adjacency == "replace_one":  # every pair is its own mirror image
+        return epsilon
+    return max(epsilon, _one_way_epsilon([(pair[::-1], rounds) for pair, rounds in parts], step, delta))
+
+
+def _grid_step(parts: list[tuple[Pair, int]]) -> float:
+    """Fine enough for an error of 1e-5 in epsilon: it grows with rounds x step^2; bounded in cells for memory."""
+    widths = [pair[0].top + pair[1].top for pair, _ in parts]
+    wanted = min(2e-3 / math.sqrt(sum(rounds for _, rounds in parts)), min(widths) / 1000)
+    return max(wanted, max(widths) / _CELLS)
+
+
+def _one_way_epsilon(parts: list[tuple[Pair, int]], step: float, delta: float) -> float:
+    from scipy.optimize import brentq
+
+    composed = [_on_grid(*pair, step).self_compose(rounds, _TRUNCATED) for pair, rounds in parts]
+    total = composed[0]
+    for loss in composed[1:]:
+        total = total.compose(loss, _TRUNCATED)
+
+    def excess(epsilon: float) -> float:
+        return float(total.get_delta_for_epsilon(epsilon)) - delta
+
+    if excess(math.inf) > 0:
+        return math.inf
+    if excess(0.0) <= 0:
+        return 0.0
+    enough = 1.0
+    while excess(enough) > 0:
+        enough *= 2
+    return float(brentq(excess, 0.0, enough, xtol=1e-10))
+
+
+def _on_grid(out: HalfProfile, back: HalfProfile, step: float) -> Any:
+    """The loss distribution on multiples of `step` whose profile joins the pair's by chords, so is never below it."""
+    from dp_accounting.pld.pld_pmf import DensePLDPmf
+
+    highest, lowest = math.ceil(out.top / step), -math.ceil(back.top / step)
+    negative, positive = np.arange(lowest, 0) * step, np.arange(highest + 1) * step
+    # H_alpha(P || Q) = alpha H_{1/alpha}(Q || P) + 1 - alpha
+    below = np.exp(negative) * back.delta(-negative) - np.expm1(negative)
+    delta = np.clip(np.concatenate([below, out.delta(positive)]), 0.0, 1.0)
+    delta = np.maximum.accumulate(delta[::-1])[::-1]
+    slope = np.diff(delta) / math.expm1(step)
+    mass = np.empty_like(delta)
+    mass[0] = 1 - delta[0] + slope[0]
+    mass[1:-1] = np.diff(slope) - math.expm1(step) * slope[:-1]
+    mass[-1] = -math.exp(step) * slope[-1]
+    return DensePLDPmf(step, lowest, np.maximum(mass, 0.0), float(delta[-1]), True)
+
+
+ORDERS = [1 + x / 10 for x in range(1, 100)] + [float(order) for order in range(12, 64)]  # Opacus' default alphas
+
+
+def rdp_epsilon(releases: Iterable[SampledGaussian], delta: float) -> float:
+    """Epsilon of Gaussian releases by Renyi divergences, under add/remove or zero_out, by `dp_accounting`.
+
+    Sampling is priced as Poisson's (Mironov, Talwar and Zhang, 2019). A shift that is not the add/remove one (twice
+    the norm under replace_one) is sound without sampling only. An order at which the series does not converge is left
+    out, so epsilon is never below that of Opacus, and less than 0.2% above it as long as it is below 10.
+    """
+    from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent
+    from dp_accounting.rdp import RdpAccountant
+
+    accountant = RdpAccountant(orders=ORDERS)
+    with _without_warnings():
+        for release in releases:
+            event = GaussianDpEvent(1 / release.shift)
+            if release.amplified:
+                event = PoissonSampledDpEvent(release.rate, event)
+            accountant.compose(event, release.rounds)
+        return float(accountant.get_epsilon(delta))
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """`dp_accounting` warns of every order that it leaves out, which changes nothing for the reader of a price."""
+    log = logging.getLogger("absl")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+Accountant = Literal["pld", "rdp"]
+
+
+def epsilon(
+    *,
+    noise_multiplier: float,
+    delta: float,
+    rounds: int,
+    adjacency: Adjacency = "zero_out",
+    sampling: Sampling = "full",
+    rate: float = 1.0,
+    non_negative: bool = False,
+    accountant: Accountant = "pld",
+) -> float:
+    """Epsilon at `delta` of `rounds` releases of a sum of clipped contributions, one every round.
+
+    `noise_multiplier` is the noise's standard deviation over the clip norm, whatever the adjacency: replace_one moves
+    the sum by up to twice the clip norm, or by sqrt(2) times if contributions are `non_negative`. `rate` is the
+    probability (poisson) or the share (fixed_size) of units asked.
+
+    `pld` is exact without sampling (all releases are one Gaussian) and within 1e-5 of the best provable bound with it
+    (fedtext.privacy.accounting has the mechanisms). `rdp` is the accountant that papers used, Renyi divergences at
+    Opacus' orders, for comparison with printed numbers.
+
+    Raises:
+        ValueError: an argument that is no such thing, or a combination that cannot be priced soundly: a rate other
+            than 1 with full participation, fixed_size under add_remove, or sampling under `rdp` other than Poisson
+            under zero_out or add_remove.
+    """
+    check_declaration(delta=delta, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate)
+    if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
+        raise InputError(f"noise_multiplier is {noise_multiplier}: it must be positive and finite")
+    _refuse_other(accountant, "accountant", Accountant)
+    release = SampledGaussian(sampling, rate, 1 / noise_multiplier, rounds, non_negative)
+    if accountant == "pld":
+        return composed_epsilon([release], delta=delta, adjacency=adjacency)
+    if release.amplified and (sampling != "poisson" or adjacency == "replace_one"):
+        raise InputError(
+            f"accountant is '{accountant}', which prices sampling by poisson under zero_out or add_remove only, not "
+            f"'{sampling}' under '{adjacency}': use accountant='pld'"
+        )
+    return rdp_epsilon([replace(release, shift=release.largest_move(adjacency))], delta)
+
+
+def check_declaration(*, delta: float, rounds: int, adjacency: Adjacency, sampling: Sampling, rate: float) -> None:
+    """Raise ValueError, naming value and demand, unless these describe releases that can be priced."""
+    if not 0 < delta < 1:
+        raise InputError(f"delta is {delta}: it must lie strictly between 0 and 1")
+    if isinstance(rounds, bool) or rounds != int(rounds) or rounds < 1:
+        raise InputError(f"rounds is {rounds}: it must be a whole number of at least 1")
+    _refuse_other(adjacency, "adjacency", Adjacency)
+    _refuse_other(sampling, "sampling", Sampling)
+    if not 0 < rate <= 1:
+        raise InputError(f"rate is {rate}: it must lie in (0, 1]")
+    if sampling == "full" and rate != 1:
+        raise InputError(f"rate is {rate} with sampling 'full': it must be 1; or sample by poisson or fixed_size")
+    refuse_unpriceable(sampling, adjacency)
+
+
+def _refuse_other(value: str, name: str, known: object) -> None:
+    if value not in get_args(known):
+        raise InputError(f"{name} is {value!r}: it must be one of {', '.join(get_args(known))}")

@@ -1,0 +1,354 @@
+"""DPO, IPO and cDPO of the generator: through TRL, on packed pairs with a shared prompt.
+
+Preference optimisation of the generator: DPO, IPO and cDPO through TRL, on a LoRA adapter through PEFT.
+
+POPri's policy update (Algorithm 1, DPO step). The policy is the public base model plus the adapter `default`; the
+reference is the base model with the adapter off, in every round, so no second model is in memory and the pull is
+always back to the public checkpoint, never to the last round's policy. Each round starts a fresh optimizer.
+
+Reading the history: the loss sees only the margin, the chosen reward less the rejected one, where a completion's reward
+is beta times its log-probability under the policy less that under the reference. The margin grows just as well when
+both rewards fall and the rejected one falls faster; chosen and rejected texts share most of their tokens, so pushing
+one down drags the other along. A falling chosen reward beside a growing margin is therefore usual and no fault; when
+the chosen log-probability falls so far that samples lose fluency, raise beta or `chosen_nll_weight`, or lower the
+learning rate.
+
+DPO without a recomputed prompt and without padding: TRL's trainer and losses on packed pairs.
+
+TRL scores a pair as two rows, prompt + chosen and prompt + rejected, so a prompt of three samples is computed twice and
+outweighs both completions. Here pairs are packed into lines (`fedtext.training.packed_sequences`). The
+log-probabilities are the same (a test holds them to TRL's); logits are computed for completions only. A model that
+reads a packed line differently, because it is recurrent, has a sliding window or takes positions from elsewhere, is
+noticed on one pair and gets its two rows.
+
+Shapes: `pair` pairs, `context` longest context, `step` longest completion, `row` = 2 pairs, all chosen, then rejected.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedtext.models.generator import TrainableGenerator
+from fedtext.params.training import PreferenceTraining
+from fedtext.system.errors import InputError
+from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.progress import progress
+from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, without_deprecations
+from fedtext.training.packed_sequences import MASKED, logits_of_lines, packed_pairs
+from fedtext.training.preference_pairs import TokenisedPair, distinct_pairs, refuse_long, tokenised
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+    from trl import DPOConfig, DPOTrainer
+
+
+IGNORED = -100  # label of a position that is not scored
+TOLERANCE = {True: 1e-3, False: 0.25}  # nats a token between packed lines and separate rows, for float32 and for less
+
+
+def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
+    """Batch of pairs from `prompt_ids, chosen_ids, rejected_ids` and, where known, the reference's log-probabilities.
+
+    Returns context_ids and context_mask (pair, context), padded left; input_ids, attention_mask and completion_mask
+    (row, 1 + step), padded right. What stands in the padding is never seen, nor scored.
+    """
+    import torch
+
+    contexts = [torch.tensor(e["prompt_ids"][:-1], dtype=torch.long) for e in examples]
+    rows = [torch.tensor([e["prompt_ids"][-1], *e[side]]) for side in ("chosen_ids", "rejected_ids") for e in examples]
+    attended = _padded([torch.ones_like(r) for r in rows], side="right")
+    batch = {
+        "context_ids": _padded(contexts, side="left"),
+        "context_mask": _padded([torch.ones_like(c) for c in contexts], side="left"),
+        "input_ids": _padded(rows, side="right"),
+        "attention_mask": attended,
+        "completion_mask": torch.cat([torch.zeros_like(attended[:, :1]), attended[:, 1:]], dim=1),
+    }
+    for known in ("ref_chosen_logps", "ref_rejected_logps"):
+        if known in examples[0]:
+            batch[known] = torch.tensor([e[known] for e in examples])
+    return batch
+
+
+def _padded(rows: Sequence[Tensor], side: str) -> Tensor:
+    from torch.nn.utils.rnn import pad_sequence
+
+    return pad_sequence(list(rows), batch_first=True, padding_side=side)
+
+
+def completion_log_probs(
+    model: Any,
+    *,
+    packed: bool,
+    context_ids: Tensor,
+    context_mask: Tensor,
+    input_ids: Tensor,
+    attention_mask: Tensor,
+    labels: Tensor,
+    **_: Any,
+) -> Any:
+    """TRL's fused output with `log_probs` (row, step) of each completion's tokens, 0 where the label is -100.
+
+    From packed lines where `packed`, else from two rows a pair. The other fields feed metrics that are not kept; they
+    are zero.
+    """
+    from trl.trainer.utils import FusedCausalLMOutput
+
+    score = _of_lines if packed else _of_rows
+    log_probs = score(model, context_ids, context_mask, input_ids, attention_mask, labels[:, 1:])
+    unused = log_probs.new_zeros(log_probs.shape)
+    return FusedCausalLMOutput(log_probs=log_probs, entropy=unused, mean_logits=unused, is_top1=unused.bool())
+
+
+def _of_lines(
+    model: Any, context_ids: Tensor, context_mask: Tensor, input_ids: Tensor, attention_mask: Tensor, targets: Tensor
+) -> Tensor:
+    """Log-probabilities (row, step) of `targets`, pairs packed into lines; the head is handed what is scored alone."""
+    import torch
+
+    lines = packed_pairs(context_ids, context_mask, input_ids, attention_mask)
+    logits = logits_of_lines(model, lines, lines.scored)
+    row, step = lines.completions
+    log_probs = logits.new_zeros(targets.shape, dtype=torch.float32)
+    log_probs[row, step] = _log_probs(logits, targets[row, step])
+    return log_probs
+
+
+def _of_rows(
+    model: Any, context_ids: Tensor, context_mask: Tensor, input_ids: Tensor, attention_mask: Tensor, targets: Tensor
+) -> Tensor:
+    """The same from one row a completion."""
+    import torch
+
+    steps = targets.shape[1]
+    before, context_ids, context_mask = input_ids[:, :-1], context_ids.repeat(2, 1), context_mask.repeat(2, 1)
+    shown = torch.cat([context_mask, torch.ones_like(before)], dim=1)
+    logits = model(
+        input_ids=torch.cat([context_ids, before], dim=1),
+        attention_mask=torch.cat([context_mask, attention_mask[:, :-1]], dim=1),
+        position_ids=(shown.cumsum(dim=1) - 1).clamp(min=0),
+        use_cache=False,
+        logits_to_keep=steps,
+    ).logits
+    return _log_probs(logits.flatten(0, 1), targets.flatten()).view(targets.shape)
+
+
+def _log_probs(logits: Tensor, targets: Tensor) -> Tensor:
+    from torch.nn.functional import cross_entropy
+
+    return -cross_entropy(logits.float(), targets, reduction="none", ignore_index=IGNORED)
+
+
+def reads_packed_rows(model: Any, pair: Mapping[str, Any]) -> bool:
+    """Whether `model` gives the completions of `pair` the same log-probabilities in a packed line as in two rows."""
+    import torch
+
+    if model.config._attn_implementation not in MASKED:
+        return False
+    batch = {name: tensor.to(model.device) for name, tensor in collate([pair]).items()}
+    batch["labels"] = batch["input_ids"].masked_fill(batch["completion_mask"] == 0, IGNORED)
+    with torch.no_grad():
+        one, two = (completion_log_probs(model, packed=packed, **batch).log_probs for packed in (True, False))
+    return bool(torch.allclose(one, two, rtol=0, atol=TOLERANCE[model.dtype == torch.float32]))
+
+
+def shared_prompt_trainer(
+    model: Any, pairs: Sequence[Mapping[str, Any]], arguments: DPOConfig, label: str, **options: Any
+) -> DPOTrainer:
+    """TRL's DPOTrainer over tokenised `pairs`, its model calls replaced by `completion_log_probs`.
+
+    With `precompute_ref_log_probs` the reference is computed once, here, with the adapter switched off.
+    """
+    import torch
+    from datasets import Dataset
+    from torch.utils.data import DataLoader
+    from transformers import PrinterCallback
+    from trl import DPOTrainer
+
+    longest = max(pairs, key=lambda pair: len(pair["prompt_ids"]) + len(pair["chosen_ids"]) + len(pair["rejected_ids"]))
+    score = partial(completion_log_probs, packed=reads_packed_rows(model, longest))
+
+    class SharedPromptTrainer(DPOTrainer):  # type: ignore[misc]
+        def _prepare_dataset(self, dataset: Any, *_: Any) -> Any:
+            return dataset  # tokenised already, and without the <eos> TRL would add to every completion
+
+        def _compute_loss(self, model: Any, inputs: Any, return_outputs: bool) -> Any:
+            return super()._compute_loss(partial(score, model), inputs, return_outputs)
+
+        def _precompute_ref_logps(self, dataset: Any, name: str, batch_size: int) -> Any:
+            loader = DataLoader(dataset, batch_size=batch_size, collate_fn=collate)
+            scored = [
+                self.compute_ref_log_probs(partial(score, self.model), self._prepare_inputs(batch))
+                for batch in progress(loader, f"{label}: reference", unit="batch")
+            ]
+            chosen, rejected = (torch.cat(parts).tolist() for parts in zip(*scored, strict=True))
+            return dataset.add_column("ref_chosen_logps", chosen).add_column("ref_rejected_logps", rejected)
+
+        def _send_telemetry(self) -> None:
+            """Nothing leaves the machine."""
+
+    rows = Dataset.from_list(list(pairs))
+    trainer = SharedPromptTrainer(model=model, args=arguments, data_collator=collate, train_dataset=rows, **options)
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+FLOAT32_PARAMETERS = 2_000_000_000  # a larger base stays in the precision it was saved in
+HISTORY = {
+    "loss": "loss",
+    "rewards/margins": "margin",
+    "rewards/chosen": "chosen_reward",
+    "rewards/rejected": "rejected_reward",
+    "rewards/accuracies": "accuracy",
+    "logps/chosen": "chosen_log_prob",
+    "logps/rejected": "rejected_log_prob",
+}
+
+
+def train_preferences(
+    base: TrainableGenerator,
+    pairs: pd.DataFrame,
+    params: PreferenceTraining,
+    *,
+    previous: Path | None = None,
+    seed: int,
+    label: str = "preferences",
+    end: str = "\n",
+    lead: str = "",
+) -> tuple[TrainedAdapter, list[dict[str, float]]]:
+    """Train an adapter on `pairs` (prompt, chosen, rejected), a fresh one or on from the adapter saved in `previous`.
+
+    `end` ends every completion, so that a response's end is learned (`TrainableGenerator.ending`); `lead` begins it
+    (`Framing.lead`).
+
+    Equal inputs give equal bytes on one machine (on a GPU as far as its kernels are deterministic).
+
+    Returns the adapter and one entry per step: loss, margin, chosen and rejected reward, accuracy (share of pairs with
+    chosen above rejected), chosen and rejected log-probability (nats, summed over a completion, mean over the batch),
+    and `dropped_pairs`, the pairs left out because both texts were equal.
+
+    Raises `ValueError` before any model is loaded when there is no usable pair, and when the loss stops being finite.
+    """
+    kept = distinct_pairs(pairs, label)
+    model, tokenizer = base.load()
+    rows = tokenised(kept, tokenizer, end, lead)
+    refuse_long(rows, model, label)
+    with tempfile.TemporaryDirectory() as scratch, without_deprecations():
+        trainer = _trainer(model, tokenizer, rows, params, seed=seed, label=label, scratch=scratch)
+        if previous is not None:
+            load_weights(trainer.model, Path(previous))
+        trainer.train()
+    history = [
+        {"step": entry["step"], **{ours: entry[theirs] for theirs, ours in HISTORY.items()}}
+        for entry in trainer.state.log_history
+        if "loss" in entry
+    ]
+    _refuse_divergence(history, label)
+    dropped = len(pairs) - len(kept)
+    return TrainedAdapter.of(trainer.model, base.source), [{**entry, "dropped_pairs": dropped} for entry in history]
+
+
+def loss_terms(params: PreferenceTraining) -> dict[str, float]:
+    """TRL's loss types and their weights.
+
+    cDPO, (1-e) s(x) + e s(-x) with s(x) = -log sigmoid(x), is no TRL loss; robust DPO with the same e is one,
+    ((1-e) s(x) - e s(-x)) / (1-2e). So cDPO = 2(1-e) sigmoid - (1-2e) robust.
+    """
+    e = params.label_smoothing
+    terms = {
+        "dpo": {"sigmoid": 1.0},
+        "ipo": {"ipo": 1.0},
+        "cdpo": {"sigmoid": 2 * (1 - e), "robust": -(1 - 2 * e)},
+    }[params.loss]
+    return {**terms, "sft": params.chosen_nll_weight} if params.chosen_nll_weight else terms
+
+
+def _trainer(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    rows: Sequence[TokenisedPair],
+    params: PreferenceTraining,
+    *,
+    seed: int,
+    label: str,
+    scratch: str,
+) -> Any:
+    """The trainer with a fresh adapter and the reference's log-probabilities.
+
+    The adapter is given as a configuration: TRL would copy one that the model already carries to an adapter `ref` and
+    take that for the reference.
+    """
+    from trl.trainer.utils import disable_dropout_in_model
+
+    if model.num_parameters() <= FLOAT32_PARAMETERS:
+        model.float()
+    disable_dropout_in_model(model)
+    return shared_prompt_trainer(
+        model,
+        rows,
+        _arguments(params, seed, scratch),
+        label,
+        processing_class=tokenizer,
+        peft_config=lora_config(model, params.lora),
+        callbacks=[_bar(label)],
+    )
+
+
+def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig:
+    import torch
+    from trl import DPOConfig
+
+    gpu = torch.cuda.is_available()
+    terms = loss_terms(params)
+    return DPOConfig(
+        output_dir=scratch,
+        loss_type=list(terms),
+        loss_weights=list(terms.values()),
+        beta=params.beta,
+        label_smoothing=params.label_smoothing,
+        precompute_ref_log_probs=True,
+        disable_dropout=False,  # the base's is switched off in _trainer; the adapter's own is lora.dropout
+        num_train_epochs=params.epochs,
+        per_device_train_batch_size=params.batch_size,
+        learning_rate=params.learning_rate,
+        lr_scheduler_type="cosine",
+        bf16=bfloat16_pays(compute_device()),
+        use_cpu=not gpu,
+        dataloader_pin_memory=gpu,
+        activation_checkpointing=params.activation_checkpointing,
+        seed=seed % 2**32,  # NumPy takes no more
+        save_strategy="no",
+        report_to="none",
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        disable_tqdm=True,
+    )
+
+
+def _bar(label: str) -> TrainerCallback:
+    from transformers import TrainerCallback
+
+    class Bar(TrainerCallback):  # type: ignore[misc]
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            self.steps = iter(progress(range(state.max_steps), label, unit="step"))
+
+        def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            next(self.steps, None)
+
+        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            next(self.steps, None)
+
+    return Bar()
+
+
+def _refuse_divergence(history: Sequence[dict[str, float]], label: str) -> None:
+    for entry in history:
+        if not math.isfinite(entry["loss"]):
+            raise InputError(f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate")

@@ -1,0 +1,143 @@
+"""A reader: it finds the answer to a question in a passage, as the span with the likeliest beginning and end.
+
+Question and passage are read together, as a pair (Devlin et al., NAACL 2019, section 4.2): a linear head on each
+token's state says how well an answer begins, and ends, there. Of a pair that is too long the longer part is cut.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from fedtext.corpora.exercises import Exercise
+from fedtext.params.evaluation import Questions
+from fedtext.seeding import derived_seed
+from fedtext.system.errors import InputError
+from fedtext.training.encoder_steps import train_steps
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from fedtext.models.encoder import Encoder
+
+READ_AT_ONCE = 32
+IGNORED = -100  # of a lesson whose answer was cut off
+
+
+class Pairs(NamedTuple):
+    """Questions with their passages as a model reads them; `spans` are places in the passage, None outside of it."""
+
+    features: dict[str, Tensor]
+    spans: list[list[tuple[int, int] | None]]
+
+
+class Reader:
+    """A trained encoder and its head; it has its own copy of the weights."""
+
+    def __init__(self, encoder: Encoder, questions: Questions) -> None:
+        import torch
+
+        self.model = copy.deepcopy(encoder.model[0].auto_model).float()
+        self.head: nn.Linear = torch.nn.Linear(self.model.config.hidden_size, 2).to(encoder.model.device)
+        self._tokenizer, self._questions = encoder.model.tokenizer, questions
+
+    def pairs(self, exercises: Sequence[Exercise]) -> Pairs:
+        """The pairs in one batch, padded to the longest."""
+        tokens: Any = self._tokenizer(
+            [one.question for one in exercises],
+            [one.passage for one in exercises],
+            truncation="longest_first",
+            max_length=self._length,
+            padding=True,
+            return_offsets_mapping=True,
+            return_tensors="pt",
+        )
+        offsets = tokens.pop("offset_mapping").tolist()
+        spans = [
+            [tuple(span) if part == 1 else None for part, span in zip(tokens.sequence_ids(row), own, strict=True)]
+            for row, own in enumerate(offsets)
+        ]
+        return Pairs({name: values.to(self.head.weight.device) for name, values in tokens.items()}, spans)
+
+    def logits(self, pairs: Pairs) -> Tensor:
+        """How well an answer begins and ends at each token, of shape (pair, token, 2); nowhere outside the passage."""
+        import torch
+
+        inside = torch.tensor([[span is not None for span in own] for own in pairs.spans])
+        found: Tensor = self.head(self.model(**pairs.features).last_hidden_state)
+        return found.masked_fill(~inside.to(found.device)[:, :, None], -1e4)
+
+    def answers(self, exercises: Sequence[Exercise]) -> list[str]:
+        """The likeliest span of each passage, of at most `answer_length` tokens; the given answers are not read."""
+        import torch
+
+        found = []
+        with torch.inference_mode():
+            for first in range(0, len(exercises), READ_AT_ONCE):
+                read = exercises[first : first + READ_AT_ONCE]
+                pairs = self.pairs(read)
+                for one, spans, scores in zip(read, pairs.spans, self.logits(pairs).cpu().numpy(), strict=True):
+                    begin, end = likeliest(scores[:, 0], scores[:, 1], self._questions.answer_length)
+                    left, right = spans[begin] or (0, 0), spans[end] or (0, 0)
+                    found.append(one.passage[left[0] : right[1]])
+        return found
+
+    @property
+    def _length(self) -> int:
+        longest = getattr(self.model.config, "max_position_embeddings", None) or self._questions.length
+        return min(self._questions.length, longest)
+
+
+def trained_reader(
+    encoder: Encoder, exercises: Sequence[Exercise], questions: Questions, *, seed: int, label: str
+) -> Reader:
+    """A copy of the encoder that has learned from exercises to answer.
+
+    Raises:
+        ValueError: there is no exercise, or the loss is not finite.
+    """
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    if not exercises:
+        raise InputError(f"{label}: no exercises to learn from; look at how the texts were written")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derived_seed(seed, "reader") % 2**63)  # the head, and dropout
+        reader = Reader(encoder, questions)
+        reader.model.train()
+
+        def loss(rows: Int[np.ndarray, " batch"]) -> Tensor:
+            batch = [exercises[row] for row in rows]
+            pairs = reader.pairs(batch)
+            wanted = torch.tensor([_tokens_of(one, own) for one, own in zip(batch, pairs.spans, strict=True)])
+            logits = reader.logits(pairs)
+            if bool((wanted == IGNORED).all()):  # a mean over nothing is no number
+                return logits.sum() * 0.0
+            return cross_entropy(logits, wanted.to(logits.device), ignore_index=IGNORED)
+
+        weights = [*reader.model.parameters(), *reader.head.parameters()]
+        train_steps(loss, weights, len(exercises), questions.fine_tuning, seed=seed, label=f"reader, {label}")
+    reader.model.eval()
+    return reader
+
+
+def likeliest(begins: np.ndarray, ends: np.ndarray, longest: int) -> tuple[int, int]:
+    """First and last token of the span with the largest sum of both scores, of at most `longest` tokens."""
+    both = np.tril(np.triu(np.ones((len(begins), len(ends)), dtype=bool)), longest - 1)
+    scores = np.where(both, begins[:, None] + ends[None, :], -np.inf)
+    begin, end = np.unravel_index(int(scores.argmax()), scores.shape)
+    return int(begin), int(end)
+
+
+def _tokens_of(exercise: Exercise, spans: Sequence[tuple[int, int] | None]) -> tuple[int, int]:
+    """First and last token of the answer in the passage; `IGNORED` twice where it was cut off."""
+    wanted = exercise.span
+    if wanted is None:
+        return IGNORED, IGNORED
+    inside = [place for place, span in enumerate(spans) if span and span[0] < wanted[1] and wanted[0] < span[1]]
+    whole = inside and (spans[inside[-1]] or (0, 0))[1] >= wanted[1]
+    return (inside[0], inside[-1]) if whole else (IGNORED, IGNORED)

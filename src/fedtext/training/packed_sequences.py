@@ -1,0 +1,182 @@
+"""Packed sequences: texts and preference pairs in lines without padding.
+
+Texts, and preference pairs, packed into lines without padding between them.
+
+A pair lies in a line as `context | chosen | rejected`. A completion starts with its prompt's last token; the context is
+the prompt before it. A token sees what comes before it in its own context and completion, nothing of the other
+completion and nothing of other pairs, and has the position that it has in a row of its own. So a prompt is computed
+once for both completions, and what is short costs what it has tokens. A text is a completion without context.
+
+Lines have room for the longest pair and for `ROOM` tokens: attention compares all places of a line, and in longer ones
+that would take more time than padding does.
+
+Shapes: `line` lines of `place` places; `owner` texts or pairs; `row` texts, or all chosen and then all rejected
+completions; `token` what is scored, line by line.
+
+A model's head, more than half of a small model's work, spared what is not scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxtyping import Bool, Float, Int
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+
+@contextmanager
+def head_of(model: PreTrainedModel, wanted: Bool[Tensor, "row position"]) -> Iterator[None]:
+    """`model` gives logits of the `wanted` positions alone in this context, row by row, (position, token).
+
+    The head is handed them by a hook, so that whatever a model does to its logits (scaling, capping) still happens.
+    """
+    hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][wanted],))
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+ROOM = 512  # tokens
+CONTEXT, CHOSEN, REJECTED = 0, 1, 2
+KINDS = 3
+PADDING = -1  # of `part`
+MASKED = ("sdpa", "eager")  # attention that takes a mask of who sees whom
+
+
+@dataclass(frozen=True)
+class PackedLines:
+    """Texts or pairs in lines.
+
+    Attributes:
+        ids: Tokens.
+        positions: Of each token in its own prompt and completion.
+        part: 3 x the owner's number, plus 0 in its context, 1 in its text or chosen completion, 2 in its rejected one.
+        contexts: Tokens of each owner's context.
+    """
+
+    ids: Int[Tensor, "line place"]
+    positions: Int[Tensor, "line place"]
+    part: Int[Tensor, "line place"]
+    contexts: Int[Tensor, " owner"]
+
+    @property
+    def scored(self) -> Bool[Tensor, "line place"]:
+        """Where a token of a text or completion follows."""
+        return (self.part != PADDING) & (self.part % KINDS != CONTEXT)
+
+    @property
+    def completions(self) -> tuple[Int[Tensor, " token"], Int[Tensor, " token"]]:
+        """The row, and the step in it, of each token that follows a scored place."""
+        part, position = self.part[self.scored], self.positions[self.scored]
+        owner = part // KINDS
+        return owner + len(self.contexts) * (part % KINDS - CHOSEN), position - self.contexts[owner]
+
+    def visible(self) -> Bool[Tensor, "line 1 place place"]:
+        """Who (third) sees whom (fourth)."""
+        import torch
+
+        query, key = self.part[:, :, None], self.part[:, None, :]
+        own = (query == key) | (key % KINDS == CONTEXT) & (query // KINDS == key // KINDS)
+        order = torch.arange(self.part.shape[1], device=self.part.device)
+        return (own & (order <= order[:, None]))[:, None]  # padding sees padding: no query is without a key
+
+    def mask(self, implementation: str) -> Bool[Tensor, "line 1 place place"] | Float[Tensor, "line 1 place place"]:
+        """`visible` as this attention of transformers takes it."""
+        import torch
+
+        visible = self.visible()
+        if implementation == "eager":  # adds its mask to the scores instead of choosing by it
+            return torch.zeros_like(visible, dtype=torch.float32).masked_fill(~visible, torch.finfo(torch.float32).min)
+        return visible
+
+
+def packed_pairs(
+    context_ids: Int[Tensor, "owner context"],
+    context_mask: Int[Tensor, "owner context"],
+    input_ids: Int[Tensor, "row begun"],
+    attention_mask: Int[Tensor, "row begun"],
+) -> PackedLines:
+    """A batch of `fedtext.training.dpo.collate`, without completions' last tokens, which predict nothing."""
+    contexts = _real(context_ids, context_mask)
+    before = [row[:-1] for row in _real(input_ids, attention_mask)]
+    return _laid_out(list(zip(contexts, before, before[len(contexts) :], strict=False)))
+
+
+def packed_texts(
+    ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"], multiple: int = 1
+) -> tuple[PackedLines, Int[Tensor, " token"]]:
+    """Texts without their last tokens, in lines of a `multiple` of places, and the token after each scored place."""
+    from torch.nn.utils.rnn import pad_sequence
+
+    texts = _real(ids, real)
+    lines = _laid_out([(text[:0], text[:-1], text[:0]) for text in texts], multiple)
+    row, step = lines.completions
+    return lines, pad_sequence(texts, batch_first=True)[row, step + 1]
+
+
+def logits_of_lines(
+    model: PreTrainedModel, lines: PackedLines, wanted: Bool[Tensor, "line place"]
+) -> Float[Tensor, "token vocabulary"]:
+    """What the model says after the `wanted` places, line by line; its head is handed these alone."""
+    with head_of(model, wanted):
+        logits: Tensor = model(
+            input_ids=lines.ids,
+            attention_mask=lines.mask(model.config._attn_implementation),
+            position_ids=lines.positions,
+            use_cache=False,
+        ).logits
+    return logits
+
+
+def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
+    """Numbers of what has these lengths, in lines of `room` or of the longest: each into the first with room for it."""
+    room = max(room, *lengths)
+    lines: list[list[int]] = []
+    for number in sorted(range(len(lengths)), key=lambda n: -lengths[n]):
+        fitting = (line for line in lines if sum(lengths[n] for n in line) + lengths[number] <= room)
+        line = next(fitting, None)
+        if line is None:
+            lines.append([number])
+        else:
+            line.append(number)
+    return lines
+
+
+def _real(ids: Int[Tensor, "row length"], mask: Bool[Tensor, "row length"]) -> list[Int[Tensor, " token"]]:
+    return [row[real.bool()] for row, real in zip(ids, mask, strict=True)]
+
+
+def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]], multiple: int = 1) -> PackedLines:
+    """Lines, of a `multiple` of places, of each owner's context, chosen and rejected tokens."""
+    import torch
+    from torch.nn.functional import pad
+    from torch.nn.utils.rnn import pad_sequence
+
+    lines = packed([sum(map(len, own)) for own in owners], ROOM)
+    tokens = [torch.cat(own) for own in owners]
+    positions, parts = zip(*(_places(number, own) for number, own in enumerate(owners)), strict=True)
+
+    def in_lines(of_owner: Sequence[Tensor], filling: int) -> Tensor:
+        rows = [torch.cat([of_owner[number] for number in line]) for line in lines]
+        even = pad_sequence(rows, batch_first=True, padding_value=filling)
+        return pad(even, (0, -even.shape[1] % multiple), value=filling).to(tokens[0].device)
+
+    contexts = torch.tensor([len(context) for context, _, _ in owners], device=tokens[0].device)
+    return PackedLines(in_lines(tokens, 0), in_lines(positions, 0), in_lines(parts, PADDING), contexts)
+
+
+def _places(number: int, own: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Positions and parts of an owner's tokens."""
+    import torch
+
+    context, chosen, rejected = map(len, own)
+    completions = [torch.arange(context, context + length) for length in (chosen, rejected)]
+    kinds = torch.tensor([CONTEXT, CHOSEN, REJECTED]).repeat_interleave(torch.tensor([context, chosen, rejected]))
+    return torch.cat([torch.arange(context), *completions]), KINDS * number + kinds

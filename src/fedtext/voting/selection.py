@@ -1,0 +1,96 @@
+"""Texts chosen by votes or by a released mean: kernel herding, and resampling.
+
+- Kernel herding: pick the texts whose mean features match a released mean. Post-processing, so it costs no privacy.
+- Texts drawn without replacement in proportion to noised votes: post-processing of what was released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from fedtext.system.errors import InputError
+from fedtext.voting.centring import require_finite
+
+SHARD = 8192  # a shard's Gram matrix is at most 256 MiB
+
+
+def herd(
+    features: Float[np.ndarray, "text dim"], target: Float[np.ndarray, " dim"], count: int
+) -> Int[np.ndarray, " kept"]:
+    """Rows of `features`, each at most once, whose mean is greedily driven to `target`; ties go to the lower row.
+
+    Step k takes the row with the largest <phi(x), (k + 1) target - sum of the rows taken>. Pools above 8,192 rows are
+    herded shard by shard, interleaved, each giving its share.
+
+    Raises:
+        ValueError: `count` exceeds the number of rows, or a value is NaN or infinite.
+    """
+    require_finite("features", features)
+    require_finite("target", target[None])
+    if count > len(features):
+        raise InputError(f"asked for {count} texts out of {len(features)}: generate more or ask for fewer")
+    shards = -(-len(features) // SHARD)
+    kept = []
+    for s in range(shards):
+        rows = np.arange(s, len(features), shards)
+        share = count // shards + (s < count % shards)  # never more than the shard has: it is cut the same way
+        kept.append(rows[_herd_shard(features[rows], target, share)])
+    return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)
+
+
+def _herd_shard(
+    features: Float[np.ndarray, "text dim"], target: Float[np.ndarray, " dim"], count: int
+) -> Int[np.ndarray, " kept"]:
+    gram = np.asarray(features, dtype=np.float32) @ np.asarray(features, dtype=np.float32).T
+    pull = features @ target
+    taken_sum = np.zeros(len(features))
+    free = np.ones(len(features), dtype=bool)
+    taken = np.empty(count, dtype=np.int64)
+    for k in range(count):
+        best = int(np.argmax(np.where(free, (k + 1) * pull - taken_sum, -np.inf)))
+        taken[k], free[best] = best, False
+        taken_sum += gram[best]
+    return taken
+
+
+def resampled(
+    scores: Float[np.ndarray, " text"],
+    label: Int[np.ndarray, " text"],
+    picks: Sequence[int],
+    rng: np.random.Generator,
+) -> Int[np.ndarray, " pick"]:
+    """Rows of `picks[c]` different texts of each class c, ascending (Flexible participation, Algorithm A.4).
+
+    One after another is drawn in proportion to the votes of those that are left. Noise makes some votes negative: they
+    count as none. Where fewer texts have a vote than are to be picked, the others are drawn with equal chances.
+
+    Args:
+        scores: Noised votes.
+        label: Class of each text, from 0.
+        picks: How many of each class.
+        rng: A public draw.
+
+    Raises:
+        ValueError: more are to be picked of a class than it has, or a score is not finite.
+    """
+    if not np.isfinite(scores).all():
+        raise InputError("a vote is NaN or infinite: check the embeddings that the votes were cast with")
+    weight = np.maximum(scores, 0.0)
+    # The smallest of exponentials divided by weights is each text's with a chance in proportion to its weight, and so
+    # is the next one's among the rest: all draws in one.
+    drawn = rng.standard_exponential(len(scores))
+    turn = np.log(drawn) - np.log(np.where(weight > 0, weight, 1.0))
+    order = np.lexsort((turn, weight == 0))
+    found = [_first(order[label[order] == c], count, c) for c, count in enumerate(picks)]
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def _first(own: Int[np.ndarray, " own"], count: int, label: int) -> Int[np.ndarray, " pick"]:
+    if count > len(own):
+        raise InputError(
+            f"{count} texts are to be picked of class {label}, which has {len(own)}: write more, or pick less"
+        )
+    return own[:count]

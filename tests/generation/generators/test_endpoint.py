@@ -1,0 +1,243 @@
+"""Texts from a real HTTP server that speaks OpenAI's API, its faults, and what leaves this machine for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedtext.generation.few_shot import sampled_texts
+from fedtext.generation.generators.endpoint import EndpointGenerator
+from fedtext.models import endpoint_retries
+from fedtext.models.endpoint import KEY, Endpoint, EndpointError, _described
+from fedtext.models.generator import Framing, Generator, TrainableGenerator
+from fedtext.models.language_model import Tokenizer
+from fedtext.params.generation import Sampler
+from fedtext.wiring.guard.side_effects import watched
+from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch
+from tests.openai_server import Served, serving, written
+from tests.parameters import conf_base
+
+SAMPLER = conf_base(Sampler, temperature=0.7, top_p=0.9, min_p=0.0, max_new_tokens=12)
+PROMPTS = ["a list", "a value", "an error"]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(endpoint_retries, "FIRST", 0.001)
+    monkeypatch.delenv(KEY, raising=False)
+    _described.cache_clear()
+    yield
+    _described.cache_clear()
+
+
+def generator(served: Served, **endpoint: Any) -> EndpointGenerator:
+    return EndpointGenerator(Endpoint(served.url, "tiny", **endpoint), Tokenizer("bundled:generator"))
+
+
+def write(asked: EndpointGenerator, responses: int = 3, seed: int = 5, *, chat: bool = False) -> list[list[str]]:
+    framing = Framing(chat=True, opening='"', plea="Quote it.", stops=('"',)) if chat else Framing(stops=("End",))
+    return asked.write(PROMPTS, framing=framing, responses=responses, sampler=SAMPLER, seed=seed, label="texts")
+
+
+def test_it_is_a_generator_that_cannot_be_trained() -> None:
+    one = EndpointGenerator(Endpoint("http://localhost:1/v1", "m"), Tokenizer("bundled:generator"), 0.5)
+    assert isinstance(one, Generator)
+    assert not isinstance(one, TrainableGenerator)
+    assert one.identity == "m at http://localhost:1/v1, temperature 0.5"
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_texts_come_in_the_order_of_the_prompts_and_as_many_as_asked_for(chat: bool) -> None:
+    with serving(Served()) as served:
+        texts = write(generator(served), chat=chat)
+        assert [len(row) for row in texts] == [3, 3, 3]
+        by_prompt = {}
+        for route, body, _ in served.asked:
+            assert route == ("/v1/chat/completions" if chat else "/v1/completions")
+            prompt = body["messages"][0]["content"] if chat else body["prompt"]
+            by_prompt[prompt] = [written(prompt, body["seed"], i, 12) for i in range(3)]
+            assert (body["temperature"], body["top_p"], body["max_tokens"], body["n"]) == (0.7, 0.9, 12, 3)
+            assert body.get("stop") == (None if chat else ["End"])
+        assert texts == [by_prompt[f"{prompt} Quote it." if chat else prompt] for prompt in PROMPTS]
+        assert write(generator(served), chat=chat) == texts
+        assert write(generator(served), seed=6, chat=chat) != texts
+
+
+def test_min_p_is_asked_for_only_where_it_is_set() -> None:
+    with serving(Served()) as served:
+        write(generator(served))
+        generator(served).write(
+            ["x"], framing=Framing(), responses=1, sampler=conf_base(Sampler, min_p=0.1), seed=0, label="texts"
+        )
+        assert [body.get("min_p") for _, body, _ in served.asked] == [None, None, None, 0.1]
+
+
+@pytest.mark.parametrize("server", [{"most": 1}, {"most": 2}, {"refuses_several": True}])
+def test_a_server_that_gives_few_responses_is_asked_again_with_another_seed(server: dict[str, Any]) -> None:
+    with serving(Served(**server)) as served:
+        texts = write(generator(served))
+        assert [len(set(row)) for row in texts] == [3, 3, 3]
+
+
+def test_no_more_requests_are_under_way_than_allowed() -> None:
+    with serving(Served(delay=0.05)) as served:
+        write(generator(served, concurrency=1))
+        assert served.busiest == 1
+        write(generator(served, concurrency=3))
+        assert served.busiest > 1
+
+
+def test_a_busy_server_is_asked_again_when_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("tenacity.nap.time.sleep", waited.append)
+    faults = [(429, {"Retry-After": "7"}), (500, {}), (503, {"Retry-After": "100000"})]
+    with serving(Served(faults=faults)) as served:
+        assert len(write(generator(served, concurrency=1))) == 3
+        assert len(served.asked) == 6
+    pauses = [seconds for seconds in waited if seconds]  # the server's own are of 0 seconds
+    assert pauses[0] == 7.0
+    assert pauses[1] <= 0.01
+    assert pauses[2] == endpoint_retries.LONGEST
+
+
+def test_a_server_that_stays_busy_or_broken_is_an_error_after_all_attempts() -> None:
+    with serving(Served(faults=[(500, {})] * 3)) as served:
+        with pytest.raises(EndpointError, match=r"endpoint 'tiny' at http.* answers with an error: .*fault 500"):
+            write(generator(served, concurrency=1, attempts=3))
+        assert len(served.asked) == 3
+    with (
+        serving(Served(faults=[(429, {"Retry-After": "0"})] * 2)) as served,
+        pytest.raises(EndpointError, match="still busy"),
+    ):
+        write(generator(served, concurrency=1, attempts=2))
+
+
+def test_a_slow_answer_says_what_was_waited_for() -> None:
+    with (
+        serving(Served(delay=1.0)) as served,
+        pytest.raises(EndpointError, match=r"did not answer within 0\.1 s: raise its"),
+    ):
+        write(generator(served, timeout=0.1, attempts=2, concurrency=1))
+
+
+def test_a_server_without_completions_names_the_other_form() -> None:
+    with serving(Served(routes=("/v1/chat/completions",))) as served:
+        with pytest.raises(EndpointError, match=r"knows no such request .*set generation\.prompt to chat"):
+            write(generator(served))
+        assert write(generator(served), chat=True)
+
+
+def test_nobody_there_is_said_with_the_address() -> None:
+    nobody = Endpoint("http://127.0.0.1:9/v1", "tiny", attempts=1)
+    with pytest.raises(EndpointError, match=r"'tiny' at http://127\.0\.0\.1:9/v1 cannot be reached .*start the server"):
+        nobody.check()
+
+
+def test_an_unknown_model_is_told_with_those_there_are() -> None:
+    with serving(Served(models=("tiny", "large"))) as served:
+        Endpoint(served.url, "large").check()
+        with pytest.raises(EndpointError, match="no model of that name there, but large, tiny: choose one"):
+            Endpoint(served.url, "huge").check()
+
+
+def test_the_key_comes_from_the_environment_and_shows_nowhere(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with serving(Served(key="right-key-1234")) as served:
+        with pytest.raises(EndpointError, match=f"refuses requests without a key in {KEY}: export {KEY}=KEY"):
+            Endpoint(served.url, "tiny").check()
+        monkeypatch.setenv(KEY, "wrong-key-1234")
+        with pytest.raises(EndpointError, match=f"refuses the key in {KEY}") as wrong:
+            write(generator(served))
+        assert "wrong-key-1234" not in str(wrong.value)
+        monkeypatch.setenv("OWN_KEY", "right-key-1234")
+        own = generator(served, api_key_env="OWN_KEY")
+        own.endpoint.check()
+        assert write(own)
+        assert served.asked[-1][2] == "right-key-1234"
+        shown = [repr(own), str(own.endpoint), own.identity, own.endpoint.identity, caplog.text, *capfd.readouterr()]
+    assert not [text for text in shown if "key-1234" in text]
+
+
+def test_what_the_server_says_with_the_key_in_it_is_shown_without() -> None:
+    endpoint = Endpoint("http://localhost:1/v1", "m", api_key_env="PATH")
+    assert endpoint.key
+    assert endpoint.key not in str(endpoint.explained(ValueError(f"{endpoint.key} is bad"))) or len(endpoint.key) > 300
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("endpoint:m", "is written endpoint:MODEL@http"),
+        ("endpoint:m@ftp://host/v1", "is written endpoint:MODEL@http"),
+        ("endpoint:m@http://user:secret@host/v1", "holds more than a place"),
+        ("endpoint:m@http://host/v1?key=secret", "holds more than a place"),
+    ],
+)
+def test_a_source_that_names_no_endpoint_is_refused_without_showing_a_secret(source: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said) as refused:
+        Endpoint.of(source)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_model_s_name_may_hold_an_at_sign_and_colons() -> None:
+    assert Endpoint.of("endpoint:owner/m:1b@v2@https://host:8000/v1/") == Endpoint(
+        "https://host:8000/v1", "owner/m:1b@v2"
+    )
+
+
+def test_a_node_that_reads_private_data_cannot_ask_an_endpoint(tmp_path: Path) -> None:
+    watch = Watch("node 'variations'", reads_private=True, may_read=False, data_root=tmp_path)
+    with serving(Served()) as served:
+        with (
+            watched(watch),
+            pytest.raises(
+                SideEffectRefusedError,
+                match=r"node 'variations' (looks up a host|connects to a server) while it reads private data",
+            ),
+        ):
+            write(generator(served))
+        assert served.asked == []
+        with watched(Watch("node 'variations'", reads_private=False, may_read=False, data_root=tmp_path)):
+            assert write(generator(served))
+
+
+def test_samples_of_a_chat_are_cut_and_measured_in_tokens_of_the_named_tokenizer() -> None:
+    import pandas as pd
+
+    prompts = pd.DataFrame({"prompt_id": [0, 1], "prompt": ["x", "y"], "label": [None, None]})
+    with serving(Served()) as served:
+        own = generator(served)
+        texts = sampled_texts(
+            own,
+            prompts,
+            responses=2,
+            sampler=conf_base(Sampler, prompt="chat", legible_only=False),
+            length=3,
+            seed=0,
+            label="texts",
+        )
+    assert len(texts) == 4
+    tokenizer = own.length_tokenizer()
+    assert all(0 < len(tokenizer(text, add_special_tokens=False)["input_ids"]) <= 3 for text in texts["text"])
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_what_a_model_says_to_itself_is_no_part_of_a_text(chat: bool) -> None:
+    with serving(Served()) as served:
+        plain = write(generator(served), chat=chat)
+    with serving(Served(form="<think>The user wants a list.</think>\n\n{}")) as served:
+        assert write(generator(served), chat=chat) == plain
+
+
+def test_a_model_that_only_reasons_is_named_with_the_remedy() -> None:
+    with (
+        serving(Served(form="<think>The user wants {}")) as served,
+        pytest.raises(EndpointError, match=r"'tiny' at .* reasons and does not answer within max_new_tokens \(12\)"),
+    ):
+        write(generator(served), chat=True)

@@ -1,0 +1,485 @@
+"""The analytic Gaussian: against the definition, against its own inverse, at extreme values.
+
+- The worst pairs, against brute force: their divergence is right, and no contributions do worse.
+- Composition: against dp_accounting's own accountants where it has one, and never below what is exact.
+- The accountant's face: what it refuses, how epsilon moves, and how it stands beside Opacus' two accountants.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedtext.privacy.accounting import (
+    SampledGaussian,
+    composed_epsilon,
+    epsilon,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_pair,
+    gaussian_shift,
+    worst_pair,
+)
+
+LINE = np.linspace(-15, 20, 350_001)
+
+
+def density(centre: float) -> np.ndarray:
+    return np.exp(-((LINE - centre) ** 2) / 2) / math.sqrt(2 * math.pi)
+
+
+@settings(max_examples=25)
+@given(shift=st.floats(0.05, 4), epsilon=st.floats(0, 6))
+def test_delta_is_the_hockey_stick_divergence(shift, epsilon) -> None:
+    excess = np.maximum(density(shift) - math.exp(epsilon) * density(0.0), 0)
+    found = gaussian_delta(shift, np.array([epsilon]))[0]
+    assert found == pytest.approx(excess.sum() * (LINE[1] - LINE[0]), abs=1e-8)
+
+
+@settings(max_examples=100)
+@given(epsilon=st.floats(1e-3, 200), log_delta=st.floats(-60, -1))
+def test_shift_and_epsilon_are_inverse(epsilon, log_delta) -> None:
+    delta = math.exp(log_delta)
+    assert gaussian_epsilon(gaussian_shift(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("shift", [1e-4, 1e-2, 1.0, 30.0])
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-5, 0.4, 0.9])
+def test_epsilon_is_the_smallest(shift, delta) -> None:
+    epsilon = gaussian_epsilon(shift, delta)
+    assert gaussian_delta(shift, np.array([epsilon]))[0] <= delta * (1 + 1e-6)
+    if epsilon > 0:
+        assert gaussian_delta(shift, np.array([epsilon * 0.999]))[0] > delta
+
+
+RATES = st.floats(0.01, 0.95)
+SHIFTS = st.floats(0.05, 3.0)
+EPSILONS = st.floats(0.0, 4.0)
+PRICED = [
+    ("poisson", "zero_out"),
+    ("poisson", "add_remove"),
+    ("poisson", "replace_one"),
+    ("fixed_size", "zero_out"),
+    ("fixed_size", "replace_one"),
+]
+
+
+def mixture(x: np.ndarray, rate: float, drawn: float, left_out: float = 0.0) -> np.ndarray:
+    """Density at x of a release from which the unit is left out with probability 1 - rate."""
+    at = [np.exp(-((x - centre) ** 2) / 2) / math.sqrt(2 * math.pi) for centre in (left_out, drawn)]
+    return (1 - rate) * at[0] + rate * at[1]
+
+
+def divergence(p: np.ndarray, q: np.ndarray, epsilon: float, cell: float) -> float:
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * cell)
+
+
+LINE_WORST_PAIRS = np.linspace(-20, 20, 80_001)
+CELL = float(LINE_WORST_PAIRS[1] - LINE_WORST_PAIRS[0])
+
+
+def stated_pair(sampling: str, adjacency: str, q: float, mu: float) -> tuple[np.ndarray, np.ndarray]:
+    """Densities of the module's table."""
+    if sampling == "poisson":
+        other = mixture(LINE_WORST_PAIRS, q, -mu) if adjacency == "replace_one" else mixture(LINE_WORST_PAIRS, q, 0.0)
+        return mixture(LINE_WORST_PAIRS, q, mu), other
+    return mixture(LINE_WORST_PAIRS, q, 2 * mu), mixture(LINE_WORST_PAIRS, q, mu if adjacency == "zero_out" else 0.0)
+
+
+@pytest.mark.parametrize(("sampling", "adjacency"), PRICED)
+@settings(max_examples=40)
+@given(q=RATES, mu=SHIFTS, epsilon=EPSILONS)
+def test_closed_forms_are_the_divergences(sampling, adjacency, q, mu, epsilon) -> None:
+    out, _ = worst_pair(sampling, adjacency, q, mu)
+    p, other = stated_pair(sampling, adjacency, q, mu)
+    assert out.delta(np.array([epsilon]))[0] == pytest.approx(divergence(p, other, epsilon, CELL), abs=2e-6)
+
+
+@settings(max_examples=40)
+@given(q=RATES, mu=SHIFTS, epsilon=EPSILONS)
+def test_closed_forms_of_the_way_back(q, mu, epsilon) -> None:
+    nothing, with_unit = mixture(LINE_WORST_PAIRS, q, 0.0), mixture(LINE_WORST_PAIRS, q, mu)
+    _, back = worst_pair("poisson", "zero_out", q, mu)
+    assert back.delta(np.array([epsilon]))[0] == pytest.approx(divergence(nothing, with_unit, epsilon, CELL), abs=2e-6)
+    # In a fixed-size draw the zeroed unit can be the one that is 'closer': its neighbour's substitute moves as it does.
+    _, back = worst_pair("fixed_size", "zero_out", q, mu)
+    assert back.delta(np.array([epsilon]))[0] == pytest.approx(divergence(with_unit, nothing, epsilon, CELL), abs=2e-6)
+
+
+@settings(max_examples=15)
+@given(q=RATES, mu=SHIFTS, epsilon=EPSILONS)
+def test_of_non_negative_contributions_the_worst_stand_at_a_right_angle(q, mu, epsilon) -> None:
+    """The integral over the plane, written out, against the module's; less than of opposed contributions."""
+    axis = np.arange(-9.0, 12.0, 0.02)
+    ratio = (1 - q) + q * np.exp(mu * axis - mu * mu / 2)
+    weight = np.exp(-(axis**2) / 2) / math.sqrt(2 * math.pi) * 0.02
+    grid, brute = np.array([epsilon]), 0.0
+    for own, other in zip(weight, ratio, strict=True):
+        brute += own * float(np.maximum(ratio - math.exp(epsilon) * other, 0) @ weight)
+    out, back = worst_pair("poisson", "replace_one", q, mu, non_negative=True)
+    assert out.delta(grid)[0] == pytest.approx(brute, abs=2e-5)
+    assert back is out
+    assert out.delta(grid)[0] <= worst_pair("poisson", "replace_one", q, mu)[0].delta(grid)[0] + 1e-12
+    fixed, _ = worst_pair("fixed_size", "replace_one", q, mu, non_negative=True)
+    apart = mixture(LINE_WORST_PAIRS, q, math.sqrt(2) * mu), mixture(LINE_WORST_PAIRS, q, 0.0)
+    assert fixed.delta(grid)[0] == pytest.approx(divergence(*apart, epsilon, CELL), abs=2e-6)
+
+
+KINK = 1e-3  # error of a sum over the plane along the edge of the event; a wrong pair errs by 1e-2 and more
+
+
+def plane(reach: float) -> tuple[np.ndarray, float]:
+    axis = np.arange(-reach, reach, 0.12)
+    return np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1), 0.12**2
+
+
+def at(points: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    return np.exp(-((points - centre) ** 2).sum(axis=-1) / 2) / (2 * math.pi)
+
+
+@pytest.mark.parametrize(("sampling", "adjacency"), PRICED)
+@settings(max_examples=25)
+@given(q=RATES, mu=st.floats(0.1, 2.0), epsilon=EPSILONS, seed=st.integers(0, 2**32 - 1), wide=st.booleans())
+def test_no_contributions_in_the_unit_disc_do_worse(sampling, adjacency, q, mu, epsilon, seed, wide) -> None:
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0, 2 * math.pi, 3)
+    radius = np.ones(3) if wide else np.sqrt(rng.uniform(0, 1, 3))
+    unit, changed, substitute = mu * radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    if adjacency != "replace_one":
+        changed = np.zeros(2)
+    if sampling == "poisson":
+        substitute = np.zeros(2)
+    points, cell = plane(mu + 6)
+    left_out = (1 - q) * at(points, substitute)
+    p, other = left_out + q * at(points, unit), left_out + q * at(points, changed)
+    out, back = worst_pair(sampling, adjacency, q, mu)
+    grid = np.array([epsilon])
+    assert divergence(p, other, epsilon, cell) <= out.delta(grid)[0] + KINK
+    assert divergence(other, p, epsilon, cell) <= back.delta(grid)[0] + KINK
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
+@settings(max_examples=40)
+@given(q=RATES, mu=st.floats(0.1, 2.0), epsilon=EPSILONS, seed=st.integers(0, 2**32 - 1), wide=st.booleans())
+def test_no_contributions_in_a_quarter_of_the_disc_do_worse(sampling, q, mu, epsilon, seed, wide) -> None:
+    rng = np.random.default_rng(seed)
+    angle = rng.choice([0, math.pi / 2], 3) if wide else rng.uniform(0, math.pi / 2, 3)
+    radius = np.ones(3) if wide else np.sqrt(rng.uniform(0, 1, 3))
+    unit, changed, substitute = mu * radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    points, cell = plane(mu + 6)
+    left_out = (1 - q) * at(points, substitute if sampling == "fixed_size" else np.zeros(2))
+    p, other = left_out + q * at(points, unit), left_out + q * at(points, changed)
+    out, _ = worst_pair(sampling, "replace_one", q, mu, non_negative=True)
+    grid = np.array([epsilon])
+    assert divergence(p, other, epsilon, cell) <= out.delta(grid)[0] + KINK
+
+
+def test_opposed_contributions_do_worse_than_the_right_angle_so_the_search_could_fail() -> None:
+    q, mu, grid = 0.5, 1.0, np.array([0.5])
+    points, cell = plane(mu + 6)
+    left_out, (east, west) = (1 - q) * at(points, np.zeros(2)), (np.array([mu, 0]), np.array([-mu, 0]))
+    true = divergence(left_out + q * at(points, east), left_out + q * at(points, west), 0.5, cell)
+    assert true > worst_pair("poisson", "replace_one", q, mu, non_negative=True)[0].delta(grid)[0] + 20 * KINK
+
+
+@pytest.mark.parametrize("adjacency", ["zero_out", "add_remove"])
+def test_the_sign_tells_under_replace_one_alone(adjacency) -> None:
+    grid = np.linspace(0, 3, 7)
+    for plain, votes in zip(*(worst_pair("poisson", adjacency, 0.2, 0.9, non_negative=n) for n in (False, True)),
+                            strict=True):  # fmt: skip
+        assert np.array_equal(plain.delta(grid), votes.delta(grid))
+
+
+@pytest.mark.parametrize("adjacency", ["zero_out", "replace_one"])
+def test_a_fixed_size_draw_is_as_bad_as_stated_and_worse_than_poisson(adjacency) -> None:
+    """Every draw of 2 of 5 units, written out: the bound is met by opposed data, and Poisson's is broken by it."""
+    n, m, mu, epsilon = 5, 2, 0.7, 0.3
+    others = [-mu] * (n - 1)
+    changed = 0.0 if adjacency == "zero_out" else -mu
+
+    def density(unit: float) -> np.ndarray:
+        data = [unit, *others]
+        sums = [sum(data[i] for i in drawn) for drawn in combinations(range(n), m)]
+        return np.mean([mixture(LINE_WORST_PAIRS, 1.0, s) for s in sums], axis=0)
+
+    true = divergence(density(mu), density(changed), epsilon, CELL)
+    grid = np.array([epsilon])
+    fixed, poisson = (worst_pair(kind, adjacency, m / n, mu)[0].delta(grid)[0] for kind in ("fixed_size", "poisson"))
+    assert true == pytest.approx(fixed, abs=1e-6)
+    assert true > 1.2 * poisson
+
+
+@pytest.mark.parametrize(("sampling", "adjacency"), PRICED)
+def test_nothing_is_lost_beyond_the_top(sampling, adjacency) -> None:
+    pairs = [worst_pair(sampling, adjacency, 0.1, 0.8, non_negative=sign) for sign in (False, True)]
+    for half in {id(half): half for pair in pairs for half in pair}.values():
+        assert 0 <= half.delta(np.array([half.top]))[0] < 1e-20
+        assert half.delta(np.array([half.top / 2]))[0] > 0
+
+
+def test_a_rate_near_one_is_the_gaussian() -> None:
+    epsilons = np.array([0.0, 0.5, 1.5])
+    for adjacency, factor in (("zero_out", 1), ("replace_one", 2)):
+        for sampling in ("poisson", "fixed_size"):
+            out, _ = worst_pair(sampling, adjacency, 1 - 1e-9, 0.9)
+            assert out.delta(epsilons) == pytest.approx(gaussian_pair(0.9 * factor)[0].delta(epsilons), abs=1e-7)
+    for sampling in ("poisson", "fixed_size"):
+        out, _ = worst_pair(sampling, "replace_one", 1 - 1e-9, 0.9, non_negative=True)
+        assert out.delta(epsilons) == pytest.approx(gaussian_pair(0.9 * 2**0.5)[0].delta(epsilons), abs=1e-7)
+
+
+def test_fixed_size_under_add_remove_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"fixed_size.*add_remove.*public number"):
+        worst_pair("fixed_size", "add_remove", 0.1, 1.0)
+
+
+DELTA = 3e-6
+POISSON = SampledGaussian("poisson", 0.1, 1 / 2.5, 20)
+
+
+def library_epsilon(adjacency: str, events: list[tuple[object, int]]) -> float:
+    from dp_accounting import privacy_accountant
+    from dp_accounting.pld import PLDAccountant
+
+    relation = privacy_accountant.NeighboringRelation[
+        "REPLACE_ONE" if adjacency == "replace_one" else "ADD_OR_REMOVE_ONE"
+    ]
+    accountant = PLDAccountant(relation, value_discretization_interval=1e-3)
+    for event, count in events:
+        accountant.compose(event, count)
+    return accountant.get_epsilon(DELTA)
+
+
+@pytest.mark.parametrize("adjacency", ["zero_out", "add_remove", "replace_one"])
+def test_poisson_sampling_as_the_library_prices_it(adjacency) -> None:
+    import dp_accounting
+
+    event = dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.GaussianDpEvent(2.5))
+    found = composed_epsilon([POISSON], delta=DELTA, adjacency=adjacency)
+    assert found == pytest.approx(library_epsilon(adjacency, [(event, 20)]), abs=1e-4)
+
+
+@pytest.mark.parametrize("adjacency", ["zero_out", "replace_one"])
+def test_sampled_and_unsampled_releases_together(adjacency) -> None:
+    import dp_accounting
+
+    norm = 2.0 if adjacency == "replace_one" else 1.0  # the library takes an unsampled multiplier per sensitivity
+    events = [
+        (dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.GaussianDpEvent(2.5)), 20),
+        (dp_accounting.PoissonSampledDpEvent(0.3, dp_accounting.GaussianDpEvent(4.0)), 5),
+    ]
+    releases = [POISSON, SampledGaussian("poisson", 0.3, 1 / 4.0, 5)]
+    apart = library_epsilon(adjacency, events)
+    assert composed_epsilon(releases, delta=DELTA, adjacency=adjacency) == pytest.approx(apart, abs=2e-4)
+    both = [*releases, SampledGaussian("full", 1.0, 1 / 3.0, 2)]
+    if adjacency == "zero_out":
+        together = library_epsilon(adjacency, [*events, (dp_accounting.GaussianDpEvent(3.0), 2)])
+        assert composed_epsilon(both, delta=DELTA, adjacency=adjacency) == pytest.approx(together, abs=2e-4)
+    alone = gaussian_epsilon(norm * 2**0.5 / 3.0, DELTA)
+    assert max(apart, alone) < composed_epsilon(both, delta=DELTA, adjacency=adjacency) < apart + alone
+
+
+def test_fixed_size_lies_between_its_worst_fixed_data_and_renyi_accounting() -> None:
+    """2.6 in the design note: opposed data in every round cost 2.571; what can be proven is 2.672."""
+    import dp_accounting
+    from dp_accounting import privacy_accountant
+    from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
+    from dp_accounting.rdp import RdpAccountant
+
+    found = composed_epsilon([SampledGaussian("fixed_size", 0.1, 1 / 2.5, 20)], delta=DELTA, adjacency="replace_one")
+    opposed = from_gaussian_mechanism(2.5, sensitivity=2, sampling_prob=0.1, value_discretization_interval=1e-3)
+    attained = opposed.self_compose(20).get_epsilon_for_delta(DELTA)
+    renyi = RdpAccountant(neighboring_relation=privacy_accountant.NeighboringRelation.REPLACE_ONE)
+    # The library wants the multiplier of the replace-one sensitivity, which is two clip norms.
+    renyi.compose(
+        dp_accounting.SampledWithoutReplacementDpEvent(10_000, 1_000, dp_accounting.GaussianDpEvent(1.25)), 20
+    )
+    assert attained == pytest.approx(2.571, abs=1e-3)
+    assert found == pytest.approx(2.672, abs=1e-3)
+    assert attained < found < renyi.get_epsilon(DELTA)
+
+
+def test_order_and_grouping_do_not_matter() -> None:
+    mixed = [POISSON, SampledGaussian("full", 1.0, 0.1), SampledGaussian("fixed_size", 0.2, 0.2, 3)]
+    parts = [SampledGaussian(k.sampling, k.rate, k.shift) for k in mixed for _ in range(k.rounds)]
+    whole = composed_epsilon(mixed, delta=DELTA, adjacency="zero_out")
+    assert composed_epsilon(parts[::-1], delta=DELTA, adjacency="zero_out") == whole
+
+
+def test_full_participation_is_exact_whatever_it_is_called() -> None:
+    exact = gaussian_epsilon(20**0.5 / 19.3, DELTA)
+    for sampling in ("full", "poisson", "fixed_size"):
+        everyone = SampledGaussian(sampling, 1.0, 1 / 19.3, 20)
+        assert composed_epsilon([everyone], delta=DELTA, adjacency="zero_out") == pytest.approx(exact, rel=1e-12)
+
+
+def test_a_fine_grid_changes_nothing_that_matters(monkeypatch) -> None:
+    from fedtext.privacy import accounting
+
+    coarse = composed_epsilon([POISSON], delta=DELTA, adjacency="zero_out")
+    step = accounting._grid_step
+    monkeypatch.setattr(accounting, "_grid_step", lambda parts: step(parts) / 8)
+    accounting._composed_epsilon.cache_clear()
+    fine = composed_epsilon([POISSON], delta=DELTA, adjacency="zero_out")
+    accounting._composed_epsilon.cache_clear()
+    assert fine < coarse < fine + 1e-5
+
+
+def test_the_grid_is_exact_enough_for_the_smallest_delta() -> None:
+    """A Gaussian put on the grid, beside the closed form: where rounding would show first."""
+    from fedtext.privacy import accounting
+
+    pair = accounting.gaussian_pair(1.0)
+    for delta in (1e-5, accounting.SMALLEST_DELTA):
+        found = accounting._one_way_epsilon([(pair, 10)], 5e-4, delta)
+        assert found == pytest.approx(gaussian_epsilon(10**0.5, delta), rel=1e-4)
+
+
+def test_too_small_a_delta_is_refused_only_with_sampling() -> None:
+    with pytest.raises(ValueError, match="delta is 1e-12"):
+        composed_epsilon([POISSON], delta=1e-12, adjacency="zero_out")
+    assert composed_epsilon([SampledGaussian("full", 1.0, 0.1)], delta=1e-12, adjacency="zero_out") > 0
+
+
+def test_nothing_costs_nothing() -> None:
+    assert composed_epsilon([], delta=DELTA, adjacency="zero_out") == 0.0
+
+
+POPRI = {"noise_multiplier": 2.5, "delta": 3e-6, "rounds": 20}
+SAMPLED = {**POPRI, "sampling": "poisson", "rate": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"noise_multiplier": 0.0}, "noise_multiplier is 0.0.*positive"),
+        ({"noise_multiplier": -1.0}, "noise_multiplier is -1.0.*positive"),
+        ({"noise_multiplier": float("nan")}, "noise_multiplier is nan.*positive"),
+        ({"noise_multiplier": float("inf")}, "noise_multiplier is inf.*finite"),
+        ({"delta": 0.0}, "delta is 0.0.*between 0 and 1"),
+        ({"delta": 1.0}, "delta is 1.0.*between 0 and 1"),
+        ({"delta": float("nan")}, "delta is nan"),
+        ({"rounds": 0}, "rounds is 0.*at least 1"),
+        ({"rounds": 2.5}, "rounds is 2.5.*whole"),
+        ({"rounds": True}, "rounds is True"),
+        ({"adjacency": "swap"}, "adjacency is 'swap'.*zero_out, add_remove, replace_one"),
+        ({"sampling": "shuffle"}, "sampling is 'shuffle'.*full, poisson, fixed_size"),
+        ({"sampling": "poisson", "rate": 0.0}, r"rate is 0.0.*\(0, 1\]"),
+        ({"sampling": "poisson", "rate": 1.1}, r"rate is 1.1.*\(0, 1\]"),
+        ({"sampling": "fixed_size", "rate": float("nan")}, "rate is nan"),
+        ({"rate": 0.5}, "rate is 0.5 with sampling 'full'"),
+        ({"accountant": "moments"}, "accountant is 'moments'.*pld, rdp$"),
+        ({"sampling": "fixed_size", "rate": 0.1, "adjacency": "add_remove"}, "'fixed_size' and adjacency 'add_remove'"),
+        ({"sampling": "fixed_size", "rate": 0.1, "accountant": "rdp"}, "accountant is 'rdp'.*'fixed_size'"),
+        ({"sampling": "poisson", "rate": 0.1, "adjacency": "replace_one", "accountant": "rdp"}, "under 'replace_one'"),
+    ],
+)
+def test_what_cannot_be_priced_is_refused_by_name_and_value(changed, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        epsilon(**{**POPRI, **changed})
+
+
+def test_arguments_are_named() -> None:
+    with pytest.raises(TypeError):
+        epsilon(2.5, 3e-6, 20)  # type: ignore[misc]
+
+
+@settings(max_examples=12)
+@given(
+    multiplier=st.floats(0.6, 30),
+    rounds=st.integers(1, 40),
+    rate=st.floats(0.01, 1),
+    sampling=st.sampled_from(["poisson", "fixed_size"]),
+    adjacency=st.sampled_from(["zero_out", "replace_one"]),
+)
+def test_epsilon_grows_with_rounds_and_falls_with_noise(multiplier, rounds, rate, sampling, adjacency) -> None:
+    def cost(noise: float, rounds: int, rate: float = rate) -> float:
+        return epsilon(
+            noise_multiplier=noise, delta=1e-5, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate
+        )
+
+    here, slack = cost(multiplier, rounds), 1e-5
+    assert cost(multiplier, 2 * rounds) > here
+    assert cost(multiplier * 1.1, rounds) < here + slack
+    assert cost(multiplier, rounds, rate=rate / 2) < here + slack
+    everyone = epsilon(noise_multiplier=multiplier, delta=1e-5, rounds=rounds, adjacency=adjacency)
+    assert here <= everyone + slack
+
+
+def test_rounds_without_sampling_are_one_release_of_less_noise() -> None:
+    together = epsilon(**POPRI)
+    assert together == pytest.approx(epsilon(noise_multiplier=2.5 / 20**0.5, delta=3e-6, rounds=1), rel=1e-12)
+
+
+@pytest.mark.parametrize("accountant", ["pld", "rdp"])
+def test_replace_one_doubles_the_norm_without_sampling(accountant) -> None:
+    doubled = epsilon(noise_multiplier=20.0, delta=3e-6, rounds=20, adjacency="replace_one", accountant=accountant)
+    assert doubled == pytest.approx(epsilon(noise_multiplier=10.0, delta=3e-6, rounds=20, accountant=accountant))
+
+
+def test_adjacencies_and_samplings_in_order() -> None:
+    cost = {
+        (sampling, adjacency): epsilon(**POPRI, sampling=sampling, rate=0.1, adjacency=adjacency)
+        for sampling, adjacency in [
+            ("poisson", "zero_out"),
+            ("poisson", "add_remove"),
+            ("poisson", "replace_one"),
+            ("fixed_size", "zero_out"),
+            ("fixed_size", "replace_one"),
+        ]
+    }
+    assert cost["poisson", "zero_out"] == cost["poisson", "add_remove"] == pytest.approx(0.8588, abs=1e-4)
+    assert cost["poisson", "replace_one"] == pytest.approx(1.4947, abs=1e-4)
+    assert cost["fixed_size", "zero_out"] == pytest.approx(1.6078, abs=1e-4)
+    assert cost["fixed_size", "replace_one"] == pytest.approx(2.6722, abs=1e-4)
+
+
+def by_opacus(kind: str, multiplier: float, *, rate: float, rounds: int = 20, delta: float = 3e-6) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        accountant = getattr(pytest.importorskip("opacus.accountants"), kind)()
+        accountant.history = [(multiplier, rate, rounds)]
+        return float(accountant.get_epsilon(delta))
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "rate"), [(0.82, 0.1), (1.23, 0.25), (2.5, 0.1), (0.475, 1 / 133), (1.54, 0.017), (19.3, 1.0)]
+)
+def test_rdp_is_that_of_opacus_and_never_below_it(multiplier, rate, caplog) -> None:
+    expected = by_opacus("RDPAccountant", multiplier, rate=rate)
+    found = epsilon(noise_multiplier=multiplier, delta=3e-6, rounds=20, sampling="poisson", rate=rate, accountant="rdp")
+    assert expected - 1e-9 <= found <= 1.002 * expected
+    assert not caplog.records  # of the orders that are left out
+
+
+def test_the_exact_value_lies_below_opacus_and_within_its_interval_of_prv() -> None:
+    exact, prv = epsilon(**SAMPLED), by_opacus("PRVAccountant", 2.5, rate=0.1)
+    assert exact < prv < exact + 0.02
+    assert prv < epsilon(**SAMPLED, accountant="rdp")
+
+
+def test_ten_thousand_rounds_are_priced_as_they_are() -> None:
+    """DP-SGD of flexible participation: the printed 1.540 is PRV's; 1.537 is enough."""
+    steps = {"delta": 3.467e-6, "rounds": 10_000, "rate": 256 / 15_000}
+    assert epsilon(noise_multiplier=1.5375, sampling="poisson", **steps) < 6
+    assert epsilon(noise_multiplier=1.536, sampling="poisson", **steps) > 6
+    assert by_opacus("PRVAccountant", 1.540, **steps) < 6 < by_opacus("PRVAccountant", 1.537, **steps)
+
+
+def test_pricing_loads_no_torch() -> None:
+    code = (
+        "import sys; from fedtext.privacy.accounting import epsilon; assert 'scipy' not in sys.modules\n"
+        "for a in ('pld', 'rdp'):\n"
+        "    epsilon(noise_multiplier=2.5, delta=3e-6, rounds=20, sampling='poisson', rate=.1, accountant=a)\n"
+        "assert 'torch' not in sys.modules and 'pandas' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
