@@ -38,7 +38,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
-from fedtext.reporting.wording import accuracy_sentence
+from fedtext.reporting.headline import accuracy_sentence
 from tests.parameters import conf_base
 
 PRIVACY = conf_base(

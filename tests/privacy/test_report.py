@@ -14,8 +14,8 @@ from fedtext.privacy.assumptions import assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import final_report, privacy_report, render_markdown, reported_releases
 from fedtext.privacy.wording import shown
+from fedtext.reporting.headline import epsilon_sentence
 from fedtext.reporting.scorecard import Protection
-from fedtext.reporting.wording import epsilon_sentence
 from tests.parameters import conf_base
 from tests.privacy.histories import ledger as small_ledger
 from tests.privacy.histories import party, release, spent

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from fedtext.params.conditions import CONDITIONS
 from fedtext.reporting.downstream import classification_table, entities_table, questions_table
+from fedtext.reporting.headline import heading
 from fedtext.reporting.page import bullets, figure_html, glossary, page
 from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.tables import (
@@ -20,7 +21,7 @@ from fedtext.reporting.tables import (
     texts_table,
 )
 from fedtext.reporting.templates import render
-from fedtext.reporting.wording import count, heading
+from fedtext.reporting.wording import count
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:

@@ -20,21 +20,14 @@ from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONDITIONS, LONGER, POLICY, PREFERENCES, SHORTER, UNTUNED
 from fedtext.reporting.figure_style import SYNTHETIC, styled
 from fedtext.reporting.glossary import Terms
+from fedtext.reporting.headline import epsilon_sentence, heading, protection_sentence, released_nothing
 from fedtext.reporting.html import FIGURES
 from fedtext.reporting.page import bullets, figure_html, glossary, page
 from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.scorecard import Protection, strict
 from fedtext.reporting.tables import cost_table_html, protection_table, table
 from fedtext.reporting.templates import render
-from fedtext.reporting.wording import (
-    change,
-    count,
-    epsilon_sentence,
-    heading,
-    interval,
-    protection_sentence,
-    released_nothing,
-)
+from fedtext.reporting.wording import change, count, interval
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from fedtext.params.privacy import Adjacency
 from fedtext.privacy.assumptions import SIMULATED
 from fedtext.reporting.downstream import classification_limits
 from fedtext.reporting.glossary import Terms
-from fedtext.reporting.wording import accuracy_sentence, epsilon_sentence, protection_sentence
+from fedtext.reporting.headline import accuracy_sentence, epsilon_sentence, protection_sentence
 
 
 class Protection(BaseModel):
