@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from label_scores import read_labels, score
 from parameters import conf_base
 
-from fedtext.largefedbench.label_scores import read_labels, score
 from fedtext.params.largefedbench import LargeFedBench
 
 LABELS = Path(__file__).parents[1] / "tests" / "largefedbench" / "labels"

@@ -15,7 +15,7 @@ Forms, each with the whole budget, a pair the unit, delta 1e-5:
 - `random`: a direction that says nothing. `public`: a head of the other corpus's pairs. `longer`, `shorter`: characters.
 
 Forms of several heads are judged by a drawn head and by the mixture; never by a pair's own cluster
-(`fedtext.evaluation.pairwise`).
+(benchmarks/scorers.py).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scorers import by_drawn_head, by_mixture, fitted
 
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
 from fedtext.algorithms.dpprefsyn.plan import planned_ledger
@@ -39,14 +40,13 @@ from fedtext.corpora.preferences import PairForm, read_pairs
 from fedtext.corpora.splits import splits_of
 from fedtext.embedding.similarity import differences_of
 from fedtext.evaluation.intervals import Interval, mean_interval
-from fedtext.evaluation.pairwise import by_drawn_head, by_length, by_mixture, rightly_ordered
+from fedtext.evaluation.pairwise import by_length, rightly_ordered
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.generation.dialogue import Dialogue, embedded_answers
 from fedtext.models.encoder import load_encoder
 from fedtext.params.dpprefsyn import Dpprefsyn
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
-from fedtext.training.bradley_terry import fitted
 from tests.parameters import conf_base
 
 INFINITY = float("inf")

@@ -36,10 +36,11 @@ from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.generation import Sampler
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.seeding import stream
-from fedtext.voting.ballots import client_means, nearest_histogram_blocks, summed_scores
+from fedtext.voting.ballots import client_means, nearest_histogram_blocks
 from fedtext.voting.choice import choose_pairs
 from fedtext.voting.projection import project_scores
 from fedtext.voting.witness import random_features, witness_scores
+from tests.voting.oracles import summed_scores
 
 ROOT = Path(__file__).parents[1]
 EPSILON, DELTA, ROUNDS, REJECTED = 1.0, 3e-6, 20, 5

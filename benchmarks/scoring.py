@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 from made_up import DIM, unit_rows
 
-from fedtext.voting.ballots import client_means, summed_scores
+from fedtext.voting.ballots import client_means
+from tests.voting.oracles import summed_scores
 
 CLIENTS, CANDIDATES, RESPONSES = 10_000, 18_000, 10
 SAMPLES_PER_CLIENT = 6.6  # bioRxiv, POPri Table 4

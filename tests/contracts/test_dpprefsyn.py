@@ -38,7 +38,7 @@ def registered(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_private_pairs_leave_by_one_node_or_not_at_all(form: str) -> None:
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     job = registered(**FORMS[form])
     assert check_registered_pipelines({"dpprefsyn": job}) == []
@@ -48,7 +48,7 @@ def test_private_pairs_leave_by_one_node_or_not_at_all(form: str) -> None:
 
 @pytest.mark.parametrize("source", ["table", "hh", "openassistant", "tldr"])
 def test_a_private_file_has_no_exact_figure_of_held_out_pairs(source: str) -> None:
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     job = registered(corpus={"source": source, "path": "pairs.jsonl"})
     assert check_registered_pipelines({"dpprefsyn": job}) == []
@@ -59,7 +59,7 @@ def test_a_private_file_has_no_exact_figure_of_held_out_pairs(source: str) -> No
 
 
 def test_policies_are_judged_beside_their_controls_and_protected_pairs_are_read_by_a_control() -> None:
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     job = registered(policies={"membership": {"measured": True}})
     assert check_registered_pipelines({"dpprefsyn": job}) == []
@@ -81,7 +81,7 @@ def test_a_private_file_is_judged_by_a_model_or_not_at_all() -> None:
 
 
 def test_membership_on_a_private_file_compares_with_test_clients_that_somebody_gave_up() -> None:
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     asked = {"corpus": {"source": "hh", "path": "pairs.jsonl"}, "policies": {"membership": {"measured": True}}}
     with pytest.raises(RunRefusedError, match=r"test clients pay.*evaluation\.priced=false"):

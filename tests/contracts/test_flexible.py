@@ -33,7 +33,7 @@ def registered(env: str | None = None, **groups: dict[str, Any]) -> Pipeline:
 
 @pytest.mark.parametrize("selection", RELEASES)
 def test_private_data_leave_only_by_the_planned_releases(selection: str) -> None:
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     job = registered(flexible={"selection": selection})
     assert check_registered_pipelines({"flexible": job}) == []

@@ -31,7 +31,7 @@ def registered(env: str | None = None, **pe: Any) -> dict[str, Pipeline]:
     ids=lambda c: ",".join(c) or "base",
 )
 def test_private_data_leave_only_by_one_release_a_round(changes: dict[str, Any]) -> None:
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     pipelines = registered(rounds=3, **changes)
     assert check_registered_pipelines(pipelines) == []

@@ -73,7 +73,7 @@ def test_nodes_are_short() -> None:
 
 @pytest.mark.parametrize("scoring", SCORINGS)
 def test_private_data_leave_only_by_releases(scoring: str) -> None:
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     overrides = {"scoring": scoring}
     if scoring not in SINGLE_RELEASE:

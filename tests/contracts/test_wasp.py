@@ -32,7 +32,7 @@ def released(job: Pipeline) -> list[str]:
 
 @pytest.mark.parametrize("votes", RELEASES)
 def test_private_data_leave_only_by_the_planned_releases(votes: str) -> None:
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     job = registered(rounds=3, votes=votes)
     assert check_registered_pipelines({"wasp": job}) == []

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from fedtext.evaluation.pairwise import by_drawn_head, by_length, by_mixture, rightly_ordered
+from benchmarks.scorers import by_drawn_head, by_mixture
+from fedtext.evaluation.pairwise import by_length, rightly_ordered
 from fedtext.system.errors import InputError
 
 HEADS = np.array([[1.0, 0.0], [0.0, 1.0]])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.printed_noise import PRINTED, PrintedNoise, ballots_table
 from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.published import PRINTED, PrintedNoise, published_table
 
 ONE_BY_ONE = [
     pytest.param(row, claimed, printed, id=f"{row.source}-{row.clients}-{row.per_round}-{claimed}")
@@ -111,4 +111,4 @@ def test_plain_gaussians_of_the_other_papers(epsilon_, delta, rounds, sensitivit
 
 @pytest.mark.slow
 def test_the_table_in_the_document_is_what_the_command_prints() -> None:
-    assert published_table() in DOCUMENT.read_text(encoding="utf-8")
+    assert ballots_table() in DOCUMENT.read_text(encoding="utf-8")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.printed_noise import DELTA, ICML, PRINTED_TREES, V1, trees_table
 from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.published_ftrl import DELTA, ICML, PRINTED, V1, published_table
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "privacy.md"
 ONE_BY_ONE = [
     pytest.param(row, claimed, float(printed), id=f"{row.source}-{row.clients}-{row.per_round}-{claimed}")
-    for row in PRINTED
+    for row in PRINTED_TREES
     for claimed, printed in zip(row.claimed, row.multipliers, strict=True)
 ]
 
@@ -44,7 +44,7 @@ RUN = [  # clients, a round, claimed, printed, squared sensitivity as charged an
 
 @pytest.mark.parametrize(("clients", "per_round", "claimed", "printed", "charged", "run", "exact", "too_large"), RUN)
 def test_what_was_run_costs_far_less(clients, per_round, claimed, printed, charged, run, exact, too_large) -> None:
-    row = next(r for r in PRINTED if (r.source, r.clients, r.per_round) == (V1, clients, per_round))
+    row = next(r for r in PRINTED_TREES if (r.source, r.clients, r.per_round) == (V1, clients, per_round))
     assert row.charged**2 == pytest.approx(charged)
     assert row.run**2 == pytest.approx(run)
     assert epsilon(noise_multiplier=printed / row.run, delta=DELTA, rounds=1) == pytest.approx(exact, abs=6e-4)
@@ -56,7 +56,7 @@ def test_v1_s_sampled_rows_are_one_and_a_half_to_six_times_too_large_and_icml_s_
     ratios = {
         (row.source, row.epoch): float(row.multipliers[-1])
         / (row.run * noise_multiplier(epsilon=1.0, delta=DELTA, rounds=1))
-        for row in PRINTED
+        for row in PRINTED_TREES
     }
     assert 1.5 < min(r for (source, epoch), r in ratios.items() if source == V1 and epoch > 1) < 1.6
     assert 6.1 < max(ratios.values()) < 6.2
@@ -65,4 +65,4 @@ def test_v1_s_sampled_rows_are_one_and_a_half_to_six_times_too_large_and_icml_s_
 
 @pytest.mark.slow
 def test_the_table_in_the_document_is_what_the_command_prints() -> None:
-    assert published_table() in DOCUMENT.read_text(encoding="utf-8")
+    assert trees_table() in DOCUMENT.read_text(encoding="utf-8")

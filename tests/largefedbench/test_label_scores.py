@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.largefedbench.label_scores import Passage, digest, raw_words, read_labels, score, words_of
+from benchmarks.label_scores import Passage, digest, raw_words, read_labels, score, words_of
 from fedtext.largefedbench.raw_pages import RawPage
 from fedtext.params.largefedbench import LargeFedBench
 from tests.parameters import conf_base

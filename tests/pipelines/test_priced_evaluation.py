@@ -52,7 +52,7 @@ FORMS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("evaluation", FORMS)
 def test_private_data_leave_only_by_releases_in_every_form(evaluation: dict[str, Any]) -> None:
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     assert check_registered_pipelines(job(TABLE, **evaluation)) == []
 
@@ -98,7 +98,7 @@ def count_rows(private_test: pd.DataFrame) -> dict[str, Any]:
 def test_a_new_evaluation_of_private_text_needs_a_release_or_an_evaluation_that_was_opened(
     corpus: dict[str, Any], evaluation: dict[str, Any], *, refused: bool
 ) -> None:
-    from fedtext.wiring.hooks import check_pipeline
+    from tests.contracts.graphs import check_pipeline
 
     counting = node(count_rows, "private_test", "popri_rows", name="count_rows", tags=Tag.HELD_OUT)
     graph = job(corpus, **evaluation)["popri"] + Pipeline([counting])
@@ -117,7 +117,7 @@ def test_the_tracker_names_an_epsilon_where_an_algorithm_spends_it_and_not_where
 
 
 def test_a_new_control_on_a_private_table_needs_to_have_been_asked_for() -> None:
-    from fedtext.wiring.hooks import check_pipeline
+    from tests.contracts.graphs import check_pipeline
 
     control = node(count_rows, "private_train", "private_counts_more", name="count_train", tags=Tag.CONTROL)
     for evaluation in FORMS:

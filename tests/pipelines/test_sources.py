@@ -50,7 +50,7 @@ def test_public_text_is_the_user_s_else_as_described_else_docstrings(corpus: dic
 def test_the_flow_check_finds_nothing_and_nothing_private_is_read() -> None:
     from fedtext.pipeline_registry import register_pipelines
     from fedtext.wiring.config import ProjectConfigLoader, privacy_class
-    from fedtext.wiring.hooks import check_registered_pipelines
+    from tests.contracts.graphs import check_registered_pipelines
 
     configure(corpus={"description": KIND})
     assert check_registered_pipelines(register_pipelines()) == []

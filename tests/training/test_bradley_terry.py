@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.training.bradley_terry import descents, fitted, sigmoid
+from benchmarks.scorers import fitted
+from fedtext.training.bradley_terry import descents, sigmoid
 
 
 @given(st.integers(0, 300))

@@ -21,12 +21,12 @@ from fedtext.voting.ballots import (
     nearest_histogram_blocks,
     ranked,
     score_blocks,
-    summed_scores,
     top_q_blocks,
 )
 from fedtext.voting.tally import Ballot, Candidates, joint_ballots
 from fedtext.voting.witness import random_features
 from tests.voting.examples import Federation, cosine_ballots, federation, nearest_ballots, unit
+from tests.voting.oracles import summed_scores
 
 CENTRES = ("none", "all", "prompt")
 seeds = st.integers(0, 2**32 - 1)

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.voting.ballots import client_means, summed_scores
+from fedtext.voting.ballots import client_means
 from fedtext.voting.projection import project_scores
 from tests.voting.examples import federation, unit
+from tests.voting.oracles import summed_scores
 
 
 @settings(max_examples=25)

@@ -12,7 +12,7 @@ from kedro.framework.project import pipelines
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader
 from fedtext.wiring.guard.catalog import entry, stated_resolver
-from fedtext.wiring.hooks import check_pipeline, check_registered_pipelines
+from tests.contracts.graphs import check_pipeline, check_registered_pipelines
 from tests.wiring.conftest import ToyProject
 
 SECRET = "hunter2-which-nobody-may-read"

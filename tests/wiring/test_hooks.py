@@ -26,11 +26,11 @@ from fedtext.models.language_model import bundled
 from fedtext.system import file_limit
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import TRACKING_ROOT, ProjectConfigLoader
-from fedtext.wiring.hooks import check_pipeline, check_registered_pipelines
 from fedtext.wiring.hooks.command import repeating_command
 from fedtext.wiring.hooks.preflight import check_data_root, check_guarded, check_inputs, say_who_is_a_client
 from fedtext.wiring.hooks.run_facts import corpus_facts
 from fedtext.wiring.hooks.tracking import PARENT_RUN, NestedRuns, _models, flat_parameters, is_gone, process_tags
+from tests.contracts.graphs import check_pipeline, check_registered_pipelines
 from tests.parameters import parameters
 from tests.wiring.conftest import ToyProject
 

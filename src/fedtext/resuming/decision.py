@@ -75,7 +75,6 @@ def _class_name(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
-CODE_PARTS = ("code", "libraries")
 UNIDENTIFIED = "unidentified"
 
 

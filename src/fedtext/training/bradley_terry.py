@@ -26,16 +26,3 @@ def descents(
     margins = exact_product(differences.astype(np.float64), heads.T.astype(np.float64))
     own = np.take_along_axis(margins, np.maximum(head, 0)[:, None], axis=1)
     return np.asarray(np.where(head[:, None] >= 0, sigmoid(-own) * differences, 0.0))
-
-
-def fitted(
-    differences: Float[np.ndarray, "pair dim"], *, steps: int, learning_rate: float
-) -> Float[np.ndarray, "1 dim"]:
-    """One head by full gradient steps without noise, from zero: of public pairs, and as the un-noised bound.
-
-    Of private pairs it is no release: nothing of it may leave.
-    """
-    heads, only = np.zeros((1, differences.shape[1])), np.zeros(len(differences), dtype=np.int64)
-    for _ in range(steps):
-        heads = heads + learning_rate * descents(heads, differences, only).mean(axis=0, keepdims=True)
-    return np.asarray(heads)

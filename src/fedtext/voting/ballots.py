@@ -30,7 +30,7 @@ from jaxtyping import Float, Int
 
 from fedtext.embedding.exact_product import TILE, exact_product, exact_tiles
 from fedtext.embedding.similarity import nearest
-from fedtext.privacy.clipping import clip_factors, clip_rows
+from fedtext.privacy.clipping import clip_rows
 from fedtext.system.errors import InputError
 from fedtext.voting.centring import Centre, centred, require_finite
 
@@ -90,40 +90,6 @@ def client_mean_blocks(
         place = np.repeat(np.arange(len(counts)) * classes, counts)[known] + kind[known]
         average = csr_array((weights[known], (place, known)), shape=(len(counts) * classes, len(rows)))
         yield (average @ mapped.astype(np.float64)).astype(mapped.dtype).reshape(len(counts), classes * mapped.shape[1])
-
-
-def summed_scores(
-    client_means: Float[np.ndarray, "client dim"],
-    candidates: Float[np.ndarray, "candidate dim"],
-    *,
-    centre: Centre = "none",
-    responses_per_prompt: int | None = None,
-    clip_norm: float = 1.0,
-) -> Float[np.ndarray, " candidate"]:
-    """Sum over clients of their clipped mean-cosine ballots, before noise (Algorithm 4; Gram form).
-
-    `centre` removes from each ballot its mean over all candidates, or over each prompt's `responses_per_prompt`
-    successive candidates, before it is clipped. Memory is O(client dim + candidate dim).
-
-    Args:
-        client_means: mean of each client's unit embeddings; a zero row contributes nothing.
-        candidates: unit embeddings of the candidate texts.
-        centre: what is subtracted from a ballot before clipping.
-        responses_per_prompt: J, needed by `centre="prompt"`.
-        clip_norm: largest L2 norm of one client's ballot, hence the sensitivity of the sum.
-
-    Raises:
-        ValueError: embeddings that are not finite or of different lengths, or candidates that do not divide into
-            prompts.
-    """
-    rows = _comparable(client_means, centred(candidates, centre, responses_per_prompt))
-    gram = rows.T @ rows  # float64: in float32 a ballot nearly orthogonal to the mean candidate would escape its clip
-    clipped_sum = np.zeros(rows.shape[1])
-    for first in range(0, len(client_means), GRAM_BLOCK):
-        means = client_means[first : first + GRAM_BLOCK].astype(np.float64)
-        squared_norms = np.einsum("nd,nd->n", means @ gram, means)
-        clipped_sum += clip_factors(np.sqrt(np.maximum(squared_norms, 0.0)), clip_norm) @ means
-    return rows @ clipped_sum
 
 
 def score_blocks(

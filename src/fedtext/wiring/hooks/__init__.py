@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fedtext.wiring.hooks.outcome import OutcomeHook
 from fedtext.wiring.hooks.preflight import PreflightHook
-from fedtext.wiring.hooks.privacy_flow import PrivacyFlowHook, check_pipeline, check_registered_pipelines
+from fedtext.wiring.hooks.privacy_flow import PrivacyFlowHook
 from fedtext.wiring.hooks.run_facts import RunFactsHook
 from fedtext.wiring.hooks.tracking import FailedHookHook, TrackingHook
 
-__all__ = ["HOOKS", "check_pipeline", "check_registered_pipelines"]
+__all__ = ["HOOKS"]
 
 # The last one is asked first: the graph is judged before anything is touched, and MLflow hears of the run last.
 HOOKS = (OutcomeHook(), RunFactsHook(), TrackingHook(), PreflightHook(), PrivacyFlowHook(), FailedHookHook())

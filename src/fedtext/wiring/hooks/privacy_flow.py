@@ -19,7 +19,7 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.privacy.flow import Declared, GraphNode, check_files, check_flow, check_private_places
 from fedtext.privacy.flow.check import is_private
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.config import active_data_root, active_loader, active_parameters, corpus_is_public
+from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public
 from fedtext.wiring.guard.bound import Known, bound_values
 from fedtext.wiring.guard.catalog import (
     dataset_classes,
@@ -29,7 +29,6 @@ from fedtext.wiring.guard.catalog import (
     is_previewed,
     layers,
     place,
-    stated_resolver,
 )
 from fedtext.wiring.guard.parameters import copies, named_files, private_files, texts, undeclared
 
@@ -61,21 +60,6 @@ class PrivacyFlowHook:
             raise RunRefusedError(
                 "the privacy flow check refuses this run; nothing was read:", list(dict.fromkeys(found))
             )
-
-
-def check_pipeline(pipeline: Pipeline, catalog_config: Mapping[str, Any]) -> list[str]:
-    """Violations of one pipeline under a catalog configuration (`config_loader["catalog"]`), in words."""
-    return _Check(stated_resolver(catalog_config, IN_MEMORY), active_parameters()).pipeline(pipeline)
-
-
-def check_registered_pipelines(pipelines: Mapping[str, Pipeline]) -> list[str]:
-    """Violations of every pipeline under the active configuration's catalog, each with its pipeline's name."""
-    check = _Check(stated_resolver(active_loader()["catalog"], IN_MEMORY), active_parameters())
-    nodes = [node for pipeline in pipelines.values() for node in pipeline.nodes]
-    return [
-        *(f"{name}: {violation}" for name, pipeline in pipelines.items() for violation in check.pipeline(pipeline)),
-        *(f"together: {violation}" for violation in check.together(pipelines.values(), nodes)),
-    ]
 
 
 class _Check:
