@@ -1,4 +1,4 @@
-"""The steps of a training (`fedtext.federation.noised_steps`), as an auditor sees them who knows both worlds.
+"""The steps of a training (`fedtext.federation.noisy_steps`), as an auditor sees them who knows both worlds.
 
 A step's noised sum decides where the next one is asked. So a world that is not the real one is led: its training is
 given the real one's answers, and what it would have answered there, without noise, is what the auditor expects of it.
@@ -13,9 +13,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from fedtext.federation import noised_steps
+from fedtext.federation import release_noisy_steps
 
-DOOR: Any = noised_steps  # whose own names are exchanged
+DOOR: Any = release_noisy_steps  # whose own names are exchanged
 Answer = tuple[np.ndarray, float]  # a noised sum, and the deviation of its noise as it was charged
 
 

@@ -35,7 +35,7 @@ from fedtext.corpora.records import sample_records
 from fedtext.evaluation.next_token import padded, token_rows
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.federated import LocalTraining
@@ -80,7 +80,7 @@ def trimmed(tokens: np.ndarray) -> torch.Tensor:
 def side_by_side(model: Any, tokens: np.ndarray, client: np.ndarray, at_once: int) -> np.ndarray:
     local = LOCAL.model_copy(update={"clients_at_once": at_once})
     dim, clients = sum(p.numel() for p in model.parameters()), int(client.max()) + 1
-    total, _ = answer(
+    total, _ = release_noisy_sum(
         Query("benchmark", 1, dim, CLIP_NORM, MULTIPLIER),
         lambda held: client_updates(model, held.features, held.unit, local, seed=SEED),
         PrivateSamples.of_one_class(tokens, client),

@@ -23,7 +23,7 @@ from parameters import conf_base
 from torch.nn.functional import cross_entropy
 
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.noised_steps import Ask, noised_steps
+from fedtext.federation.noisy_steps import Ask, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.models.language_model import LanguageModel
@@ -107,7 +107,7 @@ def main() -> None:
             ours_s.append(timed(own))
             theirs_s.append(timed(theirs))
 
-    noised_steps(query, training, samples, opened_ledger([query], privacy, given.batch), new_noise_key(0))
+    release_noisy_steps(query, training, samples, opened_ledger([query], privacy, given.batch), new_noise_key(0))
     print(f"{start.size:,} weights, {given.batch} rows of {given.tokens} tokens, {given.steps} steps of each")
     for at, what in enumerate(("clock", "all cores")):
         mine, others = (np.array([pair[at] for pair in each]) for each in (ours_s, theirs_s))

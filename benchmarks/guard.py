@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fedtext.wiring.guard.left_behind import Surroundings
+from fedtext.wiring.guard.left_behind import FolderSnapshot
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.watch import Watch
 
@@ -30,7 +30,7 @@ def main(files: int) -> None:
             path = root / f"{number % FOLDERS}/private_{number}"
             path.parent.mkdir(exist_ok=True)
             path.touch()
-        surroundings = Surroundings(root, Path.cwd())
+        surroundings = FolderSnapshot(root, Path.cwd())
         watch = Watch(who="a node", reads_private=True, may_read=True, data_root=root)
         taken = []
         for _ in range(REPEATS + 1):

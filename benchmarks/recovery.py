@@ -26,7 +26,7 @@ from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.corpora.records import sample_records
-from fedtext.embedding.nonempty import encode_written, written
+from fedtext.embedding.nonempty import encode_nonempty, written
 from fedtext.evaluation.intervals import mean_interval
 from fedtext.generation.few_shot import draw_prompts, sampled_texts
 from fedtext.generation.generators.local import LocalGenerator
@@ -100,7 +100,7 @@ def _embedded(prompts: int, responses: int, documents: int) -> dict[str, np.ndar
         generator, shown, responses=responses, sampler=sampler, length=chunking.length, seed=0, label="candidates"
     )
     return {
-        "candidates": encode_written(encoder, texts["text"].tolist(), label="candidates"),
+        "candidates": encode_nonempty(encoder, texts["text"].tolist(), label="candidates"),
         "samples": encoder.encode(clients["text"].tolist(), label="stand-in clients"),
         "document": np.unique(clients["client_id"], return_inverse=True)[1],
     }

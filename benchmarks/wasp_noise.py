@@ -28,7 +28,7 @@ from fedtext.algorithms.wasp import judging, plan
 from fedtext.algorithms.wasp.prompts import COLUMNS, GOOD, chosen_examples
 from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
 from fedtext.datasets.generators import NamedGeneratorDataset
-from fedtext.embedding.nonempty import encode_written
+from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.evaluation.intervals import mean_interval
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.encoder import load_encoder
@@ -83,7 +83,7 @@ def loaded(questions: Path, kept: Path) -> World:
     candidates, encoder = written_once(kept), load_encoder("offline")
     return World(
         candidates,
-        encode_written(encoder, candidates["text"].tolist(), label="candidates"),
+        encode_nonempty(encoder, candidates["text"].tolist(), label="candidates"),
         encoder.encode(table["text"].tolist()),
         np.array([WASP.labels.index(name) for name in table["category"]]),
     )

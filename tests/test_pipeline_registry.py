@@ -11,7 +11,7 @@ import pytest
 
 from fedtext import pipelines
 from fedtext.pipeline_registry import algorithms
-from fedtext.wiring.algorithm import Makes
+from fedtext.wiring.algorithm import OutputType
 
 DEFINITION = """
 from kedro.pipeline import Pipeline
@@ -33,31 +33,31 @@ def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             del sys.modules[name]
 
 
-def define(folder: Path, package: str, name: str, stands_on: str | None = None) -> None:
+def define(folder: Path, package: str, name: str, depends_on: str | None = None) -> None:
     (folder / package).mkdir()
     (folder / package / "__init__.py").touch()
-    (folder / package / "pipeline.py").write_text(DEFINITION.format(name=name, stands_on=stands_on))
+    (folder / package / "pipeline.py").write_text(DEFINITION.format(name=name, depends_on=depends_on))
 
 
 def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
     found = algorithms()
     assert list(found) == sorted(found)
     assert {name: one.makes for name, one in found.items()} == {
-        "dp_fedavg": Makes.MODEL,
-        "dp_ft": Makes.POLICY,
-        "dp_ftrl": Makes.MODEL,
-        "dp_sgd_generation": Makes.TEXTS,
-        "dpprefsyn": Makes.PREFERENCES,
-        "flexible": Makes.TEXTS,
-        "fusegen": Makes.TEXTS,
-        "pe": Makes.TEXTS,
-        "pe_sft": Makes.TEXTS,
-        "popri": Makes.TEXTS,
-        "wasp": Makes.TEXTS,
-        "zero_shot": Makes.TEXTS,
+        "dp_fedavg": OutputType.MODEL,
+        "dp_ft": OutputType.POLICY,
+        "dp_ftrl": OutputType.MODEL,
+        "dp_sgd_generation": OutputType.TEXTS,
+        "dpprefsyn": OutputType.PREFERENCES,
+        "flexible": OutputType.TEXTS,
+        "fusegen": OutputType.TEXTS,
+        "pe": OutputType.TEXTS,
+        "pe_sft": OutputType.TEXTS,
+        "popri": OutputType.TEXTS,
+        "wasp": OutputType.TEXTS,
+        "zero_shot": OutputType.TEXTS,
     }
     assert len({one.title for one in found.values()}) == len(found)
-    assert found["pe_sft"].stands_on == "pe"
+    assert found["pe_sft"].depends_on == "pe"
 
 
 def test_an_algorithm_is_frozen() -> None:
@@ -66,7 +66,7 @@ def test_an_algorithm_is_frozen() -> None:
 
 
 def test_a_new_algorithm_needs_no_list(beside: Path) -> None:
-    define(beside, "newcomer", "newcomer", stands_on="popri")
+    define(beside, "newcomer", "newcomer", depends_on="popri")
     assert algorithms()["newcomer"].outputs.synthetic == "newcomer_synthetic"
 
 
@@ -77,6 +77,6 @@ def test_a_name_that_is_not_its_folder_s_is_refused(beside: Path) -> None:
 
 
 def test_nothing_stands_on_what_is_not_there(beside: Path) -> None:
-    define(beside, "newcomer", "newcomer", stands_on="nowhere")
+    define(beside, "newcomer", "newcomer", depends_on="nowhere")
     with pytest.raises(ValueError, match="newcomer stands on 'nowhere': choose one of dp_fedavg"):
         algorithms()

@@ -23,7 +23,7 @@ from fedtext.pipelines.private_only.pipeline import create_pipeline as private_o
 from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.sources import pipeline as sources
 from fedtext.system.errors import InputError, meant
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.config import active_group, corpus_is_public
 
 
@@ -42,8 +42,8 @@ def algorithms() -> dict[str, Algorithm]:
     for folder, algorithm in found.items():
         if algorithm.name != folder:
             raise InputError(f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name")
-        if algorithm.stands_on is not None and algorithm.stands_on not in found:
-            raise InputError(f"{folder} stands on {algorithm.stands_on!r}: choose one of {', '.join(found)}")
+        if algorithm.depends_on is not None and algorithm.depends_on not in found:
+            raise InputError(f"{folder} stands on {algorithm.depends_on!r}: choose one of {', '.join(found)}")
     return found
 
 
@@ -77,8 +77,8 @@ def register_pipelines() -> dict[str, Pipeline]:
     if len(unprotected.nodes) > 1:
         unprotected = Pipeline([common, unprotected])
     pairs = preference_pairs(counted=counted)
-    of_pairs = (Makes.PREFERENCES, Makes.POLICY)
-    starts = {makes: pairs if makes in of_pairs else common for makes in Makes}
+    of_pairs = (OutputType.PREFERENCES, OutputType.POLICY)
+    starts = {makes: pairs if makes in of_pairs else common for makes in OutputType}
     jobs = {name: _job(starts[algorithm.makes], algorithm, found) for name, algorithm in found.items()}
     return {
         "__default__": jobs["popri"],
@@ -103,7 +103,7 @@ def register_pipelines() -> dict[str, Pipeline]:
 
 def whole(algorithm: Algorithm, known: Mapping[str, Algorithm]) -> Pipeline:
     """The algorithm with its handover, after those that it stands on."""
-    below = [whole(known[algorithm.stands_on], known)] if algorithm.stands_on else []
+    below = [whole(known[algorithm.depends_on], known)] if algorithm.depends_on else []
     tokens = [clients.tokens_pipeline()] if algorithm.client_tokens else []
     return Pipeline([*below, *tokens, algorithm.pipeline(), handover(algorithm)])
 

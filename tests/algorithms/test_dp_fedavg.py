@@ -12,7 +12,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from fedtext.algorithms import dp_fedavg
 from fedtext.federation import mechanism, secure_sum
 from fedtext.federation.mechanism import planned_sum
-from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.private_samples import PrivateSamples, sampled_units
 from fedtext.federation.units import digest
 from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
@@ -59,7 +59,7 @@ def ledger(population: int = 12, **declared: Any) -> Ledger:
 def drawn(params: DpFedavg, opened: Ledger, round_number: int) -> np.ndarray:
     """Who takes part in a round."""
     query = dp_fedavg.planned_query(params, opened.declaration, 12, dim=WEIGHTS.size, round_number=round_number)
-    return asked_units(samples(), opened, KEY, query.about(digest(WEIGHTS), params.model_dump_json()))
+    return sampled_units(samples(), opened, KEY, query.about(digest(WEIGHTS), params.model_dump_json()))
 
 
 def released(own: PrivateSamples, params: DpFedavg, opened: Ledger, round_number: int = 1) -> np.ndarray:

@@ -10,7 +10,7 @@ from fedtext.algorithms.fusegen import (
     chosen_examples,
     classifiers_say,
     influence,
-    refuse_lone_generator,
+    validate_generator_count,
     variability,
 )
 from fedtext.params.labelled import Fusegen
@@ -75,7 +75,7 @@ def test_a_generator_of_one_class_has_no_say_and_two_must_have_one() -> None:
     with pytest.raises(ValueError, match="0 of 3 generators wrote usable texts of two classes"):
         classifiers_say(writers.tolist(), features, codes, 2, penalty=1.0)
     with pytest.raises(ValueError, match=r"models\.plms names 1: name two or more"):
-        refuse_lone_generator(["a"])
+        validate_generator_count(["a"])
 
 
 def test_a_larger_choice_than_there_are_candidates_is_refused() -> None:

@@ -15,9 +15,9 @@ from scipy import stats
 
 from audits.faults import too_little_noise, unclipped
 from audits.statistics import threshold_bound
-from fedtext.federation import noised_steps as module
+from fedtext.federation import release_noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.noised_steps import Ask, noised_steps
+from fedtext.federation.noisy_steps import Ask, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block
@@ -49,7 +49,7 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[int], float]:
 
     everybody = PrivateSamples.of_one_class(present[:, None], np.arange(CANARIES))
     opened = opened_ledger([query], privacy, CANARIES)
-    seen, ledger = noised_steps(query, training, everybody, opened, new_noise_key(seed))
+    seen, ledger = release_noisy_steps(query, training, everybody, opened, new_noise_key(seed))
     return present, seen.T / CLIP_NORM, sizes, ledger.epsilon()
 
 

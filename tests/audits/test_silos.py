@@ -17,9 +17,9 @@ from scipy import stats
 from audits.faults import one_noise, shared_among_silos, unclipped
 from audits.statistics import threshold_bound
 from fedtext.algorithms.flexible.plan import dp_sgd_queries
-from fedtext.federation import noised_steps as module
+from fedtext.federation import release_noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.noised_steps import Ask, steps_of_several
+from fedtext.federation.noisy_steps import Ask, steps_of_several
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.silos import parties_of
 from fedtext.federation.units import Block, unit_codes
@@ -135,7 +135,7 @@ def test_without_the_clip_the_claim_falls() -> None:
 
 
 def test_batches_of_a_fixed_size_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would cost more than Poisson draws are charged (tests/audits/test_noised_steps.py)."""
+    """They would cost more than Poisson draws are charged (tests/audits/test_noisy_steps.py)."""
     assert draws_are_poisson()
     drawn = np.random.default_rng(0)
 

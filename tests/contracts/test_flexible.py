@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kedro.pipeline import Pipeline
 
-from fedtext.corpora.splits import refuse_split_of_clients
+from fedtext.corpora.splits import validate_client_split
 from fedtext.params.compare import Compare
 from fedtext.params.corpus import Partition
 from fedtext.params.flexible import Flexible
@@ -76,7 +76,7 @@ def test_every_entry_of_a_comparison_is_a_run(env: str | None) -> None:
     for name, given in found.items():
         Flexible.model_validate(given["flexible"])
         silos, dealt = Silos.model_validate(given["silos"]), Partition.model_validate(given["partition"])
-        refuse_split_of_clients(dealt, Privacy.model_validate(given["privacy"]))
+        validate_client_split(dealt, Privacy.model_validate(given["privacy"]))
         assert dealt.split == "record" or dealt.method == "natural", f"{name} holds whole silos out"
         assert silos.groups is None or dealt.method == "natural", f"{name} hashes its silos into groups"
 

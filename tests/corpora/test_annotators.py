@@ -11,7 +11,7 @@ from fedtext.corpora.annotators import (
     SHARES,
     TERMS,
     Annotator,
-    Taste,
+    PreferenceProfile,
     annotators,
     chance,
     preferences,
@@ -40,15 +40,17 @@ def made(pairs: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
 
 def test_worths_by_hand() -> None:
     answer = "json.load reads reads"  # 4 words, 3 of them different, 2 of the question's 5
-    assert worth(ASKED, answer, Taste.PLAIN) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 13))
-    assert worth(ASKED, answer, Taste.PRACTICAL) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 25))
+    assert worth(ASKED, answer, PreferenceProfile.PLAIN) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 13))
+    assert worth(ASKED, answer, PreferenceProfile.PRACTICAL) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 25))
     terms = "Modules, classes: a module has a class"  # 7 words, 6 of them different, 4 terms, none of the question's
-    assert worth(ASKED, terms, Taste.PRACTICAL) == pytest.approx(2 * 6 / 7 + np.log2(1 + 4) + np.log2(8 / 25))
-    assert worth(ASKED, terms, Taste.PLAIN) == pytest.approx(2 * 6 / 7 + np.log2(8 / 13))
+    assert worth(ASKED, terms, PreferenceProfile.PRACTICAL) == pytest.approx(
+        2 * 6 / 7 + np.log2(1 + 4) + np.log2(8 / 25)
+    )
+    assert worth(ASKED, terms, PreferenceProfile.PLAIN) == pytest.approx(2 * 6 / 7 + np.log2(8 / 13))
 
 
-@pytest.mark.parametrize("taste", list(Taste))
-def test_what_says_nothing_pleases_nobody(taste: Taste) -> None:
+@pytest.mark.parametrize("taste", list(PreferenceProfile))
+def test_what_says_nothing_pleases_nobody(taste: PreferenceProfile) -> None:
     """Policies are trained to please: one that learned the former rule answered with nothing, and won two in three."""
     said = "The json.load function reads a file that holds JSON, and returns a dictionary or a list."
     longer = f"{said} It takes a file that is open for reading, and raises a ValueError where the text is not valid."
@@ -58,8 +60,10 @@ def test_what_says_nothing_pleases_nobody(taste: Taste) -> None:
     assert worth(ASKED, empty, taste) < min(worth(ASKED, name, taste), worth(ASKED, loop, taste))
 
 
-@given(st.sampled_from(list(Taste)), WORDS, WORDS, st.floats(0, 9))
-def test_the_two_orders_of_a_pair_are_complements(taste: Taste, one: str, other: str, sharpness: float) -> None:
+@given(st.sampled_from(list(PreferenceProfile)), WORDS, WORDS, st.floats(0, 9))
+def test_the_two_orders_of_a_pair_are_complements(
+    taste: PreferenceProfile, one: str, other: str, sharpness: float
+) -> None:
     there = chance([ASKED], [one], [other], taste, sharpness)
     back = chance([ASKED], [other], [one], taste, sharpness)
     assert float(there[0] + back[0]) == pytest.approx(1)
@@ -69,9 +73,9 @@ def test_the_groups_disagree() -> None:
     plain = "It loads json from " + " ".join("abcdefgh")
     terms = "The function takes a file as its argument and returns a dictionary or a list"
     practical = f"{terms}, {plain} {' '.join(map(str, range(32)))}"
-    assert chance([ASKED], [plain], [practical], Taste.PLAIN, 1.0)[0] > 0.9
-    assert chance([ASKED], [plain], [practical], Taste.PRACTICAL, 1.0)[0] < 0.1
-    assert share_choosing([ASKED], [plain], [practical], 1e6)[0] == pytest.approx(SHARES[Taste.PLAIN])
+    assert chance([ASKED], [plain], [practical], PreferenceProfile.PLAIN, 1.0)[0] > 0.9
+    assert chance([ASKED], [plain], [practical], PreferenceProfile.PRACTICAL, 1.0)[0] < 0.1
+    assert share_choosing([ASKED], [plain], [practical], 1e6)[0] == pytest.approx(SHARES[PreferenceProfile.PLAIN])
 
 
 def test_no_list_of_terms_is_worth_more_than_a_sentence_with_some() -> None:
@@ -79,7 +83,9 @@ def test_no_list_of_terms_is_worth_more_than_a_sentence_with_some() -> None:
         "json.load does what its name says: it is a function that reads a file, and returns a dictionary, a list, a "
         "string or whatever value the text holds."
     )
-    assert worth(ASKED, " ".join(sorted(TERMS)), Taste.PRACTICAL) < worth(ASKED, sentence, Taste.PRACTICAL)
+    assert worth(ASKED, " ".join(sorted(TERMS)), PreferenceProfile.PRACTICAL) < worth(
+        ASKED, sentence, PreferenceProfile.PRACTICAL
+    )
 
 
 @pytest.mark.parametrize("accuracy", [0.7, 0.775])
@@ -92,13 +98,13 @@ def test_who_knows_the_rule_is_as_often_right_as_asked_for(accuracy: float) -> N
                        sharpness=sharpness, seed=2)  # fmt: skip
     taste = {one.client_id: one.taste for one in people}
 
-    def right(prompt: str, chosen: str, rejected: str, like: Taste) -> bool:
+    def right(prompt: str, chosen: str, rejected: str, like: PreferenceProfile) -> bool:
         return worth(prompt, chosen, like) > worth(prompt, rejected, like)
 
     held = rows.to_numpy().tolist()
     knowing = np.mean([right(asked, one, other, taste[owner]) for asked, one, other, owner in held])
     ignoring = np.mean(
-        [right(asked, one, other, Taste.PRACTICAL) for asked, one, other, _ in held]
+        [right(asked, one, other, PreferenceProfile.PRACTICAL) for asked, one, other, _ in held]
     )  # as if there were one group
     assert knowing == pytest.approx(accuracy, abs=0.03)
     assert ignoring < accuracy - 0.05
@@ -115,7 +121,7 @@ def test_accuracies_that_no_sharpness_has_are_refused() -> None:
 
 def test_people_are_two_to_one_and_share_no_question() -> None:
     people = annotators(3000, seed=0)
-    assert np.mean([one.taste is Taste.PRACTICAL for one in people]) == pytest.approx(2 / 3, abs=0.03)
+    assert np.mean([one.taste is PreferenceProfile.PRACTICAL for one in people]) == pytest.approx(2 / 3, abs=0.03)
     assert {len(one.questions) for one in people} == set(range(1, 9))
     places = [place for one in people for place in one.questions]
     assert places == list(range(len(places)))
@@ -144,4 +150,6 @@ def test_too_few_people_questions_or_answers_are_refused() -> None:
     with pytest.raises(InputError, match="at least 2"):
         annotators(1, seed=0)
     with pytest.raises(InputError, match="who need 3"):
-        preferences([Annotator("a", Taste.PLAIN, range(3))], [ASKED] * 2, [("a", "b")] * 2, sharpness=1.0, seed=0)
+        preferences(
+            [Annotator("a", PreferenceProfile.PLAIN, range(3))], [ASKED] * 2, [("a", "b")] * 2, sharpness=1.0, seed=0
+        )

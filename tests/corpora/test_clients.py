@@ -23,8 +23,8 @@ from fedtext.corpora.clients import (
     folded,
     is_taken,
     listed_ids,
-    refuse_alike,
     taken_clients,
+    validate_distinct_ids,
 )
 from fedtext.corpora.preferences import private_pairs
 from fedtext.corpora.published.loader import read_published
@@ -141,8 +141,8 @@ def test_an_id_of_which_nothing_can_be_seen_is_none() -> None:
 
 def test_the_list_and_the_table_are_compared_with_each_other() -> None:
     with pytest.raises(InputError, match="'C1' and 'c1' look alike"):
-        refuse_alike(["c1", "b", "C1"], None, "both")
-    refuse_alike(["c1", "b", "C1"], "exact", "both")
+        validate_distinct_ids(["c1", "b", "C1"], None, "both")
+    validate_distinct_ids(["c1", "b", "C1"], "exact", "both")
 
 
 def write(path: Path, ids: list[object], **more: list[object]) -> Path:

@@ -14,9 +14,9 @@ import pytest
 from fedtext.corpora.preferences import (
     PAIR_COLUMNS,
     PairForm,
-    dealt_by_prompt,
     read_pairs,
-    refuse_private_prompts,
+    split_by_prompt,
+    validate_private_prompts,
     with_new_prompts,
 )
 from fedtext.corpora.records import SPLITS
@@ -258,7 +258,7 @@ def test_pairs_without_owners_share_no_prompt_with_held_out_ones(tmp_path: Path)
     table = pairs(tmp_path)
     by_name = [set(part["prompt"]) for part in split(table)]
     assert by_name[0] & by_name[2]  # what dealing by names of single pairs does
-    train, validation, test = (set(part["prompt"]) for part in split(dealt_by_prompt(table, PARTITION)))
+    train, validation, test = (set(part["prompt"]) for part in split(split_by_prompt(table, PARTITION)))
     assert not train & test
     assert not train & validation
     assert not validation & test
@@ -267,15 +267,15 @@ def test_pairs_without_owners_share_no_prompt_with_held_out_ones(tmp_path: Path)
 
 def test_a_pair_s_split_follows_from_the_pair_itself(tmp_path: Path) -> None:
     table = pairs(tmp_path)
-    every, some = dealt_by_prompt(table, PARTITION), dealt_by_prompt(table.iloc[50:], PARTITION)
+    every, some = split_by_prompt(table, PARTITION), split_by_prompt(table.iloc[50:], PARTITION)
     assert every["split"].iloc[50:].tolist() == some["split"].tolist()
 
 
 def test_owned_pairs_are_split_by_their_owners(tmp_path: Path) -> None:
     owned = pairs(tmp_path, owners=True)
-    assert dealt_by_prompt(owned, PARTITION) is owned
+    assert split_by_prompt(owned, PARTITION) is owned
     mixed = pd.concat([owned, pairs(tmp_path)], ignore_index=True)
-    dealt = dealt_by_prompt(mixed, PARTITION)
+    dealt = split_by_prompt(mixed, PARTITION)
     of_owners = client_splits(owned, PARTITION)
     assert dealt["split"].iloc[: len(owned)].tolist() == [of_owners[one] for one in owned["client_id"]]
 
@@ -315,6 +315,6 @@ def test_public_prompts_that_are_the_private_ones_are_refused_in_any_form(
     public = pd.DataFrame({"prompt": [*asked[:3], *(f"Other {n}" for n in range(7))] if copied else ["Other", "So."]})
     if copied:
         with pytest.raises(InputError, match=r"holds prompts of the private pairs"):
-            refuse_private_prompts(private, public, "prompts.csv")
+            validate_private_prompts(private, public, "prompts.csv")
     else:
-        refuse_private_prompts(private, public, "prompts.csv")
+        validate_private_prompts(private, public, "prompts.csv")

@@ -9,11 +9,11 @@ from fedtext.corpora.splits import (
     client_splits,
     corpus_splits,
     record_splits,
-    refuse_empty_splits,
-    refuse_split_of_clients,
     sample_splits,
     split_of,
     splits_of,
+    validate_client_split,
+    validate_splits,
     with_splits,
 )
 from fedtext.params.corpus import Partition
@@ -76,10 +76,10 @@ def records(owners: list[str], splits: list[str] | None = None) -> pd.DataFrame:
 def test_an_empty_split_of_a_public_corpus_is_an_error_with_a_remedy():
     few = conf_base(Partition, validation_share=0.01, test_share=0.01)
     with pytest.raises(ValueError, match=r"of the clients fall into the .* split.*change\s+partition.seed"):
-        refuse_empty_splits(records(["a", "b", "c"]), few)
+        validate_splits(records(["a", "b", "c"]), few)
     with pytest.raises(ValueError, match="none of the clients fall into the train split"):
-        refuse_empty_splits(records([]), conf_base(Partition, SHARES))
-    refuse_empty_splits(records([str(i) for i in range(99)]), conf_base(Partition, SHARES))
+        validate_splits(records([]), conf_base(Partition, SHARES))
+    validate_splits(records([str(i) for i in range(99)]), conf_base(Partition, SHARES))
 
 
 def test_who_falls_into_which_split_is_said_even_if_one_is_empty():
@@ -95,7 +95,7 @@ def test_an_empty_split_does_not_tell_how_many_clients_there_are():
     for number in (3, 4, 5):
         own = records([str(i) for i in range(number)], ["train"] * (number - 2) + ["validation", "test"])
         with pytest.raises(ValueError, match="fewer than 4 of the clients fall into the test split") as refusal:
-            refuse_empty_splits(own, conf_base(Partition))
+            validate_splits(own, conf_base(Partition))
         said.add(str(refusal.value))
     assert len(said) == 1
 
@@ -128,7 +128,7 @@ def test_a_corpus_keeps_its_own_splits():
 )
 def test_splits_that_a_public_corpus_cannot_have(given, reason):
     with pytest.raises(ValueError, match=reason):
-        refuse_empty_splits(records(["a", "b", "c"], given), conf_base(Partition))
+        validate_splits(records(["a", "b", "c"], given), conf_base(Partition))
 
 
 def test_a_client_in_two_splits_is_refused():
@@ -192,8 +192,8 @@ def test_samples_go_where_their_records_go_and_else_where_their_clients_do():
 
 def test_split_records_need_records_on_both_sides_and_protected():
     with pytest.raises(ValueError, match=r"of the different records fall into the .* split.*have more records"):
-        refuse_empty_splits(with_splits(silos(["a", "b"] * 9), BY_RECORD), BY_RECORD)
+        validate_splits(with_splits(silos(["a", "b"] * 9), BY_RECORD), BY_RECORD)
     with pytest.raises(ValueError, match=r"partition\.split is record and privacy\.unit client.*privacy\.unit=record"):
-        refuse_split_of_clients(BY_RECORD, conf_base(Privacy))
-    refuse_split_of_clients(BY_RECORD, conf_base(Privacy, unit="record"))
-    refuse_split_of_clients(conf_base(Partition), conf_base(Privacy))
+        validate_client_split(BY_RECORD, conf_base(Privacy))
+    validate_client_split(BY_RECORD, conf_base(Privacy, unit="record"))
+    validate_client_split(conf_base(Partition), conf_base(Privacy))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedtext.corpora.records import RECORD_COLUMNS
-from fedtext.corpora.table import read_public_table, read_table, refuse_private_rows
+from fedtext.corpora.table import read_public_table, read_table, validate_private_rows
 from fedtext.params.corpus import Corpus
 from fedtext.system.errors import InputError
 from tests.parameters import conf_base
@@ -341,11 +341,11 @@ def test_a_copy_of_the_private_table_is_no_public_text(tmp_path):
     copied = write(tmp_path / "copy.jsonl", {"text": [f"{SECRET} {i}" for i in range(2, 10)] + ["public"]})
     private = [f"{SECRET} {i}" for i in range(10)]
     with pytest.raises(ValueError, match=r"public_path .*copy\.jsonl holds the private table's texts") as caught:
-        refuse_private_rows(private, shown(copied))
+        validate_private_rows(private, shown(copied))
     assert SECRET not in str(caught.value)
     other = write(tmp_path / "other.csv", {"text": [f"public {i}" for i in range(9)] + [private[0]]})
-    refuse_private_rows(private, shown(other))
-    refuse_private_rows(private, of(tmp_path / "mine.csv"))  # none is named
+    validate_private_rows(private, shown(other))
+    validate_private_rows(private, of(tmp_path / "mine.csv"))  # none is named
 
 
 # --- control codes

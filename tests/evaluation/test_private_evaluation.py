@@ -32,7 +32,7 @@ from fedtext.evaluation.private_evaluation import (
 )
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block, unit_codes
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
@@ -86,7 +86,7 @@ def test_a_release_is_charged_at_its_planned_noise_and_asks_silent_clients_too()
     unit = unit_codes([f"c{i // 2}" for i in range(20)])
     block = Block(np.unique(unit), np.ones((10, 2)) / 2)
     held = PrivateSamples.of_one_class(np.zeros((20, 0)), unit)
-    total, charged = answer(TWO[0].query_of(ledger), lambda _: [block], held, ledger, new_noise_key(1))
+    total, charged = release_noisy_sum(TWO[0].query_of(ledger), lambda _: [block], held, ledger, new_noise_key(1))
     assert total == pytest.approx([5, 5], abs=0.1)
     assert charged.releases == ledger.planned[:1]
 
@@ -131,7 +131,7 @@ def released(said: Said, seed: int, *, epsilon: float = 1.0, clip_norm: float = 
     privacy = conf_base(Privacy, epsilon=epsilon, delta=1e-5, noise_seed=seed, aggregation="trusted")
     asked = Asked(RELEASE, 1 + 2 * len(correct), joint_clip_norm(clip_norm))
     ledger = evaluation_ledger(privacy, conf_base(Evaluation), len(np.unique(unit)), [asked])
-    total, charged = answer(
+    total, charged = release_noisy_sum(
         asked.query_of(ledger),
         lambda _: accuracy_blocks(correct, tokens, unit, guess=GUESS, clip_norm=clip_norm),
         PrivateSamples.of_one_class(tokens[:, None], unit),

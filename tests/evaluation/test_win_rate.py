@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.corpora.annotators import SHARES, Taste, share_choosing
+from fedtext.corpora.annotators import SHARES, PreferenceProfile, share_choosing
 from fedtext.evaluation.judges import ModelJudge, learned_judge, request, verdict
 from fedtext.evaluation.win_rate import RuleJudge, compared_answers, wins
 from fedtext.generation.generators.endpoint import EndpointGenerator
@@ -63,8 +63,8 @@ def test_equal_answers_tie_and_an_empty_one_loses_unasked() -> None:
 def test_by_the_rule_it_is_the_exact_share_of_annotators() -> None:
     exact = share_choosing([ASKED], [SHORT], [LONG], 0.4)[0]
     assert wins(RuleJudge(0.4), [ASKED], [SHORT], [LONG])[0] == pytest.approx(exact)
-    by_taste = {taste: wins(RuleJudge(0.4, taste), [ASKED], [SHORT], [LONG])[0] for taste in Taste}
-    assert by_taste[Taste.PLAIN] > 0.7 > 0.3 > by_taste[Taste.PRACTICAL]
+    by_taste = {taste: wins(RuleJudge(0.4, taste), [ASKED], [SHORT], [LONG])[0] for taste in PreferenceProfile}
+    assert by_taste[PreferenceProfile.PLAIN] > 0.7 > 0.3 > by_taste[PreferenceProfile.PRACTICAL]
     assert sum(SHARES[taste] * won for taste, won in by_taste.items()) == pytest.approx(exact)
     assert wins(RuleJudge(0.4), [ASKED], [LONG], [SHORT])[0] == pytest.approx(1 - exact)
 

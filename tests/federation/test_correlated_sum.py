@@ -17,7 +17,7 @@ from fedtext.federation.private_samples import PrivateSamples, scheduled
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.budget_guard import OpenGate, standing
+from fedtext.privacy.budget_guard import NoBudgetGuard, guarding
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.matrix_mechanism import (
@@ -282,25 +282,25 @@ def test_a_client_that_was_not_asked_or_answers_twice_is_refused(answer: str) ->
 def test_the_gate_stands_before_every_round_and_is_told_of_each() -> None:
     told: list[tuple[str, int]] = []
 
-    class Watch(OpenGate):
+    class Watch(NoBudgetGuard):
         def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
             told.append(("admit", 0))
 
         def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
             told.append((receipt, round))
 
-    class Shut(OpenGate):
+    class Shut(NoBudgetGuard):
         def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
             raise RuntimeError("not admitted")
 
     data = np.zeros((ROUNDS, CLIENTS, 4))
-    with standing(Watch()):
+    with guarding(Watch()):
         released, _ = run(data, banded(), ledger())
     assert np.array_equal(released, run(data, banded(), ledger())[0])
     assert [word for word, _ in told[::2]] == ["admit"] * ROUNDS
     assert [round for _, round in told[1::2]] == [1, 2, 3, 4, 5, 6]
     assert len({receipt for receipt, _ in told[1::2]}) == ROUNDS
-    with standing(Shut()), pytest.raises(RuntimeError, match="not admitted"):
+    with guarding(Shut()), pytest.raises(RuntimeError, match="not admitted"):
         ask()
 
 

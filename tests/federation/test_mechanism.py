@@ -101,11 +101,11 @@ def test_message_bits_grow_with_everything_that_is_summed() -> None:
 
 def test_a_sum_that_could_wrap_is_refused_with_its_numbers() -> None:
     planned = plan(72_000, 18_000)
-    planned.refuse_wrap(planned.message_bits)
+    planned.validate_modulus(planned.message_bits)
     with pytest.raises(ValueError, match=rf"n = 72000.*step.*k = 20.*at least {planned.message_bits}"):
-        planned.refuse_wrap(20)
+        planned.validate_modulus(20)
     with pytest.raises(ValueError, match="64 are the most"):
-        planned.refuse_wrap(65)
+        planned.validate_modulus(65)
 
 
 @pytest.mark.parametrize("multiplier", [0.0, -1.0, math.nan, math.inf])

@@ -20,17 +20,17 @@ from scipy import stats
 from fedtext.federation.mechanism import client_messages, opened_ledger, planned_sum, summed_stddev
 from fedtext.federation.private_samples import (
     PrivateSamples,
-    asked_units,
     class_index,
     enrolled_units,
     holders_of,
     label_codes,
     participants,
+    sampled_units,
     scheduled,
     sent_by_holders,
 )
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import Answer, answer
+from fedtext.federation.secure_sum import NoisySum, release_noisy_sum
 from fedtext.federation.units import Block, silent_codes, unit_codes
 from fedtext.params.privacy import Privacy, Sampling
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
@@ -94,7 +94,7 @@ _TOLD = ("settings", "public_digest")
 def asked(samples: PrivateSamples, opened: Ledger, key: int = 0, **changed: Any) -> np.ndarray:
     told = {"settings": "{}", "public_digest": "ab"} | {k: changed.pop(k) for k in _TOLD if k in changed}
     query = Query(**{"name": "a.sum", "round": 1, "dim": 4, "clip_norm": 1.0, "noise_multiplier": 9.0, **changed})
-    return asked_units(samples, opened, new_noise_key(key), query.about(**told))
+    return sampled_units(samples, opened, new_noise_key(key), query.about(**told))
 
 
 @pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
@@ -336,9 +336,9 @@ def nothing(samples: PrivateSamples) -> Iterable[Block]:
     return [Block(samples.unit, np.zeros((len(samples.unit), DIM)))]
 
 
-def asked_holders(ledger: Ledger, samples: PrivateSamples | None = None, **changed: Any) -> Answer:
+def asked_holders(ledger: Ledger, samples: PrivateSamples | None = None, **changed: Any) -> NoisySum:
     said: Callable[[PrivateSamples], Iterable[Block]] = changed.pop("said", nothing)
-    return answer(query(**changed), said, samples or held(), ledger, KEY_HOLDERS)
+    return release_noisy_sum(query(**changed), said, samples or held(), ledger, KEY_HOLDERS)
 
 
 def refused(noise: np.ndarray, stddev: float) -> bool:
@@ -420,11 +420,11 @@ def test_the_price_is_that_of_one_draw() -> None:
 
 def test_shares_under_secure_aggregation_come_from_holders() -> None:
     """A million records' shares would be thinner than the grid; five silos' are not."""
-    coarse = {"aggregation": "secure", "population": 10**9}
+    round_counts = {"aggregation": "secure", "population": 10**9}
     thin = query(1, noise_multiplier=0.5)
     with pytest.raises(ValueError, match="1000000000 shares"):
-        planned_sum(thin, declared(**coarse, holders=None), 10**9)
-    assert planned_sum(thin, declared(**coarse), 10**9).draws == 1
+        planned_sum(thin, declared(**round_counts, holders=None), 10**9)
+    assert planned_sum(thin, declared(**round_counts), 10**9).draws == 1
 
 
 @pytest.mark.parametrize("part", [1.0, 0.75, 0.1])

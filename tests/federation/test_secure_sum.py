@@ -14,12 +14,12 @@ from scipy import stats
 
 from fedtext.federation import mechanism, secure_sum
 from fedtext.federation.mechanism import PlannedSum, client_messages, opened_ledger, planned_sum
-from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.private_samples import PrivateSamples, sampled_units
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block, unit_codes
 from fedtext.params.privacy import Adjacency, Privacy
-from fedtext.privacy.budget_guard import OpenGate, standing
+from fedtext.privacy.budget_guard import NoBudgetGuard, guarding
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
@@ -65,7 +65,7 @@ def summed(
         opened = opened.model_copy(update={"population": len(np.unique(everybody))})
     cut = [Block(*part) for part in zip(np.array_split(codes, blocks), np.array_split(rows, blocks), strict=True)]
     asking = query(rows.shape[1], **other)
-    return answer(asking, lambda _: cut, holding(everybody), opened, key, modulus_bits=modulus_bits).sum
+    return release_noisy_sum(asking, lambda _: cut, holding(everybody), opened, key, modulus_bits=modulus_bits).sum
 
 
 def plan(opened: Ledger, dim: int, **changes: Any) -> PlannedSum:
@@ -181,7 +181,7 @@ def test_a_ledger_is_charged_the_very_releases_that_it_was_opened_for(declared: 
     assert book.releases == ()
     for asking in queries:
         asked = asking.about("public", "settings")
-        told = answer(asked, lambda held, dim=asking.dim: [Block(held.unit, np.ones((len(held.unit), dim)))],
+        told = release_noisy_sum(asked, lambda held, dim=asking.dim: [Block(held.unit, np.ones((len(held.unit), dim)))],
                       holding(np.arange(10)), book, KEY)  # fmt: skip
         assert plan(book, 16, round=2).release in (book.planned or ())
         book = told.ledger
@@ -197,7 +197,9 @@ def untouched(held: PrivateSamples) -> Iterator[Block]:
 
 def unread(opened: Ledger | None = None, units: int = 3, key: NoiseKey = KEY, bits: int = 64, **other: Any) -> None:
     """A question that is refused before any unit answers."""
-    answer(query(4, **other), untouched, holding(np.arange(units)), opened or ledger(), key, modulus_bits=bits)
+    release_noisy_sum(
+        query(4, **other), untouched, holding(np.arange(units)), opened or ledger(), key, modulus_bits=bits
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,9 @@ def test_a_calibrated_multiplier_pays_for_its_rounds_and_no_more(adjacency: Adja
     charged = declared.model_copy(update={"population": 10})
     for round in range(5):
         asking = query(16, round=round, noise_multiplier=multiplier)
-        charged = answer(asking, lambda held: [Block(held.unit, rows)], holding(np.arange(10)), charged, KEY).ledger
+        charged = release_noisy_sum(
+            asking, lambda held: [Block(held.unit, rows)], holding(np.arange(10)), charged, KEY
+        ).ledger
     assert charged.epsilon() == pytest.approx(1.0, abs=1e-6)
     with pytest.raises(BudgetExceeded):
         unread(charged, round=5, noise_multiplier=multiplier)
@@ -255,7 +259,7 @@ def test_an_empty_draw_is_pure_noise() -> None:
     nobody = np.zeros(0, dtype=np.int64)
     for aggregation in ("secure", "local"):
         opened = ledger(30, sampling="poisson", clients_per_round=1, aggregation=aggregation)
-        drawn = (asked_units(holding(nobody), opened, KEY, query(5000, round=t)) for t in range(50))
+        drawn = (sampled_units(holding(nobody), opened, KEY, query(5000, round=t)) for t in range(50))
         empty = next(t for t, units in enumerate(drawn) if not len(units))
         noise = summed(np.empty((0, 5000)), opened, asked=nobody, round=empty)
         assert np.std(noise) == pytest.approx(MULTIPLIER if aggregation == "secure" else 0.0, rel=0.05)
@@ -276,7 +280,7 @@ def test_blocks_of_another_width_and_too_many_clients_are_refused() -> None:
     for codes, width in ((np.arange(2), 5), (np.arange(3), 4)):
         blocks = [Block(codes, np.zeros((2, width)))]
         with pytest.raises(ValueError, match=rf"\(2, {width}\) of {len(codes)} clients; rows of 4 numbers"):
-            answer(query(4), lambda _, blocks=blocks: blocks, holding(np.arange(3)), ledger(3), KEY)
+            release_noisy_sum(query(4), lambda _, blocks=blocks: blocks, holding(np.arange(3)), ledger(3), KEY)
     with pytest.raises(ValueError, match="more clients hold samples than the 30 that the ledger was opened for"):
         unread(ledger(30), units=31)
     with pytest.raises(ValueError, match="contributes that was not asked"):
@@ -370,7 +374,7 @@ def test_another_release_tosses_other_coins(change: dict[str, Any]) -> None:
     assert not np.array_equal(summed(rows, ledger()), summed(rows, ledger(), **change))
 
 
-class Watch(OpenGate):
+class Watch(NoBudgetGuard):
     """A gate that writes down what it is told."""
 
     def __init__(self, refusing: str = "") -> None:
@@ -390,11 +394,11 @@ class Watch(OpenGate):
 
 def test_the_gate_is_asked_before_anything_is_read_and_told_before_anything_leaves() -> None:
     rows = unit_rows(5, 4)
-    with standing(Watch("admit")), pytest.raises(RuntimeError, match="not admitted"):
+    with guarding(Watch("admit")), pytest.raises(RuntimeError, match="not admitted"):
         unread()
-    with standing(Watch("confirm")), pytest.raises(RuntimeError, match="not confirmed"):
+    with guarding(Watch("confirm")), pytest.raises(RuntimeError, match="not confirmed"):
         summed(rows, ledger())
-    with standing(watch := Watch()):
+    with guarding(watch := Watch()):
         released = summed(rows, ledger(), round=3)
     assert watch.told == [("admit", "scores"), ("confirm", "scores", 3)]
     assert np.array_equal(released, summed(rows, ledger(), round=3)), "the gate that watches changes nothing"
@@ -405,7 +409,7 @@ def test_a_receipt_is_the_same_for_the_same_sum_only_and_says_nothing_without_th
     rows, opened = unit_rows(5, 4), ledger(aggregation=aggregation)
     moved = rows.copy()
     moved[0] = 0.0
-    with standing(watch := Watch()):
+    with guarding(watch := Watch()):
         summed(rows, opened)
         summed(rows, opened, blocks=3)
         summed(moved, opened)

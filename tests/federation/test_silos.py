@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.federation.partition import partition
-from fedtext.federation.silos import STRONG, WEAK, biased, deal_of, of_kind, parties_of, silo_name, strong_names
+from fedtext.federation.silos import STRONG, WEAK, biased, of_kind, parties_of, silo_name, silo_partition, strong_names
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.silos import Silos
 from tests.parameters import conf_base
@@ -100,7 +100,7 @@ def test_a_biased_deal_that_means_nothing_is_refused(changes: dict[str, Any], wo
 
 
 def deal(silo: dict[str, Any] | None = None, corpus: dict[str, Any] | None = None, **changes: Any) -> str:
-    return deal_of(conf_base(Corpus, corpus), conf_base(Partition, changes), silos(**(silo or {})))
+    return silo_partition(conf_base(Corpus, corpus), conf_base(Partition, changes), silos(**(silo or {})))
 
 
 MADE_UP = {"method": "iid", "clients": 10}

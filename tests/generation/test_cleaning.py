@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.corpora.public import stdlib_records
-from fedtext.generation.cleaning import clean_samples, is_legible, repeated_share, script_of, strays
+from fedtext.generation.cleaning import clean_samples, is_legible, minority_script_mask, repeated_share, script_of
 from fedtext.generation.prompt_forms import SAMPLE_MARKER, SampleList
 from fedtext.params.corpus import Corpus
 from tests.parameters import conf_base
@@ -127,18 +127,18 @@ def test_a_text_is_in_the_script_of_most_letters(text: str, script: str | None) 
 
 
 def test_one_of_thirty_is_a_stray_and_three_of_thirty_are_not() -> None:
-    assert strays([ENGLISH] * 29 + [JAPANESE]) == [False] * 29 + [True]
-    assert not any(strays([ENGLISH] * 27 + [JAPANESE] * 3))
-    assert strays([JAPANESE] * 39 + [ENGLISH, "", "42"]) == [False] * 39 + [True, False, False]
+    assert minority_script_mask([ENGLISH] * 29 + [JAPANESE]) == [False] * 29 + [True]
+    assert not any(minority_script_mask([ENGLISH] * 27 + [JAPANESE] * 3))
+    assert minority_script_mask([JAPANESE] * 39 + [ENGLISH, "", "42"]) == [False] * 39 + [True, False, False]
 
 
 def test_a_few_texts_have_no_strays() -> None:
-    assert not any(strays([ENGLISH] * 18 + [JAPANESE]))
+    assert not any(minority_script_mask([ENGLISH] * 18 + [JAPANESE]))
 
 
 @given(st.lists(st.sampled_from([ENGLISH, JAPANESE, RUSSIAN, "", "42"]), max_size=80), st.randoms())
 def test_strays_are_fewer_than_a_twentieth_of_a_script_and_in_any_order(texts: list[str], random: object) -> None:
-    found = strays(texts)
+    found = minority_script_mask(texts)
     lettered = [text for text in texts if script_of(text)]
     for text in set(texts):
         own = {stray for other, stray in zip(texts, found, strict=True) if other == text}
@@ -148,4 +148,4 @@ def test_strays_are_fewer_than_a_twentieth_of_a_script_and_in_any_order(texts: l
             assert len(lettered) >= 20
     shuffled = list(texts)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert sorted(zip(shuffled, strays(shuffled), strict=True)) == sorted(zip(texts, found, strict=True))
+    assert sorted(zip(shuffled, minority_script_mask(shuffled), strict=True)) == sorted(zip(texts, found, strict=True))

@@ -19,8 +19,8 @@ from fedtext.generation.decoding import (
     branch_attention,
     decode,
     new_cache,
-    refuse_unfit,
     step_of,
+    validate_model,
 )
 from fedtext.generation.token_sampling import draw_tokens
 from tests.generation.conftest import tiny
@@ -191,14 +191,14 @@ def tiny_config(kind: str, **changes: object) -> PretrainedConfig:
 def test_a_model_that_looks_back_a_number_of_places_only_is_refused(kind, changes):
     narrow = AutoModelForCausalLM.from_config(tiny_config(kind, **changes)).eval()
     with pytest.raises(ValueError, match=rf"{kind} looks back 8 tokens only; .* takes 30"):
-        refuse_unfit(narrow, 30)
-    refuse_unfit(narrow, 8)
+        validate_model(narrow, 30)
+    validate_model(narrow, 8)
 
 
 def test_a_model_without_positions_is_refused():
     bloom = AutoModelForCausalLM.from_config(tiny_config("bloom", n_layer=2, n_head=2))
     with pytest.raises(ValueError, match="bloom takes no positions"):
-        refuse_unfit(bloom, 30)
+        validate_model(bloom, 30)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_model_without_positions_is_refused():
     ],
 )
 def test_models_that_see_the_whole_row_pass(kind, changes):
-    refuse_unfit(AutoModelForCausalLM.from_config(tiny_config(kind, **changes)), 30)
+    validate_model(AutoModelForCausalLM.from_config(tiny_config(kind, **changes)), 30)
 
 
 BLOCKED = torch.finfo(torch.float32).min

@@ -14,8 +14,8 @@ from fedtext.models.reading_limits import (
     Beyond,
     ReadingLimit,
     readings,
-    refuse_long_list,
     refuse_unknown,
+    validate_list_length,
 )
 from fedtext.system.errors import InputError
 from tests.parameters import parameters
@@ -39,7 +39,7 @@ def test_a_sample_that_is_read_by_windows_is_spoken_of() -> None:
 def test_a_reader_without_a_limit_reads_anything() -> None:
     free = ReadingLimit("generator", None, Beyond.REFUSED)
     assert free.said_of(10**6) is None
-    refuse_long_list(free, listed=6, length=10**6, new_tokens=72, asked_by="pe_sft")
+    validate_list_length(free, listed=6, length=10**6, new_tokens=72, asked_by="pe_sft")
 
 
 @given(st.integers(1, 12), st.integers(4, 3000), st.integers(4, 400), st.integers(64, 8192))
@@ -47,15 +47,15 @@ def test_the_length_that_a_refusal_names_would_do(listed: int, length: int, new:
     reader = ReadingLimit("generator", limit, Beyond.REFUSED)
     fits = listed * (length + FRAME) + new < limit
     try:
-        refuse_long_list(reader, listed=listed, length=length, new_tokens=new, asked_by="popri")
+        validate_list_length(reader, listed=listed, length=length, new_tokens=new, asked_by="popri")
     except InputError as error:
         assert not fits
         told = int(str(error).partition("lower chunking.length to ")[2].partition(",")[0])
         assert told < length
         if told >= 1:
-            refuse_long_list(reader, listed=listed, length=told, new_tokens=new, asked_by="popri")
+            validate_list_length(reader, listed=listed, length=told, new_tokens=new, asked_by="popri")
             with pytest.raises(InputError):
-                refuse_long_list(reader, listed=listed, length=told + 1, new_tokens=new, asked_by="popri")
+                validate_list_length(reader, listed=listed, length=told + 1, new_tokens=new, asked_by="popri")
     else:
         assert fits
 

@@ -57,10 +57,10 @@ def test_a_control_that_nobody_knows_is_refused() -> None:
 
 def test_protected_pairs_are_read_where_a_control_may_read_them_and_nowhere_else() -> None:
     measured = conf_base(Membership, measured=True)
-    measured.refuse_impossible(MADE_UP, conf_base(Evaluation))
-    measured.refuse_impossible(FILE, conf_base(Evaluation, private_control=True, priced=False))
+    measured.validate_settings(MADE_UP, conf_base(Evaluation))
+    measured.validate_settings(FILE, conf_base(Evaluation, private_control=True, priced=False))
     with pytest.raises(InputError, match="test clients pay for figures"):
-        measured.refuse_impossible(FILE, conf_base(Evaluation, private_control=True))
-    conf_base(Membership).refuse_impossible(FILE, conf_base(Evaluation))
+        measured.validate_settings(FILE, conf_base(Evaluation, private_control=True))
+    conf_base(Membership).validate_settings(FILE, conf_base(Evaluation))
     with pytest.raises(InputError, match="reads the protected pairs"):
-        measured.refuse_impossible(FILE, conf_base(Evaluation))
+        measured.validate_settings(FILE, conf_base(Evaluation))

@@ -17,7 +17,7 @@ def test_bad_labels() -> None:
     with pytest.raises(ValueError, match="empty name"):
         conf_base(Task, labels=["a", "_"])
     with pytest.raises(ValueError, match=r"wasp: classes are needed, and task\.labels names 1"):
-        conf_base(Task, labels="a").refuse_without_classes("wasp")
+        conf_base(Task, labels="a").validate_classes("wasp")
 
 
 @pytest.mark.parametrize(
@@ -35,18 +35,18 @@ def test_classification_is_measured_where_it_can_be(
 ) -> None:
     task, classification = conf_base(Task, labels=labels), conf_base(Classification, measured=measured)
     assert classification.is_measured(task, priced=priced) is expected
-    classification.refuse_impossible(task)
+    classification.validate_settings(task)
 
 
 def test_what_was_asked_for_and_cannot_be_had_is_refused() -> None:
     asked = conf_base(Classification, measured=True)
     with pytest.raises(ValueError, match=r"task\.labels names 0"):
-        asked.refuse_impossible(conf_base(Task))
+        asked.validate_settings(conf_base(Task))
     tagged = conf_base(Entities, measured=True)
-    tagged.refuse_impossible(priced=False)
+    tagged.validate_settings(priced=False)
     with pytest.raises(ValueError, match=r"answers have no priced form.*\(evaluation.questions.measured=false\)"):
-        conf_base(Questions, measured=True).refuse_impossible(priced=True)
+        conf_base(Questions, measured=True).validate_settings(priced=True)
     with pytest.raises(
         ValueError, match=r"entities have no priced form: leave it out \(evaluation.entities.measured=false\)"
     ):
-        tagged.refuse_impossible(priced=True)
+        tagged.validate_settings(priced=True)

@@ -324,13 +324,13 @@ def test_full_participation_is_exact_whatever_it_is_called() -> None:
 def test_a_fine_grid_changes_nothing_that_matters(monkeypatch) -> None:
     from fedtext.privacy import accounting
 
-    coarse = composed_epsilon([POISSON], delta=DELTA, adjacency="zero_out")
+    round_counts = composed_epsilon([POISSON], delta=DELTA, adjacency="zero_out")
     step = accounting._grid_step
     monkeypatch.setattr(accounting, "_grid_step", lambda parts: step(parts) / 8)
     accounting._composed_epsilon.cache_clear()
     fine = composed_epsilon([POISSON], delta=DELTA, adjacency="zero_out")
     accounting._composed_epsilon.cache_clear()
-    assert fine < coarse < fine + 1e-5
+    assert fine < round_counts < fine + 1e-5
 
 
 def test_the_grid_is_exact_enough_for_the_smallest_delta() -> None:

@@ -20,7 +20,7 @@ from scipy import stats
 from fedtext.federation import mechanism, secure_sum
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
@@ -47,7 +47,7 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     everybody = PrivateSamples.of_one_class(present[:, None], np.arange(CANARIES))
     query = Query("audit", seed, CANARIES, CLIP_NORM, MULTIPLIER)
     opened = Ledger(declaration=declaration, population=CANARIES)
-    total, _ = answer(query, blocks_of, everybody, opened, new_noise_key(seed))
+    total, _ = release_noisy_sum(query, blocks_of, everybody, opened, new_noise_key(seed))
     return present, total / CLIP_NORM
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import gaussian_epsilon
-from fedtext.privacy.composition import price_together
+from fedtext.privacy.composition import compose_runs
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import privacy_report
 from tests.parameters import conf_base
@@ -27,29 +27,29 @@ def report(multiplier: float = 4.0, rounds: int = 1, **changed: Any) -> dict[str
 
 
 def test_gaussians_of_different_runs_add_up_in_squares() -> None:
-    price = price_together([report(4.0), report(3.0, rounds=2)], [["a"], ["b", "c"]], DECLARED)
+    price = compose_runs([report(4.0), report(3.0, rounds=2)], [["a"], ["b", "c"]], DECLARED)
     shift = (1 / 16 + 2 / 9) ** 0.5
     assert price == {"epsilon": pytest.approx(gaussian_epsilon(shift, 1e-5), rel=1e-6), "reason": None, "runs": 2}
 
 
 def test_the_same_release_counts_once_and_an_unknown_one_always() -> None:
-    alone = price_together([report()], [["a"]], DECLARED)["epsilon"]
-    assert price_together([report(), report()], [["a"], ["a"]], DECLARED)["epsilon"] == alone
-    assert price_together([report(), report()], [["a"], ["b"]], DECLARED)["epsilon"] > alone
-    assert price_together([report(), report()], [[], []], DECLARED)["runs"] == 2
+    alone = compose_runs([report()], [["a"]], DECLARED)["epsilon"]
+    assert compose_runs([report(), report()], [["a"], ["a"]], DECLARED)["epsilon"] == alone
+    assert compose_runs([report(), report()], [["a"], ["b"]], DECLARED)["epsilon"] > alone
+    assert compose_runs([report(), report()], [[], []], DECLARED)["runs"] == 2
 
 
 def test_a_run_that_released_nothing_is_no_set_of_releases() -> None:
     nothing = report(rounds=0)
-    assert price_together([nothing, nothing], [[], []], DECLARED) == {"epsilon": 0.0, "reason": None, "runs": 0}
-    alone = price_together([report()], [["a"]], DECLARED)
-    assert price_together([report(), nothing], [["a"], []], DECLARED) == alone
+    assert compose_runs([nothing, nothing], [[], []], DECLARED) == {"epsilon": 0.0, "reason": None, "runs": 0}
+    alone = compose_runs([report()], [["a"]], DECLARED)
+    assert compose_runs([report(), nothing], [["a"], []], DECLARED) == alone
 
 
 def test_no_price_without_a_mechanism_or_a_common_declaration() -> None:
     unaccounted = {**report(), "unaccounted": [{"name": "fid", "reason": "read"}]}
-    assert "without a mechanism" in price_together([report(), unaccounted], [["a"], ["b"]], DECLARED)["reason"]
-    other = price_together([report(), report(delta=1e-6)], [["a"], ["b"]], DECLARED)
+    assert "without a mechanism" in compose_runs([report(), unaccounted], [["a"], ["b"]], DECLARED)["reason"]
+    other = compose_runs([report(), report(delta=1e-6)], [["a"], ["b"]], DECLARED)
     assert other["epsilon"] is None
     assert "different deltas" in other["reason"]
 
@@ -62,7 +62,7 @@ def of_silos(*by: tuple[str, ...] | None, names: str = "ab", deal: str = "") -> 
 
 def test_releases_of_other_parties_are_parallel_if_both_runs_divide_the_units_alike() -> None:
     def both(*reports: dict[str, Any]) -> float:
-        return price_together(reports, [["a"], ["b"]], DECLARED)["epsilon"]
+        return compose_runs(reports, [["a"], ["b"]], DECLARED)["epsilon"]
 
     one, two = gaussian_epsilon(1 / 4, 1e-5), gaussian_epsilon(2**0.5 / 4, 1e-5)
     assert both(of_silos(("a",)), of_silos(("b",))) == pytest.approx(one, rel=1e-6)

@@ -19,7 +19,7 @@ from fedtext.federation import mechanism, secure_sum
 from fedtext.federation.mechanism import client_messages, planned_sum
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon, gaussian_epsilon
@@ -97,7 +97,7 @@ def test_the_claim_moves_no_byte_of_what_is_non_negative_anyway() -> None:
     held = PrivateSamples.of_one_class(rows, np.arange(9))
     opened = Ledger(declaration=conf_base(Privacy, epsilon=8.0, delta=DELTA, noise_seed=0), population=9)
     plain, votes = (
-        answer(
+        release_noisy_sum(
             Query("votes", 1, 12, 1.0, 9.0, claim), lambda held: [Block(held.unit, held.features)], held, opened, KEY
         )
         for claim in (False, True)
@@ -155,7 +155,9 @@ def audited(rows: tuple[float, float], non_negative: bool, seed: int = 0) -> flo
     everybody = PrivateSamples.of_one_class(np.zeros((CANARIES, 0)), np.arange(CANARIES))
     declared = conf_base(Privacy, epsilon=50.0, delta=DELTA, adjacency="replace_one", noise_seed=seed)
     query = Query("audit", 1, 2 * CANARIES, 1.0, MULTIPLIER, non_negative)
-    seen = answer(query, blocks_of, everybody, Ledger(declaration=declared, population=CANARIES), new_noise_key(seed))
+    seen = release_noisy_sum(
+        query, blocks_of, everybody, Ledger(declaration=declared, population=CANARIES), new_noise_key(seed)
+    )
     score = seen.sum.reshape(CANARIES, 2) @ np.array([-rows[0], rows[1]])
     right = int(((score > (rows[1] ** 2 - rows[0] ** 2) / 2) == coin.astype(bool)).sum())
     surely = float(stats.beta.ppf(SURE, right, CANARIES - right + 1))
@@ -200,7 +202,7 @@ def opposed() -> float:
 
     everybody = PrivateSamples.of_one_class(np.zeros((CANARIES, 0)), np.arange(CANARIES))
     opened = Ledger(declaration=conf_base(Privacy, epsilon=50.0, delta=DELTA, noise_seed=3), population=CANARIES)
-    seen = answer(
+    seen = release_noisy_sum(
         Query("audit", 1, CANARIES, 1.0, MULTIPLIER, True), blocks_of, everybody, opened, new_noise_key(3)
     ).sum
     right = int(((seen > np.median(seen)) == coin.astype(bool)).sum())

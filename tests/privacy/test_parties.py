@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release, open_ledger
-from fedtext.privacy.parties import Party, bills, partition
+from fedtext.privacy.parties import Party, partition, spend_profiles
 from tests.parameters import conf_base
 
 DELTA = 1e-5
@@ -197,8 +197,8 @@ def test_parties_of_the_same_names_in_another_deal_hold_other_units() -> None:
 
 
 def test_bills_list_every_party_even_one_that_pays_nothing() -> None:
-    assert bills([None, ("a",), ("a", "b")], ["c"]) == {"c": (0,), "a": (0, 1, 2), "b": (0, 2)}
-    assert bills([None, None]) == {}
+    assert spend_profiles([None, ("a",), ("a", "b")], ["c"]) == {"c": (0,), "a": (0, 1, 2), "b": (0, 2)}
+    assert spend_profiles([None, None]) == {}
 
 
 def test_thousands_of_parties_are_charged_in_seconds() -> None:

@@ -18,10 +18,10 @@ from fedtext.privacy.spending import (
     TotalExceeded,
     not_yet_made,
     party_totals,
-    refuse_overdraft,
     spent_on,
     total_epsilon,
     totals,
+    validate_total,
     worst_total,
 )
 from tests.privacy.histories import DELTA, ledger, party, release, spent
@@ -108,7 +108,7 @@ def asked(multiplier: float = 4.0, **changes: Any) -> Release:
 
 def overdrawn(*entries: Spent, by: Release, of: Ledger, rules: Rules = RULES, **more: Any) -> TotalExceeded:
     with pytest.raises(TotalExceeded) as caught:
-        refuse_overdraft(entries, of, rules, [by], **more)
+        validate_total(entries, of, rules, [by], **more)
     return caught.value
 
 
@@ -129,7 +129,7 @@ def test_a_total_holds_under_the_neighbours_of_every_run_each_to_its_own_budget(
     if over:
         assert overdrawn(made, by=new, of=of).total == pytest.approx(exact(multiplier=both, adjacency="replace_one"))
     else:
-        refuse_overdraft([made], of, RULES, [new])
+        validate_total([made], of, RULES, [new])
 
 
 def test_what_was_promised_under_replacement_is_not_overspent_under_another_promise() -> None:
@@ -149,7 +149,7 @@ def test_what_was_promised_under_replacement_is_not_overspent_under_another_prom
 def test_a_declared_total_holds_under_every_promise() -> None:
     made = spent(release(), adjacency="replace_one", budget=1.0)
     whole = exact(rounds=2, adjacency="replace_one")
-    refuse_overdraft([made], ledger(), RULES, [asked()], allowed=1.001 * whole)
+    validate_total([made], ledger(), RULES, [asked()], allowed=1.001 * whole)
     error = overdrawn(made, by=asked(), of=ledger(), allowed=0.999 * whole)
     assert (error.budget, error.total) == (0.999 * whole, pytest.approx(whole))
 
@@ -189,13 +189,13 @@ def test_records_of_every_cut_are_promised_to_on_their_own() -> None:
     short = spent(release(unit="record"), spans="64", budget=8.0)
     error = overdrawn(short, by=asked(unit="record"), of=ledger(unit="record", epsilon=8.0), rules=Rules("s", "512"))
     assert "cut in another way" in str(error)
-    refuse_overdraft([short], ledger(unit="record", epsilon=8.0), Rules("s", "64"), [asked(unit="record")])
+    validate_total([short], ledger(unit="record", epsilon=8.0), Rules("s", "64"), [asked(unit="record")])
 
 
 def test_promises_to_the_other_part_hold_where_the_split_was_another() -> None:
     """Who was a test client and promised 1 may be a training client now."""
     tested = spent(release(40.0, name="test"), part="test", budget=1.0)
-    refuse_overdraft([tested], ledger(epsilon=8.0), RULES, [asked(1.0)])
+    validate_total([tested], ledger(epsilon=8.0), RULES, [asked(1.0)])
     error = overdrawn(tested, by=asked(1.0), of=ledger(epsilon=8.0), rules=Rules("other"))
     assert error.budget == 1.0
 
@@ -206,9 +206,9 @@ def test_runs_of_several_promises_are_refused_together() -> None:
     plans = [asked(4.0), asked(4.0, round=10)]
     error = overdrawn(by=plans[0], of=other, before=[careful], allowed=1.0)
     assert error.total == pytest.approx(exact(adjacency="replace_one"))
-    refuse_overdraft([], other, RULES, plans[:1], before=[careful])
+    validate_total([], other, RULES, plans[:1], before=[careful])
     with pytest.raises(TotalExceeded, match="replace_one"):
-        refuse_overdraft([], other, RULES, plans, before=[careful])
+        validate_total([], other, RULES, plans, before=[careful])
 
 
 def test_the_worst_promise_is_the_one_whose_budget_is_used_up_most() -> None:
@@ -283,7 +283,7 @@ def test_a_run_that_is_repeated_or_resumed_has_nothing_new_to_make() -> None:
 
 def refused(*entries: Spent, allowed: float, **more: Any) -> None:
     arguments: dict[str, Any] = {"planned": [release(3.7, round=9, name="new")], **more}
-    refuse_overdraft(entries, ledger(), RULES, arguments.pop("planned"), allowed=allowed, **arguments)
+    validate_total(entries, ledger(), RULES, arguments.pop("planned"), allowed=allowed, **arguments)
 
 
 def test_a_plan_beyond_what_is_left_is_refused_with_what_was_spent_on_what() -> None:
@@ -366,22 +366,22 @@ def test_parties_of_another_split_or_partition_may_be_anybody(changed: dict[str,
 def test_an_overdraft_names_the_party_and_what_it_paid_for() -> None:
     entries, asked = [by("a"), by("b", multiplier=40.0)], [release(4.0, parties=("a",), round=1)]
     with pytest.raises(TotalExceeded, match=r"may cost party 'a' \(silo\) epsilon 1; 0\.9\d+ is spent") as refused:
-        refuse_overdraft(entries, TWO, RULES, asked, allowed=1.0)
+        validate_total(entries, TWO, RULES, asked, allowed=1.0)
     assert (refused.value.party, refused.value.total) == ("a", pytest.approx(exact(rounds=2)))
     assert "('sum' x 1: 0.9" in str(refused.value)
-    refuse_overdraft(entries, TWO, RULES, [release(4.0, parties=("b",), round=1)], allowed=1.0)
+    validate_total(entries, TWO, RULES, [release(4.0, parties=("b",), round=1)], allowed=1.0)
     poor = ledger(parties=(party("a"), party("b", budget=0.5)))
     with pytest.raises(TotalExceeded, match=r"party 'b' \(silo\) epsilon 0\.5;"):
-        refuse_overdraft(entries, poor, RULES, [release(4.0, parties=("b",), round=1)])
+        validate_total(entries, poor, RULES, [release(4.0, parties=("b",), round=1)])
 
 
 def test_who_spent_too_much_does_not_stop_others() -> None:
     entries = [by("a", multiplier=1.0)]
-    refuse_overdraft(entries, TWO, RULES, [release(5.0, parties=("b",), round=1)], allowed=1.0)
+    validate_total(entries, TWO, RULES, [release(5.0, parties=("b",), round=1)], allowed=1.0)
     with pytest.raises(TotalExceeded, match="party 'a'"):
-        refuse_overdraft(entries, TWO, RULES, [release(5.0, round=1)], allowed=1.0)
+        validate_total(entries, TWO, RULES, [release(5.0, round=1)], allowed=1.0)
     with pytest.raises(TotalExceeded, match="a read without a mechanism would make it inf"):
-        refuse_overdraft([], TWO, RULES, [], allowed=1.0, unaccounted=True)
+        validate_total([], TWO, RULES, [], allowed=1.0, unaccounted=True)
 
 
 def test_a_plan_of_one_party_is_not_made_by_another() -> None:

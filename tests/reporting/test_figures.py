@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from plotly.io import templates
 
 from fedtext.evaluation.distribution import Bias
-from fedtext.privacy.disclosure_control import coarse
+from fedtext.privacy.disclosure_control import round_counts
 from fedtext.reporting.figure_style import FONT, TEMPLATE
 from fedtext.reporting.figures import (
     accuracy_bars,
@@ -88,7 +88,7 @@ def test_no_cell_of_the_density_holds_fewer_than_20_clients(seed, texts):
                 & (points[:, 1] < edges[row + 1])
             )
             distinct = len(set(clients[inside]))
-            assert density.clients[row, column] == coarse(np.array([distinct]))[0]
+            assert density.clients[row, column] == round_counts(np.array([distinct]))[0]
 
 
 def test_one_prolific_client_is_one_client():

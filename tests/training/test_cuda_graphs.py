@@ -13,7 +13,7 @@ from transformers import PreTrainedModel
 
 from fedtext.training import cuda_graphs
 from fedtext.training.client_gradients import side_by_side
-from fedtext.training.cuda_graphs import Replays
+from fedtext.training.cuda_graphs import CapturedGraphs
 
 pytestmark = pytest.mark.usefixtures("in_float32")
 READ_BACK = {"_local_scalar_dense", "nonzero", "masked_select", "unique", "_unique2", "equal"}  # the GPU is waited for
@@ -69,7 +69,7 @@ def test_nothing_is_read_back_while_a_call_is_recorded(
 
 def test_on_a_cpu_every_call_is_computed() -> None:
     calls = []
-    gradients = Replays(lambda weights, ids, shared: calls.append(shared) or {"w": weights["w"] * len(ids)})  # type: ignore[func-returns-value]
+    gradients = CapturedGraphs(lambda weights, ids, shared: calls.append(shared) or {"w": weights["w"] * len(ids)})  # type: ignore[func-returns-value]
     for _ in range(3):
         assert gradients({"w": torch.ones(2)}, torch.zeros(4, 1, 3), True)["w"].tolist() == [4.0, 4.0]
     assert calls == [True] * 3
@@ -82,7 +82,7 @@ def test_what_cannot_be_recorded_is_computed_and_said_once(
         raise RuntimeError("operation not permitted when stream is capturing")
 
     monkeypatch.setattr(cuda_graphs, "_Recording", refused)
-    gradients = Replays(lambda weights, ids, shared: weights)
+    gradients = CapturedGraphs(lambda weights, ids, shared: weights)
     weights = {"w": torch.ones(2)}
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
@@ -106,7 +106,7 @@ def test_each_shape_is_recorded_once_and_large_results_are_not(monkeypatch: pyte
 
     monkeypatch.setattr(cuda_graphs, "_Recording", Counted)
     monkeypatch.setattr(cuda_graphs, "_MOST", 10)
-    gradients = Replays(lambda *_: "computed")  # type: ignore[arg-type, return-value]
+    gradients = CapturedGraphs(lambda *_: "computed")  # type: ignore[arg-type, return-value]
     weights = {"w": torch.ones(2)}
     found = [
         gradients(weights, OnAGpu(slots), shared)
@@ -121,7 +121,7 @@ def test_each_shape_is_recorded_once_and_large_results_are_not(monkeypatch: pyte
 def test_a_replay_has_the_bits_of_the_call(family: str, request: pytest.FixtureRequest) -> None:
     model = request.getfixturevalue(family).load()[0].cuda().requires_grad_(False)
     plain = side_by_side(copy.deepcopy(model))
-    replayed = Replays(side_by_side(copy.deepcopy(model)))
+    replayed = CapturedGraphs(side_by_side(copy.deepcopy(model)))
     weights, ids = ({name: w.cuda() for name, w in tried(model)[0].items()}, tried(model)[1].cuda())
     for step in range(4):
         own = {name: w + 0.01 * step for name, w in weights.items()}

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from fedtext.corpora.exercises import Exercise
 from fedtext.models.encoder import Encoder, load_encoder
 from fedtext.params.evaluation import Questions
-from fedtext.training.extractive_qa import likeliest, trained_reader
+from fedtext.training.extractive_qa import likeliest, train_extractive_qa
 from tests.parameters import conf_base
 
 NAMES = ["Anna", "Boris", "Clara", "David", "Emma", "Felix", "Greta", "Henry"]
@@ -42,7 +42,7 @@ def encoder() -> Encoder:
 
 
 def right(encoder: Encoder, lessons: list[Exercise], questions: Questions, held_out: list[Exercise]) -> float:
-    given = trained_reader(encoder, lessons, questions, seed=1, label="test").answers(held_out)
+    given = train_extractive_qa(encoder, lessons, questions, seed=1, label="test").answers(held_out)
     return float(np.mean([answer == one.answer for answer, one in zip(given, held_out, strict=True)]))
 
 
@@ -58,7 +58,7 @@ def test_the_same_seed_gives_the_same_reader_and_the_encoder_stays_as_it_is(enco
     before = encoder.encode(["the ferry sailed"])
     questions, lessons = conf_base(Questions, fine_tuning=STEPS | {"epochs": 1.0}), exercises(16, seed=1)
     held_out = exercises(8, seed=3)
-    first, again = (trained_reader(encoder, lessons, questions, seed=5, label="test") for _ in range(2))
+    first, again = (train_extractive_qa(encoder, lessons, questions, seed=5, label="test") for _ in range(2))
     assert first.answers(held_out) == again.answers(held_out)
     assert (encoder.encode(["the ferry sailed"]) == before).all()
 
@@ -66,7 +66,7 @@ def test_the_same_seed_gives_the_same_reader_and_the_encoder_stays_as_it_is(enco
 def test_answers_are_spans_of_a_passage_and_what_was_cut_off_teaches_nothing(encoder: Encoder) -> None:
     questions = conf_base(Questions, length=16, answer_length=2, fine_tuning=STEPS | {"epochs": 1.0})
     long = [Exercise("Who sailed?", "the ferry", f"{'nobody knew ' * 30}that the ferry sailed")] * 8
-    reader = trained_reader(encoder, long, questions, seed=1, label="test")
+    reader = train_extractive_qa(encoder, long, questions, seed=1, label="test")
     answer, none, _ = reader.answers([long[0], Exercise("Who?", "x", ""), Exercise("who " * 40, "x", "x " * 40)])
     assert answer in long[0].passage
     assert len(answer.split()) <= 2
@@ -75,7 +75,7 @@ def test_answers_are_spans_of_a_passage_and_what_was_cut_off_teaches_nothing(enc
 
 def test_no_exercise_is_an_error(encoder: Encoder) -> None:
     with pytest.raises(ValueError, match="no exercises to learn from"):
-        trained_reader(encoder, [], conf_base(Questions), seed=1, label="texts")
+        train_extractive_qa(encoder, [], conf_base(Questions), seed=1, label="texts")
 
 
 scores = arrays(np.float64, 7, elements=st.integers(-9, 9).map(float))

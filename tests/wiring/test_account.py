@@ -17,11 +17,11 @@ import pytest
 from fedtext.federation.mechanism import opened_ledger, planned_release
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import BlocksOf, answer
+from fedtext.federation.secure_sum import BlocksOf, release_noisy_sum
 from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon
-from fedtext.privacy.budget_guard import current, standing
+from fedtext.privacy.budget_guard import current, guarding
 from fedtext.privacy.history import HISTORY_ROOT, History, release_history
 from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.noise import new_noise_key
@@ -62,7 +62,7 @@ def run(
     of: Account, ledger: Ledger, data: np.ndarray = DATA, round: int = 1, node: str = "node", **other: Any
 ) -> tuple[np.ndarray, Ledger]:
     """A run that checks its plan first and then makes one release."""
-    of.refuse_plan(ledger)
+    of.validate_plan(ledger)
     return release(of, ledger, answers(data), round, node, **other)
 
 
@@ -75,8 +75,8 @@ def release(
     of: Account, ledger: Ledger, blocks_of: Any, round: int = 1, node: str = "node", releases: bool = True, **other: Any
 ) -> tuple[np.ndarray, Ledger]:
     asking = query(ledger.declaration, len(ledger.planned or ()), round, **other)
-    with standing(gate := of.gate(node, releases=releases)):
-        released = answer(asking, blocks_of, HELD, ledger, KEY)
+    with guarding(gate := of.gate(node, releases=releases)):
+        released = release_noisy_sum(asking, blocks_of, HELD, ledger, KEY)
     gate.tell()
     return released
 
@@ -106,7 +106,7 @@ def test_four_runs_that_differ_in_delta_s_third_digit_are_one_budget(tmp_path: P
         with pytest.raises(
             TotalExceeded, match=r"epsilon 1; 1 is spent \('sum' x 1: 1\); 'sum' would make it 1\.48"
         ) as no:
-            account(tmp_path).refuse_plan(opened(delta=delta))
+            account(tmp_path).validate_plan(opened(delta=delta))
         assert "Nothing was read" in str(no.value)
         with pytest.raises(TotalExceeded, match=r"'sum' would make it 1\.48"):  # the door itself, with no check before
             release(account(tmp_path), opened(delta=delta), untouched)
@@ -164,10 +164,10 @@ def test_test_clients_pay_for_themselves_unless_the_split_changed(tmp_path: Path
 def test_a_run_of_rounds_is_resumed_within_its_plan(tmp_path: Path) -> None:
     ledger = opened(releases=3)
     _, charged = run(account(tmp_path), ledger, round=1)
-    account(tmp_path).refuse_plan(ledger)
+    account(tmp_path).validate_plan(ledger)
     _, charged = release(account(tmp_path), charged, answers(), round=2)
     release(account(tmp_path), charged, answers(), round=3)
-    account(tmp_path).refuse_plan(ledger)
+    account(tmp_path).validate_plan(ledger)
     assert [entry.round for entry in release_history(tmp_path)] == [1, 2, 3]
 
 
@@ -244,7 +244,7 @@ def test_records_of_another_cut_are_refused_before_they_are_read(tmp_path: Path)
         r"1 is spent \('sum' x 1: 1\); 'sum' would make it inf, .* 'sum' protects records that are cut in another way"
     )
     with pytest.raises(TotalExceeded, match=said):
-        other.refuse_plan(of_records)
+        other.validate_plan(of_records)
     with pytest.raises(TotalExceeded, match=said):
         release(other, of_records, untouched)
     assert len(release_history(tmp_path)) == 1
@@ -259,14 +259,14 @@ def test_a_later_and_larger_budget_of_a_party_does_not_raise_what_it_was_promise
         return open_ledger(privacy, CLIENTS, planned, parties=held)
 
     first = of_two(0.5, 7.0)
-    account(tmp_path).refuse_plan(first)
-    with standing(account(tmp_path).gate("node", releases=True)):
+    account(tmp_path).validate_plan(first)
+    with guarding(account(tmp_path).gate("node", releases=True)):
         gate = current()
         gate.admit(first.planned[0], first, "no lots")
         gate.confirm(first.planned[0], 1, "a", "no lots")
     with pytest.raises(TotalExceeded, match=r"may cost party 'north' \(silo\) epsilon 0\.5;"):
-        account(tmp_path).refuse_plan(of_two(1.0, 7.5))
-    account(tmp_path, total=1.0).refuse_plan(of_two(1.0, 7.5))
+        account(tmp_path).validate_plan(of_two(1.0, 7.5))
+    account(tmp_path, total=1.0).validate_plan(of_two(1.0, 7.5))
 
 
 def test_what_everybody_is_told_makes_no_other_release_of_the_same_sum(tmp_path: Path) -> None:
@@ -285,23 +285,23 @@ def test_a_node_that_is_no_release_gets_nothing_out(tmp_path: Path) -> None:
 
 def test_what_passed_is_told_in_order(tmp_path: Path) -> None:
     gate, ledger = account(tmp_path).gate("node", releases=True), opened(releases=2)
-    with standing(gate):
+    with guarding(gate):
         for round in (1, 2):
             asking = query(ledger.declaration, 2, round)
-            _, ledger = answer(asking, answers(), HELD, ledger, KEY)
+            _, ledger = release_noisy_sum(asking, answers(), HELD, ledger, KEY)
     assert gate.passed == [*ledger.releases]
 
 
 def test_a_read_without_a_mechanism_makes_the_total_infinite(tmp_path: Path) -> None:
     ledger = opened().model_copy(update={"planned_unaccounted": True})
     with pytest.raises(TotalExceeded, match=r"a read without a mechanism|would make it inf"):
-        account(tmp_path).refuse_plan(ledger)
-    with standing(account(tmp_path).gate("node", releases=True)), pytest.raises(TotalExceeded, match="inf"):
+        account(tmp_path).validate_plan(ledger)
+    with guarding(account(tmp_path).gate("node", releases=True)), pytest.raises(TotalExceeded, match="inf"):
         current().unaccounted("checkpoint", "lowest FID", ledger)
     assert release_history(tmp_path) == ()
     unbounded = account(tmp_path, total=math.inf)
-    unbounded.refuse_plan(ledger)
-    with standing(unbounded.gate("node", releases=True)):
+    unbounded.validate_plan(ledger)
+    with guarding(unbounded.gate("node", releases=True)):
         current().unaccounted("checkpoint", "lowest FID", ledger)
         current().unaccounted("checkpoint", "lowest FID", ledger)
     (entry,) = release_history(tmp_path)
@@ -335,10 +335,10 @@ def test_a_node_of_several_releases_is_warned_of_only_where_it_made_others_befor
         ledger = opened(releases=2, delta=delta)
         with (
             caplog.at_level(logging.WARNING),
-            standing(gate := account(tmp_path, public=True).gate("node", releases=True)),
+            guarding(gate := account(tmp_path, public=True).gate("node", releases=True)),
         ):
             for round in range(1, rounds + 1):
-                _, ledger = answer(query(ledger.declaration, 2, round), answers(), HELD, ledger, KEY)
+                _, ledger = release_noisy_sum(query(ledger.declaration, 2, round), answers(), HELD, ledger, KEY)
         gate.tell()
         return caplog.messages
 
@@ -391,10 +391,10 @@ def test_each_party_has_its_own_budget_over_all_runs(tmp_path: Path) -> None:
     with pytest.raises(TotalExceeded, match=r"may cost party 'a' \(strong silo\) epsilon 1; "):
         pass_through(account(tmp_path), of_silos(4.0, "a", round=2))
     with pytest.raises(TotalExceeded, match=r"may cost party 'b' \(weak silo\) epsilon 0\.25; "):
-        account(tmp_path).refuse_plan(of_silos(13.0, "b", round=2))
+        account(tmp_path).validate_plan(of_silos(13.0, "b", round=2))
     pass_through(account(tmp_path), of_silos(60.0, "b", round=2))
     with pytest.raises(TotalExceeded, match=r"'b' \(weak silo\)"):
-        account(tmp_path).refuse_plan(of_silos(13.0, round=3))  # a joint one: the poorer of the two refuses
+        account(tmp_path).validate_plan(of_silos(13.0, round=3))  # a joint one: the poorer of the two refuses
     entries = release_history(tmp_path)
     assert [entry.release.parties for entry in entries if entry.release] == [("a",), ("b",), ("b",)]
     assert {entry.partition for entry in entries} == {of_silos(60.0).partition}

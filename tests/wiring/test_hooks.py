@@ -27,7 +27,7 @@ from fedtext.system import file_limit
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import TRACKING_ROOT, ProjectConfigLoader
 from fedtext.wiring.hooks.command import repeating_command
-from fedtext.wiring.hooks.preflight import check_data_root, check_guarded, check_inputs, say_who_is_a_client
+from fedtext.wiring.hooks.preflight import announce_client, check_data_root, check_guarded, check_inputs
 from fedtext.wiring.hooks.run_facts import corpus_facts
 from fedtext.wiring.hooks.tracking import PARENT_RUN, NestedRuns, _models, flat_parameters, is_gone, process_tags
 from tests.contracts.graphs import check_pipeline, check_registered_pipelines
@@ -138,8 +138,8 @@ def test_who_is_a_client_is_said_before_private_text_is_read_and_in_the_report(
     own = {**own, "corpus": {**own["corpus"], "source": "table", "path": str(tmp_path / "mine.csv")}}
     reads = Pipeline([Node(lambda corpus: corpus, "params:corpus", "private_records", name="read_private_table")])
     with caplog.at_level(logging.INFO, "fedtext.console"):
-        say_who_is_a_client(reads, own)
-        say_who_is_a_client(Pipeline([]), own)
+        announce_client(reads, own)
+        announce_client(Pipeline([]), own)
     assert caplog.messages == ["a client is: each value of column 'client_id'"]
     assert corpus_facts(own)["a client is"] == "each value of column 'client_id'"
     assert str(tmp_path) not in str(corpus_facts(own))

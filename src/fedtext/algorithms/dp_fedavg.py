@@ -27,7 +27,7 @@ from jaxtyping import Float
 from fedtext.federation.mechanism import opened_ledger, summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block, digest
 from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
@@ -81,7 +81,7 @@ def released_update(
         seed = derived_seed(params.seed, "round", round_number)
         return client_updates(load_weights(model, weights), own.features, own.unit, params.local, seed=seed)
 
-    total, charged = answer(query, updates, samples, ledger, key)
+    total, charged = release_noisy_sum(query, updates, samples, ledger, key)
     return total / plan.expected_units(ledger), charged
 
 

@@ -5,7 +5,7 @@
 | "splitting the private dataset evenly into two disjoint halves" | `in_halves`: by a hash of the unit's own code |
 | SFT on the preferred response | `training.dp_losses.TEXTS`, prompts shown and not scored |
 | DPO from the SFT model | `training.dp_losses.preferences`, against the merged SFT model |
-| DP-SGD by Opacus, PRV accountant | `federation.noised_steps`: exact noise, Poisson draws, privacy loss distribution |
+| DP-SGD by Opacus, PRV accountant | `federation.noisy_steps`: exact noise, Poisson draws, privacy loss distribution |
 
 The halves are two parties of one ledger (`fedtext.privacy.parties`), each with the whole budget: a unit is in one of
 them and pays for one training, and the run costs what the dearer of the two does. That needs a neighbour who stays in

@@ -28,7 +28,7 @@ Codes = Int[np.ndarray, " text"]
 Probabilities = Float[np.ndarray, "generator text class"]
 
 
-def refuse_lone_generator(generators: Sequence[str]) -> None:
+def validate_generator_count(generators: Sequence[str]) -> None:
     """Raises ValueError for fewer than two generators: one cannot disagree with itself."""
     if len(generators) < 2:
         raise InputError(

@@ -50,14 +50,14 @@ ENOUGH = 6  # terms, or a list of terms would please most
 SHARPEST = 2.0**20
 
 
-class Taste(StrEnum):
+class PreferenceProfile(StrEnum):
     """What an annotator likes."""
 
     PRACTICAL = "practical"
     PLAIN = "plain"
 
 
-SHARES: Mapping[Taste, float] = {Taste.PRACTICAL: 2 / 3, Taste.PLAIN: 1 / 3}
+SHARES: Mapping[PreferenceProfile, float] = {PreferenceProfile.PRACTICAL: 2 / 3, PreferenceProfile.PLAIN: 1 / 3}
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Annotator:
     """One person: its name in the table, its taste, and the places of its questions in the list of them."""
 
     client_id: str
-    taste: Taste
+    taste: PreferenceProfile
     questions: range
 
 
@@ -78,7 +78,10 @@ def annotators(number: int, seed: int) -> list[Annotator]:
     if number < 2:
         raise InputError(f"{number} annotators: preferences of one person protect nobody, so ask for at least 2")
     drawn = [stream(seed, "annotator", one) for one in range(number)]
-    tastes = [Taste.PRACTICAL if draw.random() < SHARES[Taste.PRACTICAL] else Taste.PLAIN for draw in drawn]
+    tastes = [
+        PreferenceProfile.PRACTICAL if draw.random() < SHARES[PreferenceProfile.PRACTICAL] else PreferenceProfile.PLAIN
+        for draw in drawn
+    ]
     ends = list(accumulate(int(draw.integers(1, PAIRS + 1)) for draw in drawn))
     places = [range(first, end) for first, end in zip([0, *ends], ends, strict=False)]
     return [
@@ -100,7 +103,7 @@ def questions(names: Sequence[str], count: int, seed: int) -> list[str]:
     return [explanation_of(distinct[one]) for one in drawn]
 
 
-def worth(question: str, answer: str, taste: Taste) -> float:
+def worth(question: str, answer: str, taste: PreferenceProfile) -> float:
     """What an answer is worth to a taste, in doublings of its length.
 
     With n words, v the share of them that differ, e the share of the question's words that are among them, and t
@@ -111,12 +114,12 @@ def worth(question: str, answer: str, taste: Taste) -> float:
     words, asked = set(said), {word.casefold() for word in WORD.findall(question)}
     varied = VARIETY * len(words) / max(len(said), 1)
     echoed = ECHO * len(asked & words) / max(len(asked), 1)
-    terms, liked = (min(len(TERMS & words), ENOUGH), USUAL) if taste is Taste.PRACTICAL else (0, BRIEF)
+    terms, liked = (min(len(TERMS & words), ENOUGH), USUAL) if taste is PreferenceProfile.PRACTICAL else (0, BRIEF)
     return varied + echoed + float(np.log2(1 + terms) - abs(np.log2((1 + len(said)) / (1 + liked))))
 
 
 def chance(
-    prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], taste: Taste, sharpness: float
+    prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], taste: PreferenceProfile, sharpness: float
 ) -> Float[np.ndarray, " pair"]:
     """Probability that somebody of this taste chooses the first of two answers to each prompt."""
     return _sigmoid(sharpness * _gaps(prompts, firsts, seconds, taste))
@@ -185,7 +188,7 @@ def preferences(
 
 
 def _gaps(
-    prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], taste: Taste
+    prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], taste: PreferenceProfile
 ) -> Float[np.ndarray, " pair"]:
     return np.array(
         [

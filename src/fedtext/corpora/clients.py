@@ -97,7 +97,7 @@ def client_ids(given: Sequence[str], mode: ClientIds, where: str) -> list[str]:
     """
     if mode == "exact":
         return list(given)
-    refuse_alike(given, mode, where)
+    validate_distinct_ids(given, mode, where)
     looks = {one: folded(one) if mode == "folded" else one for one in set(given)}
     return [looks[one] for one in given]
 
@@ -108,7 +108,7 @@ def named_owners(owners: Sequence[str | None], digests: Sequence[str], mode: Cli
     return [digest if owner is None else next(ids) for owner, digest in zip(owners, digests, strict=True)]
 
 
-def refuse_alike(ids: Iterable[str], mode: ClientIds, where: str) -> None:
+def validate_distinct_ids(ids: Iterable[str], mode: ClientIds, where: str) -> None:
     """Raise ValueError if two different ids look alike and `corpus.client_ids` does not say whether they are one.
 
     The error names both to whoever runs this on a table of their own, in ASCII, so that every difference shows.

@@ -220,7 +220,7 @@ def private_pairs(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     """
     path = existing_pairs(corpus)
     pairs = read_pairs(pair_form(corpus), path, corpus.client_column, corpus.client_ids)
-    refuse_alone(pairs, str(path))
+    validate_pair_counts(pairs, str(path))
     return taken_clients(pairs, corpus, privacy)
 
 
@@ -254,13 +254,13 @@ def pair_form(corpus: Corpus) -> PairForm:
     return FORMS[corpus.source]
 
 
-def refuse_alone(pairs: pd.DataFrame, where: str) -> None:
+def validate_pair_counts(pairs: pd.DataFrame, where: str) -> None:
     """Raise ValueError if one client holds all pairs: there is nobody to hide among."""
     if pairs["client_id"].nunique() < 2:
         raise InputError(f"{where} has the pairs of one client only: nobody to hide among; give a file of more")
 
 
-def refuse_private_prompts(pairs: pd.DataFrame, prompts: pd.DataFrame, where: str) -> None:
+def validate_private_prompts(pairs: pd.DataFrame, prompts: pd.DataFrame, where: str) -> None:
     """Raise ValueError if many of the public prompts are private ones: all of them would be shown."""
     private = set().union(*map(_questions, pairs["prompt"]))
     shared = sum(not _questions(prompt).isdisjoint(private) for prompt in prompts["prompt"])
@@ -280,7 +280,7 @@ def _questions(prompt: str) -> set[str]:
     return {" ".join(turn.split()) for turn in (prompt, *said)} - {""}
 
 
-def dealt_by_prompt(pairs: pd.DataFrame, params: Partition) -> pd.DataFrame:
+def split_by_prompt(pairs: pd.DataFrame, params: Partition) -> pd.DataFrame:
     """The pairs with a split of their own, where some are clients of their own: by a hash of the prompt alone.
 
     So no prompt of such pairs is in training and held out. A pair's split follows from the pair itself, and that of a

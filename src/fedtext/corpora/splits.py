@@ -87,7 +87,7 @@ def with_splits(records: pd.DataFrame, params: Partition) -> pd.DataFrame:
     return records.assign(**{SPLIT_COLUMN: record_splits(records, params)}) if params.split == "record" else records
 
 
-def refuse_empty_splits(records: pd.DataFrame, params: Partition) -> None:
+def validate_splits(records: pd.DataFrame, params: Partition) -> None:
     """Raise ValueError where a split of a public corpus has too little to learn from or to measure by.
 
     Of a private one nobody may hear it, for it may be one client's doing. Such a corpus is judged by the number or the
@@ -111,7 +111,7 @@ def refuse_few(splits: Collection[str], where_and_remedy: str, of: str = "client
             raise InputError(f"{few} of the {of} fall into the {name} split {where_and_remedy}")
 
 
-def refuse_few_held_out(samples: int) -> None:
+def validate_held_out_count(samples: int) -> None:
     """Raise ValueError where open figures would be taken of fewer held-out samples than they need."""
     if samples < FEWEST["test"]:
         raise InputError(
@@ -133,7 +133,7 @@ def sample_splits(samples: pd.DataFrame, clients: pd.DataFrame, params: Partitio
     )
 
 
-def refuse_split_of_clients(params: Partition, privacy: Privacy) -> None:
+def validate_client_split(params: Partition, privacy: Privacy) -> None:
     """Raises ValueError where records would be split and whole clients are what is protected."""
     if params.split == "record" and privacy.unit != "record":
         raise InputError(

@@ -66,7 +66,7 @@ def read_table(params: Corpus) -> pd.DataFrame:
     return records
 
 
-def refuse_unfit_texts(records: pd.DataFrame, path: str, text_column: str) -> None:
+def validate_texts(records: pd.DataFrame, path: str, text_column: str) -> None:
     """Raise ValueError for texts that nothing can be learned from: a few again and again, or numbers."""
     texts = records["text"].unique().tolist()
     where = f"{path}, column '{text_column}'"
@@ -76,7 +76,7 @@ def refuse_unfit_texts(records: pd.DataFrame, path: str, text_column: str) -> No
         raise InputError(f"{where}: no text holds a letter: name the column of the texts by corpus.text_column")
 
 
-def refuse_private_rows(private: Sequence[str], params: Corpus) -> None:
+def validate_private_rows(private: Sequence[str], params: Corpus) -> None:
     """Raise ValueError if `params.public_path` holds many of the private texts: all of it would be shown."""
     if params.public_path is None:
         return

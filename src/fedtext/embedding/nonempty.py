@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
 
 
-def encode_written(encoder: Encoder, texts: Sequence[str], label: str) -> Float32[np.ndarray, "text dim"]:
+def encode_nonempty(encoder: Encoder, texts: Sequence[str], label: str) -> Float32[np.ndarray, "text dim"]:
     """Unit embeddings of the texts; zeros for an empty one."""
     rows = np.zeros((len(texts), encoder.dim), dtype=np.float32)
     full = [i for i, text in enumerate(texts) if text]
@@ -25,7 +25,7 @@ def written(embeddings: Float[np.ndarray, "text dim"]) -> Bool[np.ndarray, " tex
     return np.asarray(embeddings.any(axis=1))
 
 
-def written_by_round(
+def nonempty_by_round(
     embeddings: Sequence[Float[np.ndarray, "text dim"]],
 ) -> dict[str, Float[np.ndarray, "written dim"]]:
     """Embeddings of each round's written texts, keyed `round_01`, ...; no key for a round without any."""

@@ -42,7 +42,7 @@ def nearest(
     return index, cosine
 
 
-def without_near_copies(embeddings: Float[np.ndarray, "text dim"], similarity: float) -> Int[np.ndarray, " kept"]:
+def without_near_duplicates(embeddings: Float[np.ndarray, "text dim"], similarity: float) -> Int[np.ndarray, " kept"]:
     """Rows, in order, whose cosine to every row kept before them is below `similarity`; rows are unit vectors."""
     kept: list[int] = []
     chosen = np.empty_like(embeddings)

@@ -28,7 +28,7 @@ from fedtext.evaluation.ratios import as_share
 from fedtext.params.evaluation import Questions
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
-from fedtext.training.extractive_qa import trained_reader
+from fedtext.training.extractive_qa import train_extractive_qa
 
 if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
@@ -97,7 +97,7 @@ def question_scores(
         )
     given = [""] * len(asked)
     if lessons:
-        given = trained_reader(encoder, lessons, questions, seed=seed, label=label).answers(asked)
+        given = train_extractive_qa(encoder, lessons, questions, seed=seed, label=label).answers(asked)
     place = np.asarray([one is not None for one in found])
     return {
         ASKED: place.astype(np.int64),

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.corpora.annotators import Taste, chance, share_choosing
+from fedtext.corpora.annotators import PreferenceProfile, chance, share_choosing
 from fedtext.evaluation.measures.preferences import PROMPTS, WIN_RATE, WON
 from fedtext.evaluation.measures.texts import illegible_share
 from fedtext.evaluation.paired import compare_scored
@@ -55,7 +55,7 @@ class RuleJudge:
     """Made-up annotators, all of them or those of one taste: exact, no vote is drawn."""
 
     sharpness: float
-    taste: Taste | None = None
+    taste: PreferenceProfile | None = None
 
     @property
     def told(self) -> str:

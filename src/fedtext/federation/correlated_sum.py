@@ -43,7 +43,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.budget_guard import current
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.matrix_mechanism import Factorisation
-from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, refuse_inexact
+from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, validate_exact_noise
 from fedtext.system.errors import InputError
 
 
@@ -105,7 +105,7 @@ def planned_run(
     release = planned_release(query, declaration, population, factorisation)
     step = plain.step * factorisation.weight_step
     stddev = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
-    refuse_inexact(stddev)
+    validate_exact_noise(stddev)
     run = PlannedRun(factorisation, plain, release, stddev)
     if run.sum_bits > 64:
         raise InputError(f"{query.name}: a released row needs {run.sum_bits} bits, 64 are the most: add less noise")
@@ -145,7 +145,7 @@ def correlated_sum(
     plan = planned_run(query, factorisation, ledger.declaration, part.population, len(part.parties) or None)
     if not 1 <= round <= factorisation.rounds:
         raise InputError(f"{name}: round {round} of a run of {factorisation.rounds} rounds")
-    key.refuse_undeclared(ledger.declaration.noise_seed)
+    key.validate_noise_source(ledger.declaration.noise_seed)
     charged = _paid(ledger, plan.release, round)
     held = (factorisation.start < round) & (factorisation.due >= round)
     if open_sums.shape != (held.sum(), query.dim):
@@ -183,7 +183,7 @@ def _paid(ledger: Ledger, release: Release, round: int) -> Ledger:
 def _noised(
     rows: Int64[np.ndarray, "row dim"], plan: PlannedRun, key: NoiseKey, hidden: tuple[str, ...]
 ) -> Float[np.ndarray, "row dim"]:
-    """As in `secure_sum.answer`, the noise is bound to the very sums it hides."""
+    """As in `secure_sum.release_noisy_sum`, the noise is bound to the very sums it hides."""
     noise = discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=rows.size, stream=hidden).reshape(
         rows.shape
     )

@@ -21,7 +21,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.clipping import clip_rows, positive_parts
 from fedtext.privacy.ledger import Ledger, Part, Release, open_ledger
 from fedtext.privacy.matrix_mechanism import Factorisation
-from fedtext.privacy.noise import NoiseKey, covering_stddev, keyed_bytes, noise_bound, refuse_inexact
+from fedtext.privacy.noise import NoiseKey, covering_stddev, keyed_bytes, noise_bound, validate_exact_noise
 from fedtext.privacy.parties import Party, most_units
 from fedtext.privacy.plan import batch_rate, inside_a_party, priced_rate, priced_sampling
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, randomly_rounded
@@ -56,7 +56,7 @@ class PlannedSum:
         largest = math.floor(self.release.sensitivity / self.step)
         return (self.contributors * largest + self.draws * noise_bound(self.stddev_on_grid)).bit_length() + 1
 
-    def refuse_wrap(self, modulus_bits: int) -> None:
+    def validate_modulus(self, modulus_bits: int) -> None:
         """Raise ValueError if a sum modulo 2^modulus_bits could wrap around, which would destroy it silently."""
         if not self.message_bits <= modulus_bits <= 64:
             raise InputError(
@@ -67,7 +67,7 @@ class PlannedSum:
 
 
 def planned_sum(query: Query, declaration: Privacy, population: int, parties: int | None = None) -> PlannedSum:
-    """What `fedtext.federation.secure_sum.answer` will do, and charge, for this query.
+    """What `fedtext.federation.secure_sum.release_noisy_sum` will do, and charge, for this query.
 
     Under `secure` the noise drawn is wider by 1 / sqrt(honest_fraction): what is priced is left when the other shares
     are missing. Noise, or a share of it, is added by each holder: by so many `parties`, or by whom the declaration says
@@ -79,7 +79,7 @@ def planned_sum(query: Query, declaration: Privacy, population: int, parties: in
     declaration = _as_asked(query, declaration)
     release, step = planned_release(query, declaration, population), grid_step(query.clip_norm, query.dim)
     stddev_on_grid = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
-    refuse_inexact(stddev_on_grid)
+    validate_exact_noise(stddev_on_grid)
     if declaration.aggregation == "secure":
         shares = parties or declaration.holders or population
         _refuse_coarse_shares(stddev_on_grid, shares, query.dim, query.name)
@@ -278,7 +278,7 @@ def client_messages(
         yield unit, nothing
 
 
-def leaving(total: Int64[np.ndarray, " dim"], step: float) -> Float[np.ndarray, " dim"]:
+def dequantise(total: Int64[np.ndarray, " dim"], step: float) -> Float[np.ndarray, " dim"]:
     """The noised sum as it leaves the door: a multiple of the grid's step in every coordinate."""
     return np.asarray(total * step)
 
@@ -314,11 +314,11 @@ def _on_grid(
     said = positive_parts(block.rows) if plan.query.non_negative else block.rows
     clipped = clip_rows(said, plan.query.clip_norm)
     return [
-        (unit, randomly_rounded(row[None], plan.step, _coins(key, (*stream, str(unit))))[0])
+        (unit, randomly_rounded(row[None], plan.step, _rounding_randomness(key, (*stream, str(unit))))[0])
         for unit, row in zip(block.unit.tolist(), clipped, strict=True)
     ]
 
 
-def _coins(key: NoiseKey, stream: tuple[str, ...]) -> np.random.Generator:
+def _rounding_randomness(key: NoiseKey, stream: tuple[str, ...]) -> np.random.Generator:
     """Stands for a client's own coin tosses."""
     return np.random.Generator(np.random.SFC64(int.from_bytes(keyed_bytes(key, 16, ("rounding", *stream)), "big")))

@@ -67,7 +67,7 @@ def participants(
             f"clients_per_round {clients_per_round} with {sampling} sampling: give a number from 1 to {population}, "
             "or set sampling to full"
         )
-    lots = _lots(units, key, stream)
+    lots = _sampling_keys(units, key, stream)
     if sampling == "poisson":
         return units[lots < clients_per_round / population]
     return np.sort(units[np.argsort(lots, kind="stable")[:clients_per_round]])
@@ -90,12 +90,14 @@ def scheduled(
     if round < 1:
         raise InputError(f"round {round}: rounds of a schedule count from 1")
     units = np.unique(enrolled.astype(np.int64))
-    place = np.floor(_lots(units, key, ("schedule",)) * separation)
+    place = np.floor(_sampling_keys(units, key, ("schedule",)) * separation)
     turn: np.ndarray = units[place == (round - 1) % separation]
     return turn
 
 
-def _lots(units: Int64[np.ndarray, " unit"], key: NoiseKey, stream: tuple[str, ...]) -> Float[np.ndarray, " unit"]:
+def _sampling_keys(
+    units: Int64[np.ndarray, " unit"], key: NoiseKey, stream: tuple[str, ...]
+) -> Float[np.ndarray, " unit"]:
     """One uniform number in [0, 1) a unit, a function of its code."""
     drawn = b"".join(keyed_bytes(key, 8, ("participation", *stream, str(unit))) for unit in units.tolist())
     return np.asarray((np.frombuffer(drawn, dtype="<u8") >> np.uint64(11)) * 2.0**-53)
@@ -193,7 +195,7 @@ def class_index(codes: Int[np.ndarray, " sample"], classes: Sequence[str]) -> In
     return index
 
 
-def asked_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Query) -> Int64[np.ndarray, " asked"]:
+def sampled_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Query) -> Int64[np.ndarray, " asked"]:
     """Codes of the units that take part in a release, drawn among all that are enrolled.
 
     By the declaration, or by a Poisson draw of the query's own batch. The run's secret and a unit's own code draw it,
@@ -215,8 +217,8 @@ def asked_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Q
     )
 
 
-def name_of_draw(query: Query, ledger: Ledger) -> str:
-    """A name for the draw that `asked_units` makes: two draws of different names are independent.
+def sampling_name(query: Query, ledger: Ledger) -> str:
+    """A name for the draw that `sampled_units` makes: two draws of different names are independent.
 
     Where no lots are drawn, all have one name: what a query is told then changes nothing of who is asked.
     """

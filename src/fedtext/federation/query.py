@@ -33,7 +33,7 @@ class Query:
         own: Its one party answers alone: it draws among its own units, adds up and adds noise by itself, whatever the
             run's aggregation.
         steps: How often it is asked, each time with other public inputs, for one price paid at once
-            (`fedtext.federation.noised_steps`).
+            (`fedtext.federation.noisy_steps`).
         public_digest: Digest of the public inputs that answers are made with (candidates, weights): names coins and
             noise.
         draw: Public words that, beside name, round and declaration, name the draw of who is asked: whatever tells

@@ -27,12 +27,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int64
 
-from fedtext.federation.mechanism import PlannedSum, client_messages, leaving, planned_sum, receipt
+from fedtext.federation.mechanism import PlannedSum, client_messages, dequantise, planned_sum, receipt
 from fedtext.federation.private_samples import (
     PrivateSamples,
-    asked_units,
-    name_of_draw,
+    sampled_units,
     samples_of,
+    sampling_name,
     sent_by_holders,
     taking_part,
 )
@@ -45,14 +45,14 @@ from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 BlocksOf = Callable[[PrivateSamples], Iterable[Block]]
 
 
-class Answer(NamedTuple):
+class NoisySum(NamedTuple):
     """The noised sum, a multiple of the grid's step in every coordinate, and the ledger that paid for it."""
 
     sum: Float[np.ndarray, " dim"]
     ledger: Ledger
 
 
-def answer(
+def release_noisy_sum(
     query: Query,
     blocks_of: BlocksOf,
     samples: PrivateSamples,
@@ -60,7 +60,7 @@ def answer(
     key: NoiseKey,
     *,
     modulus_bits: int = 64,
-) -> Answer:
+) -> NoisySum:
     """The noised sum of what the asked units answer, each clipped here, and the ledger that paid for it.
 
     Plan, budget and gate are asked before a private value is read. Then the units are drawn as the ledger declares,
@@ -88,13 +88,13 @@ def answer(
     """
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
-    plan.refuse_wrap(modulus_bits)
-    key.refuse_undeclared(ledger.declaration.noise_seed)
+    plan.validate_modulus(modulus_bits)
+    key.validate_noise_source(ledger.declaration.noise_seed)
     charged = ledger.charge(plan.release)
-    draw = name_of_draw(query, part)
+    draw = sampling_name(query, part)
     current().admit(plan.release, ledger, draw)
     samples = samples_of(samples, ledger, part)
-    asked = asked_units(samples, part, key, query)
+    asked = sampled_units(samples, part, key, query)
     stream = (plan.release.stream_name(), str(query.dim), query.public_digest)
     local = ledger.declaration.aggregation == "local"
     total = np.zeros(query.dim, dtype=np.int64)
@@ -107,7 +107,7 @@ def answer(
     current().confirm(plan.release, query.round, receipt(key, hidden), draw)
     if not local:
         total += _noise(plan, key, hidden)
-    return Answer(leaving(_centred(total, modulus_bits), plan.step), charged)
+    return NoisySum(dequantise(_centred(total, modulus_bits), plan.step), charged)
 
 
 def _noise(plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]) -> Int64[np.ndarray, " dim"]:

@@ -82,7 +82,7 @@ def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[
     )
 
 
-def deal_of(corpus: Corpus, partition: Partition, silos: Silos) -> str:
+def silo_partition(corpus: Corpus, partition: Partition, silos: Silos) -> str:
     """A digest of all that decides which silo holds a record, but for the data: what tells deals of one data set apart.
 
     Made-up clients are `client-00` and so on in every deal, and other records under each.

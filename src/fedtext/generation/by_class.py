@@ -94,7 +94,7 @@ def labelled_texts_of(
     Raises:
         ValueError: no classes, fewer texts than one of each generator and class, or nothing usable was written.
     """
-    task.refuse_without_classes(label)
+    task.validate_classes(label)
     cells, shares = _cells(task), evenly(count, len(generators))
     if count < len(generators) * len(task.labels):
         raise InputError(

@@ -34,7 +34,7 @@ RARE = 1 / 20
 TOGETHER = dict.fromkeys(("HIRAGANA", "KATAKANA", "HANGUL"), "CJK")  # are written side by side
 
 
-def strays(texts: Sequence[str]) -> list[bool]:
+def minority_script_mask(texts: Sequence[str]) -> list[bool]:
     """Whether each text is in a writing system that less than a twentieth of those with letters are in.
 
     Fewer than 20 texts have no strays, nor has a text without letters.
@@ -70,7 +70,7 @@ FEWEST_WORDS = 8  # words, below which a phrase may well come twice
 
 def read_like_text(texts: Sequence[str]) -> list[bool]:
     """Whether each text of a call is legible, and in a writing system that others of them are in."""
-    return [is_legible(text) and not stray for text, stray in zip(texts, strays(texts), strict=True)]
+    return [is_legible(text) and not stray for text, stray in zip(texts, minority_script_mask(texts), strict=True)]
 
 
 def is_legible(text: str) -> bool:

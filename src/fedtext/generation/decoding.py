@@ -3,7 +3,7 @@
 A prompt is read once. Its J responses then grow side by side, one token each at a step. Keys and values of the prompt
 are computed, stored and read once for J responses instead of J times, and a response that is complete leaves the batch:
 no step is taken for it. Any model with attention-only layers, a 4D mask and explicit positions will do (Llama, GPT-2,
-Qwen, ...) whose layers see the whole text; `refuse_unfit` names one that does not.
+Qwen, ...) whose layers see the whole text; `validate_model` names one that does not.
 
 Attention of many branches to the prompt they share and to their own tokens, in two parts that are put together.
 
@@ -305,7 +305,7 @@ def start(
     return Branches(cache, layout, first, numbers, torch.zeros_like(numbers)), logits[prompts]
 
 
-def refuse_unfit(model: PreTrainedModel, longest: int) -> None:
+def validate_model(model: PreTrainedModel, longest: int) -> None:
     """Raise ValueError for a model that does not read what the mask shows it, with `longest` tokens in a cached row.
 
     A layer that looks back a number of places only leaves out part of the text, or reads part of it in another way

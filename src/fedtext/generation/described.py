@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fedtext.embedding.similarity import without_near_copies
+from fedtext.embedding.similarity import without_near_duplicates
 from fedtext.generation.cleaning import clean_samples
 from fedtext.generation.few_shot import begun
 from fedtext.generation.prompt_forms import prompt_form
@@ -101,7 +101,7 @@ def proposed_topics(
             f"generator {generator.identity} names no topic of corpus.description '{description}': say what the texts "
             "are in the plural ('questions that customers ask their bank'), or take another generator"
         )
-    kept = without_near_copies(encoder.encode(named, label="topics"), topics.similarity)
+    kept = without_near_duplicates(encoder.encode(named, label="topics"), topics.similarity)
     return [named[row] for row in kept[: topics.count]]
 
 
@@ -146,7 +146,7 @@ def described_texts(
         usable = pd.concat(said, ignore_index=True)
         if usable.empty:
             raise InputError("the generator wrote no text of the kind that corpus.description says: take another one")
-        distinct = usable.iloc[without_near_copies(np.concatenate(embedded), texts.similarity)]
+        distinct = usable.iloc[without_near_duplicates(np.concatenate(embedded), texts.similarity)]
         missing = count - len(distinct)
         if missing <= 0:
             break

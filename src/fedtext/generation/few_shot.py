@@ -129,7 +129,7 @@ def first_written(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:
     return np.sort(written[np.argsort(turn.to_numpy(), kind="stable")][:count])
 
 
-def refuse_unwritten(texts: pd.DataFrame, generator: Generator, label: str) -> None:
+def validate_written(texts: pd.DataFrame, generator: Generator, label: str) -> None:
     """Raises ValueError where a generator was asked for texts and none of them can be used."""
     if len(texts) and not (texts["text"] != "").any():
         raise InputError(

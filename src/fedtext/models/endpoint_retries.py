@@ -17,7 +17,7 @@ FIRST, LONGEST = 0.5, 60.0  # seconds between attempts: doubled each time, or wh
 SPENT = "insufficient_quota"  # a 429 that no waiting mends
 
 
-def patiently(endpoint: Endpoint, send: Callable[[], T]) -> T:
+def with_retries(endpoint: Endpoint, send: Callable[[], T]) -> T:
     """What `send` returns, tried `endpoint.attempts` times; other errors of the client's library come out at once."""
     from tenacity import Retrying, retry_if_exception, stop_after_attempt
 

@@ -117,7 +117,7 @@ def readings(models: Collection[str], value_of: Callable[[str], Any]) -> list[tu
     return found
 
 
-def refuse_long_list(limit: ReadingLimit, *, listed: int, length: int, new_tokens: int, asked_by: str) -> None:
+def validate_list_length(limit: ReadingLimit, *, listed: int, length: int, new_tokens: int, asked_by: str) -> None:
     """Refuses a list of samples of `length` tokens, and the `new_tokens` behind it, that the model may not read whole.
 
     Raises:

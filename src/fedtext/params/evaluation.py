@@ -21,7 +21,7 @@ from fedtext.params.training import CausalTraining, TunedTraining
 from fedtext.system.errors import InputError
 
 
-class Unpriced(Parameters):
+class NonPrivateMeasure(Parameters):
     """Base of parameters with `measured`: whether it is taken at all, which only exact figures allow.
 
     Attributes:
@@ -34,7 +34,7 @@ class Unpriced(Parameters):
     if TYPE_CHECKING:
         measured: bool
 
-    def refuse_impossible(self, *, priced: bool) -> None:
+    def validate_settings(self, *, priced: bool) -> None:
         """Raises ValueError where it is asked for and test clients pay for figures of their text."""
         if self.measured and priced:
             raise InputError(
@@ -44,7 +44,7 @@ class Unpriced(Parameters):
             )
 
 
-class Questions(Unpriced):
+class Questions(NonPrivateMeasure):
     """Whether a reader (`models.classifier`, fine-tuned) learns from texts that are exercises (`corpora.exercises`).
 
     `length` is the most tokens of question and passage that it reads, `answer_length` the most of an answer.
@@ -59,7 +59,7 @@ class Questions(Unpriced):
     answer_length: int = Field(ge=1)
 
 
-class Entities(Unpriced):
+class Entities(NonPrivateMeasure):
     """Whether entities are found in the texts (`models.tagger`), learned, and looked for in held-out text.
 
     What learns is a logistic regression on words; `penalty` is C of scikit-learn's, the inverse of the L2 penalty's
@@ -187,7 +187,7 @@ class Classification(Parameters):
         """Whether texts are judged so; `priced`: whether test clients pay for figures of their text."""
         return not priced and len(task.labels) > 1 if self.measured is None else self.measured
 
-    def refuse_impossible(self, task: Task) -> None:
+    def validate_settings(self, task: Task) -> None:
         """Raises ValueError where it is asked for and there are no classes."""
         if self.measured:
-            task.refuse_without_classes("classification.measured=true")
+            task.validate_classes("classification.measured=true")

@@ -29,7 +29,7 @@ class Membership(Parameters):
     tokens: PairTokens
     chat: bool
 
-    def refuse_impossible(self, corpus: Corpus, evaluation: Evaluation) -> None:
+    def validate_settings(self, corpus: Corpus, evaluation: Evaluation) -> None:
         """Raises ValueError where it is asked for and protected or held-out pairs may not be read for comparison."""
         if self.measured and not evaluation.has_private_control(corpus):
             raise InputError(

@@ -94,7 +94,7 @@ class Task(OfClasses):
         """The classes as sentences name them, in the order of `labels`."""
         return tuple(map(in_words, self.labels))
 
-    def refuse_without_classes(self, wanted_by: str) -> None:
+    def validate_classes(self, wanted_by: str) -> None:
         """Raises ValueError for fewer than two classes; `wanted_by` is what needs them."""
         if len(self.labels) < 2:
             raise InputError(

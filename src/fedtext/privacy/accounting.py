@@ -114,7 +114,7 @@ def worst_pair(
     Raises:
         ValueError: `fixed_size` under `add_remove`.
     """
-    refuse_unpriceable(sampling, adjacency)
+    validate_accountable(sampling, adjacency)
     if sampling == "poisson" and adjacency == "replace_one":
         return (_right_angle(rate, shift) if non_negative else _mixtures(rate, shift, -shift),) * 2
     if sampling == "poisson":
@@ -129,7 +129,7 @@ def gaussian_pair(shift: float) -> tuple[HalfProfile, HalfProfile]:
     return (HalfProfile(lambda epsilon: gaussian_delta(shift, epsilon), shift * (shift / 2 + _REACH)),) * 2
 
 
-def refuse_unpriceable(sampling: Sampling, adjacency: Adjacency) -> None:
+def validate_accountable(sampling: Sampling, adjacency: Adjacency) -> None:
     """Raise ValueError for fixed-size sampling under add_remove."""
     if sampling == "fixed_size" and adjacency == "add_remove":
         raise InputError(
@@ -258,7 +258,7 @@ class SampledGaussian:
         return (math.sqrt(2) if self.non_negative else 2.0) * self.shift
 
 
-def chance_of_being_asked(releases: Iterable[SampledGaussian]) -> float:
+def sampling_probability(releases: Iterable[SampledGaussian]) -> float:
     """At most with this probability one unit is asked at all: up to here delta itself covers whatever it says."""
     return sum(one.rounds * (one.rate if one.amplified else 1.0) for one in releases)
 
@@ -271,7 +271,7 @@ def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjac
     """
     counted: Counter[SampledGaussian] = Counter()
     for release in releases:
-        refuse_unpriceable(release.sampling, adjacency)
+        validate_accountable(release.sampling, adjacency)
         counted[replace(release, rounds=1)] += release.rounds
     kinds = [replace(kind, rounds=rounds) for kind, rounds in counted.items()]
     return _composed_epsilon(tuple(sorted(kinds, key=repr)), delta, adjacency)
@@ -284,7 +284,7 @@ def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacenc
     unsampled = math.sqrt(sum(kind.rounds * kind.largest_move(adjacency) ** 2 for kind in others))
     if not sampled:
         return gaussian_epsilon(unsampled, delta) if unsampled else 0.0
-    if not unsampled and chance_of_being_asked(sampled) <= delta:
+    if not unsampled and sampling_probability(sampled) <= delta:
         return 0.0
     if delta < SMALLEST_DELTA:
         raise InputError(f"delta is {delta}: with sampling epsilon is computed for delta >= {SMALLEST_DELTA}")
@@ -437,7 +437,7 @@ def check_declaration(*, delta: float, rounds: int, adjacency: Adjacency, sampli
         raise InputError(f"rate is {rate}: it must lie in (0, 1]")
     if sampling == "full" and rate != 1:
         raise InputError(f"rate is {rate} with sampling 'full': it must be 1; or sample by poisson or fixed_size")
-    refuse_unpriceable(sampling, adjacency)
+    validate_accountable(sampling, adjacency)
 
 
 def _refuse_other(value: str, name: str, known: object) -> None:

@@ -16,7 +16,7 @@ from fedtext.privacy.ledger import Ledger, Release
 
 
 @runtime_checkable
-class Gate(Protocol):
+class BudgetGuard(Protocol):
     """What a door asks."""
 
     def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
@@ -35,7 +35,7 @@ class Gate(Protocol):
         """Raise if private data may not be read without a mechanism, by `name`, for `reason`."""
 
 
-class OpenGate:
+class NoBudgetGuard:
     """Lets everything pass: the ledger alone decides."""
 
     def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
@@ -48,16 +48,16 @@ class OpenGate:
         """Always."""
 
 
-_gate: ContextVar[Gate] = ContextVar("gate", default=OpenGate())  # noqa: B039 - it has no state
+_gate: ContextVar[BudgetGuard] = ContextVar("gate", default=NoBudgetGuard())  # noqa: B039 - it has no state
 
 
-def current() -> Gate:
+def current() -> BudgetGuard:
     """The gate that stands before the doors now."""
     return _gate.get()
 
 
 @contextmanager
-def standing(gate: Gate) -> Iterator[None]:
+def guarding(gate: BudgetGuard) -> Iterator[None]:
     """Puts `gate` before the doors."""
     token = _gate.set(gate)
     try:

@@ -11,11 +11,11 @@ from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.accounting import (
     ROUNDING,
     SampledGaussian,
-    chance_of_being_asked,
     check_declaration,
     composed_epsilon,
     gaussian_shift,
     priced_shift,
+    sampling_probability,
 )
 from fedtext.system.errors import InputError
 
@@ -49,7 +49,7 @@ def noise_multiplier(
             f"the budget is epsilon {epsilon:.6g}, and other releases alone cost {spent:.6g}: give them more noise, or "
             "declare a larger epsilon"
         )
-    asked = chance_of_being_asked([*beside, SampledGaussian(sampling, rate, 1.0, rounds)])
+    asked = sampling_probability([*beside, SampledGaussian(sampling, rate, 1.0, rounds)])
     if asked <= delta:
         raise InputError(
             f"delta is {delta:g}, and a unit is asked with a probability of {asked:.2g} in all {rounds} rounds: delta "

@@ -11,7 +11,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.report import reported_releases
 
 
-def price_together(
+def compose_runs(
     reports: Sequence[Mapping[str, Any]], released: Sequence[Sequence[str]], declaration: Privacy
 ) -> dict[str, Any]:
     """Epsilon of all releases of several runs under composition, at `declaration.delta`.

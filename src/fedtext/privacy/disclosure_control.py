@@ -12,7 +12,7 @@ MIN_UNITS = 20  # an aggregate of fewer is not shown
 ROUND_TO = 10  # and larger ones only to so many
 
 
-def coarse(units: Int[np.ndarray, " ..."]) -> Int[np.ndarray, " ..."]:
+def round_counts(units: Int[np.ndarray, " ..."]) -> Int[np.ndarray, " ..."]:
     """Numbers of units rounded to 10; 0 where there are fewer than 20."""
     rounded: np.ndarray = np.where(units < MIN_UNITS, 0, np.rint(units / ROUND_TO).astype(np.int64) * ROUND_TO)
     return rounded

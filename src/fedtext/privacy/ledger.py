@@ -27,7 +27,14 @@ from pydantic import Field, field_validator, model_validator
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy, Sampling, Unit
 from fedtext.privacy.accounting import ROUNDING, SampledGaussian, composed_epsilon, priced_shift
-from fedtext.privacy.parties import Party, bills, different_bills, most_units, partition, refuse_misdealt
+from fedtext.privacy.parties import (
+    Party,
+    distinct_spend_profiles,
+    most_units,
+    partition,
+    spend_profiles,
+    validate_partition,
+)
 from fedtext.system.errors import InputError
 
 
@@ -175,7 +182,7 @@ class Ledger(Parameters):
 
     @model_validator(mode="after")
     def _parties_hold_all_units(self) -> Ledger:
-        refuse_misdealt(self.parties, self.population, self.declaration.epsilon)
+        validate_partition(self.parties, self.population, self.declaration.epsilon)
         return self
 
     def charge(self, release: Release) -> Ledger:
@@ -219,12 +226,12 @@ class Ledger(Parameters):
     def spent(self, adjacency: Adjacency | None = None, *, party: str | None = None) -> float:
         """Epsilon at the declared delta of the releases alone: of those of `party`, or of the party that spent most."""
         payers = [release.parties for release in self.releases]
-        paid = different_bills(payers) if party is None else {bills(payers, [party])[party]}
+        paid = distinct_spend_profiles(payers) if party is None else {spend_profiles(payers, [party])[party]}
         return max(self._price([self.releases[at] for at in bill], adjacency) for bill in paid)
 
     def overdrawn(self) -> Iterator[tuple[Party | None, float, float]]:
         """Parties that spent more than their budget, with both; one of all with the same bill. None: no parties."""
-        known = bills([release.parties for release in self.releases], [party.name for party in self.parties])
+        known = spend_profiles([release.parties for release in self.releases], [party.name for party in self.parties])
         alike: dict[object, Party] = {}
         for party in self.parties:
             alike.setdefault((known[party.name], party.epsilon), party)

@@ -51,7 +51,7 @@ class NoiseKey(BaseModel):
     secret: str = Field(repr=False, pattern=r"^[0-9a-f]{64}$")
     source: Literal["operating system", "seed"]
 
-    def refuse_undeclared(self, noise_seed: int | None) -> None:
+    def validate_noise_source(self, noise_seed: int | None) -> None:
         """Raise ValueError if reports would call a public key secret, or a secret one public."""
         if (self.source == "seed") != (noise_seed is not None):
             raise InputError(
@@ -103,7 +103,7 @@ def discrete_gaussian(
     Raises:
         ValueError: `stddev_on_grid` is not in [2^-10, 2^40], or `size` is negative.
     """
-    refuse_inexact(stddev_on_grid)
+    validate_exact_noise(stddev_on_grid)
     if size < 0:
         raise InputError(f"noise for {size} coordinates: the size must be at least 0")
     stretch = min((1 << _position_bits(stddev_on_grid)) / stddev_on_grid, 2.0)
@@ -123,7 +123,7 @@ def discrete_gaussian(
     return drawn
 
 
-def refuse_inexact(stddev_on_grid: float) -> None:
+def validate_exact_noise(stddev_on_grid: float) -> None:
     """Raise ValueError if noise of this deviation cannot be drawn exactly."""
     if not MIN_STDDEV <= stddev_on_grid <= MAX_STDDEV:
         raise InputError(
@@ -165,12 +165,12 @@ def _accepted_of(
     magnitude = (octave << bits) | position
     # Sixteen zeros are the cut tail; a negative zero would count zero twice.
     legal = np.flatnonzero((octave_word != 0) & ((magnitude != 0) | (sign == 0)))
-    heads = _coins(key, stddev, uniform[legal], magnitude[legal], octave[legal], first + legal, stream)
+    heads = _rounding_randomness(key, stddev, uniform[legal], magnitude[legal], octave[legal], first + legal, stream)
     signed = magnitude[legal][heads].astype(np.int64)
     return np.asarray(np.where(sign[legal][heads] == one, -signed, signed))
 
 
-def _coins(
+def _rounding_randomness(
     key: NoiseKey,
     stddev: float,
     uniform: UInt64[np.ndarray, " trial"],

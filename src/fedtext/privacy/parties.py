@@ -39,7 +39,7 @@ class Party(Parameters):
         return f"party '{self.name}' ({self.kind})"
 
 
-def bills(payers: Sequence[Payers], names: Iterable[str] = ()) -> dict[str, tuple[int, ...]]:
+def spend_profiles(payers: Sequence[Payers], names: Iterable[str] = ()) -> dict[str, tuple[int, ...]]:
     """What each party pays for, as positions in `payers`.
 
     Args:
@@ -60,9 +60,9 @@ def bills(payers: Sequence[Payers], names: Iterable[str] = ()) -> dict[str, tupl
     return {name: tuple(positions) for name, positions in found.items()}
 
 
-def different_bills(payers: Sequence[Payers]) -> set[tuple[int, ...]]:
+def distinct_spend_profiles(payers: Sequence[Payers]) -> set[tuple[int, ...]]:
     """Each different bill once. The worst of them is the worst of all: who is nowhere named pays least."""
-    return set(bills(payers).values()) or {tuple(range(len(payers)))}
+    return set(spend_profiles(payers).values()) or {tuple(range(len(payers)))}
 
 
 def partition(parties: Iterable[Party], deal: str = "") -> str:
@@ -75,7 +75,7 @@ def partition(parties: Iterable[Party], deal: str = "") -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16] if names else ""
 
 
-def refuse_misdealt(parties: Sequence[Party], population: int, epsilon: float) -> None:
+def validate_partition(parties: Sequence[Party], population: int, epsilon: float) -> None:
     """Raise ValueError unless the parties, if any, hold all units and none may spend more than the run declares."""
     if not parties:
         return

@@ -110,7 +110,7 @@ def planned_multiplier(
     )
 
 
-def refuse_other_holder(privacy: Privacy, *, parameter: str, value: str, central: str, federated: str) -> None:
+def validate_holders(privacy: Privacy, *, parameter: str, value: str, central: str, federated: str) -> None:
     """A central form of an algorithm has a curator that holds single records; a federated one has clients and none.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fedtext.privacy.accounting import SampledGaussian, rdp_epsilon
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.parties import Party, bills, different_bills
+from fedtext.privacy.parties import Party, distinct_spend_profiles, spend_profiles
 from fedtext.privacy.wording import number, shown
 
 
@@ -42,7 +42,7 @@ def _by_formula(ledger: Ledger) -> dict[str, Any] | None:
 def _by_renyi(ledger: Ledger) -> dict[str, Any]:
     """A multiplier was declared: what the accountant of the papers gives for it."""
     kinds = [SampledGaussian("poisson", r.rate, 1 / r.noise_multiplier, r.steps) for r in ledger.releases]
-    paid = [[kinds[at] for at in bill] for bill in different_bills([r.parties for r in ledger.releases])]
+    paid = [[kinds[at] for at in bill] for bill in distinct_spend_profiles([r.parties for r in ledger.releases])]
     claimed = max(rdp_epsilon(own, ledger.declaration.delta) if own else 0.0 for own in paid)
     return {
         "epsilon": claimed,
@@ -60,7 +60,7 @@ def _by_phases(ledger: Ledger) -> dict[str, Any] | None:
 
     A row is that of the kind's party that spent most.
     """
-    paid = bills([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
+    paid = spend_profiles([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
     phases = max(map(len, paid.values()), default=0)
     if phases < 2:
         return None

@@ -14,7 +14,7 @@ from fedtext.params.privacy import Adjacency
 from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.parties import Party, bills
+from fedtext.privacy.parties import Party, spend_profiles
 from fedtext.privacy.published_price import published_price
 from fedtext.privacy.spending import Rules, Spent, Total, party_totals, priced, spent_on, totals, worst_total
 from fedtext.privacy.wording import number, shown, table
@@ -29,7 +29,7 @@ def party_rows(ledger: Ledger, history: Sequence[Spent]) -> list[dict[str, Any]]
     the run and `epsilon_data_set` of all runs (the worst of them), the names of their `releases`, and `each` of them by
     name, with its own population and epsilons.
     """
-    paid = bills([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
+    paid = spend_profiles([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
     newest = next((entry for entry in reversed(history) if not entry.elsewhere), None)
     totals = party_totals(history, ledger, newest.rules if newest else Rules(""))
     alike: dict[_Alike, list[Party]] = defaultdict(list)

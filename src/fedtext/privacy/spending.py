@@ -26,7 +26,7 @@ from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Unit
 from fedtext.privacy.accounting import ROUNDING, SampledGaussian, composed_epsilon
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Part, Release
-from fedtext.privacy.parties import Party, Payers, bills, different_bills
+from fedtext.privacy.parties import Party, Payers, distinct_spend_profiles, spend_profiles
 from fedtext.system.errors import InputError
 
 
@@ -202,7 +202,7 @@ def totals(
     """
     mine = [entry for entry in history if _is_of(entry, ledger, rules)]
     payers = [*_payers(mine, ledger, rules), *(release.parties for release in planned)]
-    named = bills(payers, [party.name for party in ledger.parties])
+    named = spend_profiles(payers, [party.name for party in ledger.parties])
     paid: dict[str | None, tuple[int, ...]] = dict(named.items()) if named else {None: tuple(range(len(payers)))}
     found = []
     for promise, limits in _promised(mine, [*before, ledger], rules, allowed).items():
@@ -234,7 +234,7 @@ def party_totals(
     return {name: worst_total(total for total in found if total.party == name).epsilon for name in names}
 
 
-def refuse_overdraft(
+def validate_total(
     history: Sequence[Spent],
     ledger: Ledger,
     rules: Rules,
@@ -307,7 +307,7 @@ def _on(mine: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Promise) -
     words = []
     for name, place in dict.fromkeys((entry.name, entry.elsewhere) for entry in mine):
         own = [entry for entry in mine if (entry.name, entry.elsewhere) == (name, place)]
-        paid = different_bills(_payers(own, ledger, rules))
+        paid = distinct_spend_profiles(_payers(own, ledger, rules))
         epsilon = max(_price([own[at] for at in bill], [], promise, rules)[0] for bill in paid)
         cut = any(entry.is_cut_otherwise(Rules("", promise.spans)) for entry in own) and promise.unit == "record"
         words.append(

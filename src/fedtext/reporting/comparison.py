@@ -184,7 +184,7 @@ def measured_costs(timed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def price_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulated: bool = False) -> str:
-    """What publishing `what` together costs (`fedtext.privacy.composition.price_together`)."""
+    """What publishing `what` together costs (`fedtext.privacy.composition.compose_runs`)."""
     if price["epsilon"] is None:
         return f"Publishing {what} together has no finite ε: {price['reason']}."
     if price["runs"] == 0:

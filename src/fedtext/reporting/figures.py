@@ -19,7 +19,7 @@ from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, in_document
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.params.conditions import CONDITIONS, PREFERENCES, Role
-from fedtext.privacy.disclosure_control import MIN_UNITS, coarse
+from fedtext.privacy.disclosure_control import MIN_UNITS, round_counts
 from fedtext.reporting.figure_style import (
     BELOW_SLANTED,
     CONTROL,
@@ -161,7 +161,7 @@ def coarse_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:
     """One bar a bin: clients rounded to 10; bins of fewer than 20, or none, are hatched and alike."""
     from plotly.graph_objects import Bar
 
-    shown = coarse(clients)
+    shown = round_counts(clients)
     hidden = shown == 0  # none, or some: a reader cannot tell
     return Bar(
         x=labels,

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from fedtext.evaluation.distribution import Pca
-from fedtext.privacy.disclosure_control import MIN_UNITS, coarse
+from fedtext.privacy.disclosure_control import MIN_UNITS, round_counts
 from fedtext.reporting.figure_style import HELD_OUT_SHADES, ON_ANY, SYNTHETIC, note, plain_text, styled
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def client_density(
         beyond = ((place == 0) | (place == cells + 1)).any(axis=0)
         cell = place[1] * (cells + 2) + place[0]
         owners = np.unique(np.stack([cell, clients]), axis=1)[0]
-        shown = coarse(np.bincount(owners, minlength=(cells + 2) ** 2))
+        shown = round_counts(np.bincount(owners, minlength=(cells + 2) ** 2))
         blank = shown[cell] == 0
         grid = shown.reshape(cells + 2, cells + 2)
         worst = max(_share(blank), _share(blank[~beyond]))

@@ -169,7 +169,7 @@ class Resumption:
         files: dict[str, str] = {}
         for name in outputs:
             if isinstance(place := content(self._dataset(name)), Path):
-                files |= self._digests.remembered(place)
+                files |= self._digests.persisted(place)
         self._records[node.name] = record = NodeRecord(
             parts=parts,
             outputs=outputs,

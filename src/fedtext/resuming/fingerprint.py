@@ -79,7 +79,7 @@ class FileDigests:
                 self._known[key] = hashlib.file_digest(file, "sha256").hexdigest()
         return self._known[key]
 
-    def remembered(self, path: Path) -> dict[str, str]:
+    def persisted(self, path: Path) -> dict[str, str]:
         """Stat keys and digests of the file, or of the files below the directory `path`."""
         files = [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else [path]
         return {stat_key(p): self.of(p) for p in files if p.is_file()}

@@ -21,7 +21,7 @@ _WARM_UPS = 2  # what a library sets up at its first calls cannot be recorded
 _MOST = 2**28  # numbers of a call's result: memory keeps one result for each shape of tokens
 
 
-class Replays:
+class CapturedGraphs:
     """`gradients`, recorded once for each shape of tokens where that pays: on a GPU, up to a gigabyte of results.
 
     A result is to be used before the next call, which may write over it.

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.noised_steps import Ask, noised_steps
+from fedtext.federation.noisy_steps import Ask, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block, digest
@@ -78,7 +78,7 @@ def trained_weights(
 
     Raises:
         BudgetExceeded: the ledger or the gate refuses; nothing has been read.
-        ValueError: what `fedtext.federation.noised_steps.noised_steps` refuses.
+        ValueError: what `fedtext.federation.noisy_steps.release_noisy_steps` refuses.
     """
     gradients = UnitGradients(model, params.units_at_once, loss=loss)
 
@@ -90,7 +90,7 @@ def trained_weights(
             server = server_step(server, -noised / params.batch_size, params.optimizer)
         return server
 
-    return noised_steps(query.about("", told), training, samples, ledger, key)
+    return release_noisy_steps(query.about("", told), training, samples, ledger, key)
 
 
 def trained_unprotected(

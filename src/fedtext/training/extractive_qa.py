@@ -92,7 +92,7 @@ class Reader:
         return min(self._questions.length, longest)
 
 
-def trained_reader(
+def train_extractive_qa(
     encoder: Encoder, exercises: Sequence[Exercise], questions: Questions, *, seed: int, label: str
 ) -> Reader:
     """A copy of the encoder that has learned from exercises to answer.

@@ -51,7 +51,7 @@ MASKED = ("sdpa", "eager")  # attention that takes a mask of who sees whom
 
 
 @dataclass(frozen=True)
-class PackedLines:
+class PackedSequences:
     """Texts or pairs in lines.
 
     Attributes:
@@ -102,7 +102,7 @@ def packed_pairs(
     context_mask: Int[Tensor, "owner context"],
     input_ids: Int[Tensor, "row begun"],
     attention_mask: Int[Tensor, "row begun"],
-) -> PackedLines:
+) -> PackedSequences:
     """A batch of `fedtext.training.dpo.collate`, without completions' last tokens, which predict nothing."""
     contexts = _real(context_ids, context_mask)
     before = [row[:-1] for row in _real(input_ids, attention_mask)]
@@ -111,7 +111,7 @@ def packed_pairs(
 
 def packed_texts(
     ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"], multiple: int = 1
-) -> tuple[PackedLines, Int[Tensor, " token"]]:
+) -> tuple[PackedSequences, Int[Tensor, " token"]]:
     """Texts without their last tokens, in lines of a `multiple` of places, and the token after each scored place."""
     from torch.nn.utils.rnn import pad_sequence
 
@@ -122,7 +122,7 @@ def packed_texts(
 
 
 def logits_of_lines(
-    model: PreTrainedModel, lines: PackedLines, wanted: Bool[Tensor, "line place"]
+    model: PreTrainedModel, lines: PackedSequences, wanted: Bool[Tensor, "line place"]
 ) -> Float[Tensor, "token vocabulary"]:
     """What the model says after the `wanted` places, line by line; its head is handed these alone."""
     with head_of(model, wanted):
@@ -153,7 +153,7 @@ def _real(ids: Int[Tensor, "row length"], mask: Bool[Tensor, "row length"]) -> l
     return [row[real.bool()] for row, real in zip(ids, mask, strict=True)]
 
 
-def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]], multiple: int = 1) -> PackedLines:
+def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]], multiple: int = 1) -> PackedSequences:
     """Lines, of a `multiple` of places, of each owner's context, chosen and rejected tokens."""
     import torch
     from torch.nn.functional import pad
@@ -169,7 +169,7 @@ def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]], multiple: int = 1
         return pad(even, (0, -even.shape[1] % multiple), value=filling).to(tokens[0].device)
 
     contexts = torch.tensor([len(context) for context, _, _ in owners], device=tokens[0].device)
-    return PackedLines(in_lines(tokens, 0), in_lines(positions, 0), in_lines(parts, PADDING), contexts)
+    return PackedSequences(in_lines(tokens, 0), in_lines(positions, 0), in_lines(parts, PADDING), contexts)
 
 
 def _places(number: int, own: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor]:

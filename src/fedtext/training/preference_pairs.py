@@ -145,7 +145,7 @@ def row_width(tokenizer: PreTrainedTokenizerBase, tokens: PairTokens) -> int:
     return tokens.prompt + tokens.answer + (tokenizer.eos_token_id is not None)
 
 
-def refuse_wide(generator: TrainableGenerator, tokens: PairTokens, where: str) -> None:
+def validate_pair_width(generator: TrainableGenerator, tokens: PairTokens, where: str) -> None:
     """Raise ValueError where a prompt and its answer may be longer than the generator reads, before any is read."""
     model, tokenizer = generator.load()
     width, limit = row_width(tokenizer, tokens), context_length(model)

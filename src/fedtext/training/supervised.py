@@ -50,7 +50,7 @@ def train_on_texts(
         adapted = get_peft_model(model, lora_config(model, lora))
         rows = padded_rows(texts, tokenizer) if prompts is None else rows_behind_prompts(prompts, texts, tokenizer)
         refuse_long(rows, model, label)
-        refuse_unscored(rows, label)
+        validate_scored_tokens(rows, label)
         history = train_causal_lm(adapted, rows, params, seed=seed, pad_token_id=NO_TOKEN, label=label)
     return TrainedAdapter.of(adapted, base.source), history
 
@@ -90,7 +90,7 @@ def refuse_long(rows: Int[np.ndarray, "text length"], model: PreTrainedModel, la
         )
 
 
-def refuse_unscored(rows: Int[np.ndarray, "text length"], label: str) -> None:
+def validate_scored_tokens(rows: Int[np.ndarray, "text length"], label: str) -> None:
     """`ValueError` where nothing of a row is scored: its answer is empty, or was cut off. A mean of nothing is NaN."""
     unscored = ~(rows[:, 1:] >= 0).any(axis=1)
     if unscored.any():

@@ -18,7 +18,7 @@ from fedtext.federation.units import Block
 from fedtext.system.cores import over_cores, per_thread
 from fedtext.system.weight_sharing import shell
 from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
-from fedtext.training.cuda_graphs import Replays
+from fedtext.training.cuda_graphs import CapturedGraphs
 from fedtext.training.dp_losses import TEXTS, UnitLoss
 from fedtext.training.local_steps import NO_TOKEN, LocalSteps, groups_of_one_shape, positions_of, shown_tokens
 
@@ -50,7 +50,7 @@ class UnitGradients:
             vectorised = slots_are_alike(shell(model), at_once, _anywhere(self._trained), loss.error, loss.rows)
         self._slots, taken = (at_once, side_by_side) if vectorised else (1, one_alone)
         # A call swaps weights in and out of the module it is given, so each thread has its own.
-        self._gradients = per_thread(lambda: Replays(taken(shell(model), loss.error)))
+        self._gradients = per_thread(lambda: CapturedGraphs(taken(shell(model), loss.error)))
 
     def of(
         self,

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
@@ -48,7 +48,7 @@ def noised_class_means(
     """
     classes = max(len(labels), 1)
     asked = query.about("", repr(("class means", labels)))
-    total, charged = answer(asked, partial(class_sum_blocks, classes=classes), samples, ledger, key)
+    total, charged = release_noisy_sum(asked, partial(class_sum_blocks, classes=classes), samples, ledger, key)
     return total.reshape(classes, -1), charged
 
 

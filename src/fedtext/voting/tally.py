@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Parts, Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block, digest
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
@@ -79,7 +79,9 @@ def noised_tally(
     """
     layout = ballot.layout(len(candidates.label))
     asked = replace(query, dim=layout.dim).about(candidates.public_digest, ballot.settings)
-    total, charged = answer(asked, lambda held: joint_ballots(held, candidates, ballot), samples, ledger, key)
+    total, charged = release_noisy_sum(
+        asked, lambda held: joint_ballots(held, candidates, ballot), samples, ledger, key
+    )
     return Tally(layout.read(total), charged)
 
 

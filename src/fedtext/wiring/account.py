@@ -23,9 +23,9 @@ from fedtext.privacy.spending import (
     Spent,
     budget_of,
     not_yet_made,
-    refuse_overdraft,
     total_epsilon,
     totals,
+    validate_total,
     worst_total,
 )
 from fedtext.system.refusal import RunRefusedError
@@ -55,13 +55,13 @@ class Account:
         """What all releases of the ledger's clients may cost together under what it promises; None: whatever."""
         return None if self.public else budget_of(ledger, self.history.entries(), self.rules, self.total)
 
-    def refuse_plan(self, ledger: Ledger) -> None:
+    def validate_plan(self, ledger: Ledger) -> None:
         """Raise TotalExceeded if what the ledger was opened for cannot be paid, before any long work."""
         mine = self.of_this_key(self.history.entries(), ledger)
         made = any(entry.release is None for entry in mine)
         self._refuse(ledger, not_yet_made(mine, ledger, self.rules), ledger.planned_unaccounted and not made)
 
-    def refuse_together(self, ledgers: Sequence[Ledger], releases: Sequence[Release]) -> None:
+    def validate_runs_together(self, ledgers: Sequence[Ledger], releases: Sequence[Release]) -> None:
         """Raise TotalExceeded if runs that open `ledgers` in this order cannot be paid for all that they have to make.
 
         Where no total is declared, the budget of the first is that of all that promise the same, as it is once the
@@ -74,9 +74,9 @@ class Account:
         """Those that may be made again, byte for byte: here, or anywhere under a seed. Another root has another key."""
         return [entry for entry in entries if not entry.elsewhere or ledger.declaration.noise_seed is not None]
 
-    def gate(self, node: str, *, releases: bool) -> NodeGate:
+    def gate(self, node: str, *, releases: bool) -> NodeBudgetGuard:
         """The gate for one node; it opens if the node is tagged as a release."""
-        return NodeGate(self, node, releases)
+        return NodeBudgetGuard(self, node, releases)
 
     def _refuse(
         self,
@@ -86,7 +86,7 @@ class Account:
         before: Sequence[Ledger] = (),
     ) -> None:
         if not self.public:
-            refuse_overdraft(
+            validate_total(
                 self.history.entries(),
                 ledger,
                 self.rules,
@@ -98,8 +98,8 @@ class Account:
 
 
 @dataclass
-class NodeGate:
-    """One node's gate (fedtext.privacy.budget_guard.Gate). `passed` is what the doors let out, in order."""
+class NodeBudgetGuard:
+    """One node's gate (fedtext.privacy.budget_guard.BudgetGuard). `passed` is what the doors let out, in order."""
 
     account: Account
     node: str

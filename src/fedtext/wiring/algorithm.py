@@ -14,7 +14,7 @@ from enum import Enum, StrEnum
 from kedro.pipeline import Pipeline
 
 
-class Judged(Enum):
+class HeldOutOutcome(Enum):
     """What a model that learned from a condition's texts leaves of each held-out text: never released itself."""
 
     CLASSIFIED = "classified"  # the class that a classifier says
@@ -103,7 +103,7 @@ class Outputs:
         return f"{self.algorithm}_{name}_figure"
 
 
-class Makes(StrEnum):
+class OutputType(StrEnum):
     """What an algorithm makes: it decides what is measured and which report is written."""
 
     TEXTS = "texts"
@@ -153,11 +153,11 @@ class Algorithm:
     name: str
     title: str
     paper: str
-    makes: Makes
+    makes: OutputType
     pipeline: Callable[[], Pipeline]
     rounds: bool = False
     client_tokens: bool = False
-    stands_on: str | None = None
+    depends_on: str | None = None
     controls: Callable[[], tuple[Control, ...]] = no_controls
     policies: Callable[[], tuple[Control, ...]] = no_controls
     assumption: str = ""

@@ -47,7 +47,7 @@ def corpus_facts(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {**said, "a client is": _client(parameters)}
 
 
-def told_client(parameters: Mapping[str, Any]) -> str | None:
+def client_description(parameters: Mapping[str, Any]) -> str | None:
     """What a client of the run's corpus is, in words (`client_of`)."""
     return client_of(Corpus.model_validate(parameters["corpus"]), Partition.model_validate(parameters["partition"]))
 

@@ -22,7 +22,7 @@ from kedro.runner import SequentialRunner
 from kedro.runner.task import Task
 from pluggy import PluginManager
 
-from fedtext.privacy.budget_guard import current, standing
+from fedtext.privacy.budget_guard import current, guarding
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.registry import Registry
@@ -33,7 +33,7 @@ from fedtext.system.cores import give_freed_memory_back, keep_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import Account, NodeGate, active_allowance
+from fedtext.wiring.account import Account, NodeBudgetGuard, active_allowance
 from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
 from fedtext.wiring.console import say, written_down
 from fedtext.wiring.guard import Guard
@@ -102,7 +102,7 @@ class ResumableRunner(SequentialRunner):
             gate = account.gate(node.name, releases=Tag.RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
             guarded = guard.around(node)
-            with resumption.watching(guarded) as watched, standing(gate), _for_the_owner_alone(node), guard.datasets():
+            with resumption.watching(guarded) as watched, guarding(gate), _for_the_owner_alone(node), guard.datasets():
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             seconds = time.perf_counter() - began
             clock.end(node, seconds)
@@ -140,7 +140,7 @@ class ResumableRunner(SequentialRunner):
                     opened += _ledgers(node, catalog)
                 if Tag.BUDGET in node.tags or _tell_whose(account, node, catalog, anew=node.name in ran):
                     for ledger in opened:
-                        account.refuse_plan(ledger)
+                        account.validate_plan(ledger)
                 readers.subtract(node.inputs)
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
                     if readers[name] < 1:
@@ -200,7 +200,7 @@ def _active(name: str) -> Any:
 def _passed() -> Sequence[Release]:
     """What went through the doors since the node at work began."""
     gate = current()
-    return gate.passed if isinstance(gate, NodeGate) else ()
+    return gate.passed if isinstance(gate, NodeBudgetGuard) else ()
 
 
 @contextmanager

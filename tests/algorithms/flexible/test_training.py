@@ -12,14 +12,14 @@ import pytest
 
 from fedtext.algorithms.flexible import plan as budget
 from fedtext.algorithms.flexible import profile, selection, training, unprotected
-from fedtext.federation import noised_steps
+from fedtext.federation import release_noisy_steps
 from fedtext.federation.mechanism import PlannedSum, client_messages, planned_sum
-from fedtext.federation.noised_steps import Ask, steps_of_several
-from fedtext.federation.private_samples import PrivateSamples, asked_units, taking_part
+from fedtext.federation.noisy_steps import Ask, steps_of_several
+from fedtext.federation.private_samples import PrivateSamples, sampled_units, taking_part
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
 from fedtext.federation.units import Block, digest
-from fedtext.privacy.budget_guard import OpenGate, standing
+from fedtext.privacy.budget_guard import NoBudgetGuard, guarding
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian, new_noise_key
 from fedtext.voting.tally import joint_ballots
@@ -48,7 +48,7 @@ def silent(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str
 
 
 def test_without_noise_it_is_federated_averaging_of_clipped_steps_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noised_steps, "discrete_gaussian", silent)
+    monkeypatch.setattr(release_noisy_steps, "discrete_gaussian", silent)
     units, drawn = units_of(2), list[tuple[np.ndarray, np.ndarray]]()
 
     def noted(weights: np.ndarray, samples: PrivateSamples) -> Iterator[Block]:
@@ -121,11 +121,11 @@ def test_a_training_that_is_repeated_is_the_same_release_of_every_silo() -> None
     """What a run does that was killed in the midst of it: same bytes, same receipts, and so one charge."""
     units, told = units_of(3), list[tuple[tuple[str, ...] | None, str]]()
 
-    class Notebook(OpenGate):
+    class Notebook(NoBudgetGuard):
         def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
             told.append((release.parties, receipt))
 
-    with standing(Notebook()):
+    with guarding(Notebook()):
         first, again = (trained(held(units), opened(units))[0] for _ in range(2))
         trained(held({**units, "silo-00": 20}), opened(units))  # some of those gone had been drawn
     assert first.tobytes() == again.tobytes()
@@ -230,7 +230,7 @@ def planned(query: Query, ledger: Ledger) -> tuple[Ledger, PlannedSum, tuple[str
 def before_noise(query: Query, blocks_of: BlocksOf, samples: PrivateSamples, ledger: Ledger) -> np.ndarray:
     """What the units of one silo add to a sum, on the grid."""
     part, plan, stream = planned(query, ledger)
-    asked = np.intersect1d(asked_units(samples, part, KEY, query), samples.unit)
+    asked = np.intersect1d(sampled_units(samples, part, KEY, query), samples.unit)
     messages = client_messages(blocks_of(samples), plan, asked, KEY, stream)
     return np.asarray(np.sum([message for _, message in messages], axis=0))
 

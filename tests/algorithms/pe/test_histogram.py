@@ -15,7 +15,7 @@ from scipy import stats
 
 from fedtext.algorithms.pe.histogram import next_state, noised_histogram, select_survivors, weights
 from fedtext.federation import mechanism
-from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.private_samples import PrivateSamples, sampled_units
 from fedtext.federation.units import digest
 from fedtext.params.pe import Pe
 from fedtext.privacy.clipping import clip_rows
@@ -153,7 +153,7 @@ def test_only_the_asked_clients_vote_and_every_round_is_charged() -> None:
     book = ledger(40, sampling="poisson", clients_per_round=10)
     for t in (1, 2):
         told = digest(texts, label), evolution().model_dump_json()
-        drawn = asked_units(held, book, KEY, asked(evolution(), 1e-4, t).about(*told))
+        drawn = sampled_units(held, book, KEY, asked(evolution(), 1e-4, t).about(*told))
         scored, book = noised_histogram(asked(evolution(), 1e-4, t), held, texts, label, evolution(), book, KEY)
         truth = clip_rows(ballots(held.of_units(drawn), texts, label), 1.0).sum(axis=0)
         assert scored == pytest.approx(truth, abs=0.02)

@@ -18,7 +18,7 @@ from fedtext.algorithms.popri import release
 from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
 from fedtext.algorithms.popri.scoring import every_round, single_release
 from fedtext.federation import secure_sum
-from fedtext.federation.private_samples import PrivateSamples, asked_units
+from fedtext.federation.private_samples import PrivateSamples, sampled_units
 from fedtext.federation.units import digest
 from fedtext.params.popri import SINGLE_RELEASE, Popri
 from fedtext.privacy.clipping import clip_rows
@@ -149,7 +149,7 @@ def test_sampled_means_are_scaled_by_the_rate(sampling: str) -> None:
 def test_nobody_drawn_is_pure_noise() -> None:
     held, opened = samples(9, clients=3), ledger(3, sampling="poisson", clients_per_round=1)
     drawn = replace(asked(popri(), 1.0, 0), draw=(popri().model_dump_json(), ""))
-    empty = next(k for k in map(new_noise_key, range(50)) if not len(asked_units(held, opened, k, drawn)))
+    empty = next(k for k in map(new_noise_key, range(50)) if not len(sampled_units(held, opened, k, drawn)))
     mean, charged = release_private_mean(asked(popri(), 1.0, 0), held, popri(), opened, empty)
     assert np.isfinite(mean).all()
     assert mean.any()
@@ -295,7 +295,7 @@ def test_only_the_asked_units_vote_and_rounds_ask_others(sampling: str) -> None:
     held, texts, parameters = samples(16, clients=40), unit_rows(17, 12), popri(scoring="mean_cosine")
     opened = ledger(40, sampling=sampling, clients_per_round=10)
     told = digest(texts, ONE_CLASS), parameters.model_dump_json()
-    drawn = [asked_units(held, opened, KEY, asked(parameters, 0.05, t).about(*told)) for t in (1, 2)]
+    drawn = [sampled_units(held, opened, KEY, asked(parameters, 0.05, t).about(*told)) for t in (1, 2)]
     assert set(drawn[0]) != set(drawn[1])
     scored, charged = score_by_ballots(asked(parameters, 0.05), held, texts, ONE_CLASS, parameters, opened, KEY)
     truths = [clipped_sum(held.of_units(units), texts, ONE_CLASS, parameters) for units in drawn]

@@ -15,7 +15,7 @@ import pytest
 
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import still_running
-from fedtext.wiring.guard.left_behind import Surroundings
+from fedtext.wiring.guard.left_behind import FolderSnapshot
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.still_running import new_processes, new_threads, processes, threads, workers
 from fedtext.wiring.guard.watch import Watch, suspended
@@ -45,7 +45,7 @@ def test_a_thread_that_stays_is_left_and_ended(watch: Watch, tmp_path: Path) -> 
 
     with (
         pytest.raises(RunRefusedError, match="node 'n' leaves the thread 'busy' running"),
-        watched(watch, Surroundings(tmp_path, tmp_path)),
+        watched(watch, FolderSnapshot(tmp_path, tmp_path)),
     ):
         threading.Thread(target=work, name="busy", daemon=True).start()
     assert ended.wait(5)
@@ -69,7 +69,7 @@ def test_what_a_thread_tries_after_its_node_is_refused(watch: Watch, tmp_path: P
     thread = threading.Thread(target=work, name="stubborn", daemon=True)
     with (
         pytest.raises(RunRefusedError, match="leaves the thread 'stubborn' running"),
-        watched(watch, Surroundings(tmp_path, tmp_path)),
+        watched(watch, FolderSnapshot(tmp_path, tmp_path)),
     ):
         thread.start()
     go.set()
@@ -91,7 +91,7 @@ def test_processes_that_are_left_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_pool_that_is_up_is_a_worker_and_another_program_is_told_of(
     watch: Watch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    surroundings = Surroundings(tmp_path, tmp_path)
+    surroundings = FolderSnapshot(tmp_path, tmp_path)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         for _ in range(2):
             with watched(watch, surroundings):
@@ -109,7 +109,7 @@ def test_a_pool_that_is_up_is_a_worker_and_another_program_is_told_of(
 def test_workers_that_joblib_keeps_are_ended(watch: Watch, tmp_path: Path) -> None:
     assert joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(one) for one in (-1, -2)) == [1, 2]
     assert multiprocessing.active_children()
-    with watched(watch, Surroundings(tmp_path, tmp_path)):
+    with watched(watch, FolderSnapshot(tmp_path, tmp_path)):
         pass
     assert multiprocessing.active_children() == []
 
@@ -120,7 +120,7 @@ def test_work_in_threads_goes_on(watch: Watch, tmp_path: Path) -> None:
     async def sleeps() -> str:
         return await asyncio.wait_for(asyncio.to_thread(lambda: "slept"), timeout=10)
 
-    with watched(watch, Surroundings(tmp_path, tmp_path)):
+    with watched(watch, FolderSnapshot(tmp_path, tmp_path)):
         assert joblib.Parallel(n_jobs=2, prefer="threads")(joblib.delayed(abs)(one) for one in (-1, -2)) == [1, 2]
         assert asyncio.run(sleeps()) == "slept"
 
@@ -132,7 +132,7 @@ def test_what_people_do_meanwhile_is_left_alone(watch: Watch, tmp_path: Path) ->
     (data / "private_texts/one").write_text("words")
     working.mkdir()
     made = "ln -s nobody .#notes.txt; touch notes.md; mkdir -p new; : > new/__init__.py; cp -rl ../data backup"
-    with watched(watch, Surroundings(data, working)), suspended():
+    with watched(watch, FolderSnapshot(data, working)), suspended():
         subprocess.run(["sh", "-c", made], cwd=working, check=True)
     assert {path.name for path in working.iterdir()} == {".#notes.txt", "notes.md", "new", "backup"}
     assert (working / "backup/private_texts/one").read_text() == "words"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from fedtext.system.progress import Terminal
-from fedtext.wiring.guard.streams import MOST, Unshown, unshown_descriptors, unshown_prints
+from fedtext.wiring.guard.streams import MOST, HiddenOutput, hidden_descriptors, hidden_prints
 
 
 def test_descriptors_lead_into_pipes_and_back(capfd: pytest.CaptureFixture[str]) -> None:
     os.write(1, b"before ")
-    with unshown_descriptors() as written:
+    with hidden_descriptors() as written:
         os.write(1, b"secret")
         os.write(2, b"warning\n")
         print("secret", file=sys.__stdout__)
@@ -32,7 +32,7 @@ def test_all_descriptors_of_the_same_pipe_are_held(capfd: pytest.CaptureFixture[
     os.dup2(writer, 1)
     copy, unlike = os.dup(1), os.pipe()
     try:
-        with unshown_descriptors() as written:
+        with hidden_descriptors() as written:
             os.write(copy, b"secret")
             os.write(unlike[1], b"another pipe")
             assert written().output == b"secret"
@@ -45,7 +45,7 @@ def test_all_descriptors_of_the_same_pipe_are_held(capfd: pytest.CaptureFixture[
 
 
 def test_a_full_pipe_stops_nobody() -> None:
-    with unshown_descriptors() as written:
+    with hidden_descriptors() as written:
         os.write(2, b"x" * MOST)
         with pytest.raises(BlockingIOError):
             os.write(2, b"x")
@@ -64,7 +64,7 @@ def test_a_process_without_standard_streams_may_run(tmp_path: Path) -> None:
 
 def test_the_terminal_shows_what_others_cannot(capfd: pytest.CaptureFixture[str]) -> None:
     terminal = Terminal()
-    with unshown_descriptors():
+    with hidden_descriptors():
         terminal.write("3 of 7 batches\n")
         print("secret", file=sys.__stderr__)
     terminal.write("done\n")
@@ -74,12 +74,12 @@ def test_the_terminal_shows_what_others_cannot(capfd: pytest.CaptureFixture[str]
 def test_prints_are_dropped_while_somebody_hides_them(capsys: pytest.CaptureFixture[str]) -> None:
     hidden: list[bool] = []
     hiding = [lambda: hidden.append(True)]
-    with unshown_prints(lambda: hiding[0] if hiding else None):
+    with hidden_prints(lambda: hiding[0] if hiding else None):
         print("secret")
         kept = sys.stdout
         hiding.clear()
         print("shown")
-    assert isinstance(kept, Unshown)
+    assert isinstance(kept, HiddenOutput)
     kept.write("shown later\n")
     assert hidden
     assert capsys.readouterr().out == "shown\nshown later\n"

@@ -32,9 +32,9 @@ from fedtext.algorithms.dpprefsyn.scorer import Scorer
 from fedtext.embedding.exact_product import exact_product
 from fedtext.embedding.similarity import nearest, unit_length
 from fedtext.federation.mechanism import summed_stddev
-from fedtext.federation.noised_steps import Ask, noised_steps
+from fedtext.federation.noisy_steps import Ask, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.secure_sum import BlocksOf, answer
+from fedtext.federation.secure_sum import BlocksOf, release_noisy_sum
 from fedtext.federation.units import Block, digest
 from fedtext.params.dpprefsyn import Dpprefsyn, HeadTraining
 from fedtext.privacy.budget_guard import current
@@ -77,7 +77,7 @@ def unit_means(
         first += len(rows)
 
 
-class Door:
+class NoisySumReleaser:
     """Asks what was planned, release after release, and keeps the ledger that has paid for them.
 
     All parameters and all public arrays so far name every draw (docs/decisions/0010): two runs under one key that
@@ -113,7 +113,7 @@ class Door:
             BudgetExceeded: the ledger or the gate refuses; nothing has been read.
         """
         query = self.plan.query(name, number, clip_norm).about(self._shown, self._settings)
-        found = answer(query, blocks_of, samples, self.ledger, self._key)
+        found = release_noisy_sum(query, blocks_of, samples, self.ledger, self._key)
         self.ledger = found.ledger
         return found.sum
 
@@ -127,7 +127,7 @@ class Door:
     ) -> Float[np.ndarray, "head part"]:
         """What a training makes of planned Poisson steps, each of which it names (`named`)."""
         query = self.plan.query(name, 1, clip_norm).about(self._shown, self._settings)
-        made, self.ledger = noised_steps(query, training, samples, self.ledger, self._key)
+        made, self.ledger = release_noisy_steps(query, training, samples, self.ledger, self._key)
         return made
 
 
@@ -139,7 +139,7 @@ def trained_heads(
     expected: Float[np.ndarray, " head"],
     training: HeadTraining,
     radius: float,
-    door: Door,
+    door: NoisySumReleaser,
 ) -> Heads:
     """Heads from zero, by steps on the sums of clipped gradients; `expected` units have each head.
 
@@ -202,7 +202,9 @@ class Clusters:
         return mixture(self.counts, self.kept)
 
 
-def noised_clusters(samples: PrivateSamples, start: Rows, radius: float, units: float, door: Door) -> Clusters:
+def noised_clusters(
+    samples: PrivateSamples, start: Rows, radius: float, units: float, door: NoisySumReleaser
+) -> Clusters:
     """`TALLIES` releases: in each, pairs tell of the cluster whose centre is nearest (R, z), of norm sqrt(2) R.
 
     Between tallies the centres move; the last tally is of the clusters that are returned, so that it is their mixture
@@ -308,7 +310,7 @@ def learned_scorer(
     """
     dim = pairs.features.shape[1]
     plan = Plan.of(params, ledger.declaration, ledger.population, dim)
-    door, units = Door(plan, ledger, key, params.model_dump_json()), expected_units(ledger)
+    door, units = NoisySumReleaser(plan, ledger, key, params.model_dump_json()), expected_units(ledger)
     door.show(public.embeddings)  # radius, public directions, topics and first centres follow from them
     radius = public.radius(params.radius_quantile)
     if params.form == "published":
@@ -336,7 +338,7 @@ def learned_scorer(
 
 
 def _directions(
-    clipped: PrivateSamples, public: Candidates, params: Dpprefsyn, radius: float, door: Door
+    clipped: PrivateSamples, public: Candidates, params: Dpprefsyn, radius: float, door: NoisySumReleaser
 ) -> Directions:
     """P (line 5): of public differences, of the noised second moment of private ones, or none."""
     if params.projection == "none":
@@ -378,7 +380,7 @@ def _starting_centres(
 
 
 def _cluster_heads(
-    scored: PrivateSamples, clusters: Clusters, params: Dpprefsyn, radius: float, units: float, door: Door
+    scored: PrivateSamples, clusters: Clusters, params: Dpprefsyn, radius: float, units: float, door: NoisySumReleaser
 ) -> Float[np.ndarray, "head part"]:
     """theta_k: the mean of a cluster's differences, which the last tally has, or trained."""
     fewest = units / (params.heads + 4)
@@ -395,7 +397,7 @@ def _sums_or_trained(
     expected: Float[np.ndarray, " head"],
     params: Dpprefsyn,
     radius: float,
-    door: Door,
+    door: NoisySumReleaser,
 ) -> Float[np.ndarray, "head part"]:
     """Heads of pairs whose labels are their heads; `expected` units have each."""
     if params.scorer == "bradley_terry":

@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import Answer, answer
+from fedtext.federation.secure_sum import NoisySum, release_noisy_sum
 from fedtext.federation.units import Block
 from fedtext.generation.apportionment import allotment
 from fedtext.generation.control_codes import ControlCode
@@ -40,10 +40,10 @@ def code_counts(samples: PrivateSamples, codes: int) -> Iterator[Block]:
     return class_sum_blocks(ones, codes)
 
 
-def noised_profile(query: Query, samples: PrivateSamples, params: Flexible, ledger: Ledger, key: NoiseKey) -> Answer:
+def noised_profile(query: Query, samples: PrivateSamples, params: Flexible, ledger: Ledger, key: NoiseKey) -> NoisySum:
     """The release of the profile, and the ledger in which every silo paid for it."""
     asked = query.about("", repr(("profile", params.labels)))
-    return answer(asked, lambda held: code_counts(held, len(params.classes)), samples, ledger, key)
+    return release_noisy_sum(asked, lambda held: code_counts(held, len(params.classes)), samples, ledger, key)
 
 
 def proportions(profile: Counts) -> Counts:

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Float32
 
-from fedtext.federation.noised_steps import Ask, steps_of_several
+from fedtext.federation.noisy_steps import Ask, steps_of_several
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block, digest
@@ -58,7 +58,7 @@ def trained_weights(
 
     Raises:
         BudgetExceeded: ledger or gate refuse a silo's steps; nothing has been read.
-        ValueError: what `fedtext.federation.noised_steps.steps_of_several` refuses.
+        ValueError: what `fedtext.federation.noisy_steps.steps_of_several` refuses.
     """
     told = params.model_dump_json()
     asked = [query.about(digest(start), told) for query in sorted(queries, key=lambda query: query.parties or ())]

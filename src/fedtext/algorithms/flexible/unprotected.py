@@ -11,7 +11,7 @@ from fedtext.algorithms.flexible.plan import DP_SGD, MEANS, PROFILE, VOTES
 from fedtext.algorithms.flexible.profile import Counts, code_counts
 from fedtext.algorithms.flexible.selection import ballot
 from fedtext.algorithms.flexible.training import GradientsAt, Weights, federated_averaging
-from fedtext.federation.noised_steps import Ask
+from fedtext.federation.noisy_steps import Ask
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import BlocksOf
 from fedtext.federation.units import Block, unit_codes

@@ -29,6 +29,6 @@ def planned_ledger(population: int, evolution: Pe, privacy: Privacy) -> Ledger:
         BudgetExceeded: one histogram a round would overdraw the run's budget.
         ValueError: the declaration does not fit `pe.form`, or means nothing for so many units.
     """
-    plan.refuse_other_holder(privacy, parameter="pe.form", value=evolution.form, central="aug_pe", federated="pre_text")
+    plan.validate_holders(privacy, parameter="pe.form", value=evolution.form, central="aug_pe", federated="pre_text")
     queries = [planned_query(evolution, privacy, population, t) for t in range(1, evolution.rounds + 1)]
     return opened_ledger(queries, privacy, population)

@@ -35,7 +35,7 @@ def planned_ledger(population: int, popri: Popri, privacy: Privacy, *, embedding
         BudgetExceeded: the run's planned releases would overdraw its budget.
         ValueError: the declaration does not fit `popri.variant`, or means nothing for so many units.
     """
-    plan.refuse_other_holder(
+    plan.validate_holders(
         privacy, parameter="popri.variant", value=popri.variant, central="central", federated="federated"
     )
     first = scoring_of(popri).first_round

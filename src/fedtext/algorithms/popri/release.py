@@ -18,7 +18,7 @@ from fedtext.embedding.nonempty import written
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block
 from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
@@ -39,7 +39,7 @@ def release_private_mean(
     divided by the public number of units that were to be expected.
     """
     asked = replace(query, public_digest=_features_told(popri), draw=(popri.model_dump_json(), ""))
-    total, charged = answer(asked, partial(sent_blocks, popri=popri), samples, ledger, key)
+    total, charged = release_noisy_sum(asked, partial(sent_blocks, popri=popri), samples, ledger, key)
     sums = total.reshape(len(popri.classes), -1)
     if not popri.labels:
         return sums / expected_units(ledger), charged

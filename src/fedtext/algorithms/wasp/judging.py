@@ -20,7 +20,7 @@ from fedtext.embedding.nonempty import written
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import Answer, answer
+from fedtext.federation.secure_sum import NoisySum, release_noisy_sum
 from fedtext.federation.units import Block, digest
 from fedtext.generation.apportionment import allotment
 from fedtext.params.wasp import Wasp
@@ -126,7 +126,7 @@ def noised_model_sums(
     wasp: Wasp,
     ledger: Ledger,
     key: NoiseKey,
-) -> Answer:
+) -> NoisySum:
     """The models' near votes, added up by the units themselves, and the ledger that paid for them."""
     ballot, writer = top_q_ballot(len(model), wasp), np.eye(query.dim)[model]
 
@@ -136,7 +136,7 @@ def noised_model_sums(
             yield Block(block.unit, block.rows @ writer)  # exact: votes are multiples of one power of two
 
     asked = query.about(digest(candidates.embeddings, candidates.label, model), ballot.settings)
-    return answer(asked, sums, samples, ledger, key)
+    return release_noisy_sum(asked, sums, samples, ledger, key)
 
 
 def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> Scores:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fedtext.models.endpoint import Endpoint, EndpointError
-from fedtext.models.endpoint_retries import patiently
+from fedtext.models.endpoint_retries import with_retries
 from fedtext.models.generator import Framing
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.generation import Prompt, Sampler
@@ -172,7 +172,7 @@ class EndpointGenerator:
         together.set()
 
         def sent(request: str, count: int, seed: int) -> list[str]:
-            return patiently(self.endpoint, lambda: send(client, request, {**settings, "n": count, "seed": seed}))
+            return with_retries(self.endpoint, lambda: send(client, request, {**settings, "n": count, "seed": seed}))
 
         def ask(request: str, count: int, seed: int) -> list[str]:
             try:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.generation.decoding import CHECK_EVERY, branch_attention, decode, refuse_unfit
+from fedtext.generation.decoding import CHECK_EVERY, branch_attention, decode, validate_model
 from fedtext.generation.first_tokens import never_first
 from fedtext.generation.token_sampling import favoured_tokens
 from fedtext.models.generator import Framing, WordWeights
@@ -72,7 +72,7 @@ def sample_responses(
     if responses < 1:
         raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
-    refuse_unfit(model, max(map(len, encoded), default=0) + sampler.max_new_tokens)
+    validate_model(model, max(map(len, encoded), default=0) + sampler.max_new_tokens)
     parts = _parts(len(prompts), responses)
     asks = [_Ask(prompt, part, responses // parts) for prompt in range(len(prompts)) for part in range(parts)]
     asks.sort(key=lambda ask: -len(encoded[ask.prompt]))  # memory freed once serves all that follow

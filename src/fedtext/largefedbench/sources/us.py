@@ -159,7 +159,7 @@ def _size(text: str) -> int:
     return len(text.encode().translate(None, string.whitespace.encode()))
 
 
-def refuse_other_day(text: str, date: str) -> None:
+def validate_page_date(text: str, date: str) -> None:
     """Check the day that the page's head names, if it names one, against its package's.
 
     Raises:
@@ -376,7 +376,7 @@ def _parse_granule(
     text = preformatted(name, data)
     granule = granules.get(granule_id) or Granule()
     with reading(name):
-        refuse_other_day(text, date)
+        validate_page_date(text, date)
         letter = re.search(r"-Pg([A-Z])", granule_id)
         by_letter = CLASS_OF_LETTER.get(letter.group(1) if letter else "", "")
         kind = granule.kind if granule.kind in CLASS_OF_LETTER.values() else by_letter  # a damaged class is none

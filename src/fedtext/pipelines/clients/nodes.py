@@ -12,7 +12,7 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from fedtext.corpora.clients import declared_number, is_taken, listed_ids, refuse_alike
+from fedtext.corpora.clients import declared_number, is_taken, listed_ids, validate_distinct_ids
 from fedtext.corpora.splits import FEWEST, OTHER_DRAW, Split, client_splits, refuse_few, sample_splits, splits_of
 from fedtext.evaluation.next_token import padded, text_windows
 from fedtext.federation.private_samples import label_codes
@@ -116,7 +116,9 @@ def enrol_units(
     else:
         splits = _listed_splits(corpus, privacy.enrolment.path, partition)
         both = [*splits, *private_clients["client_id"]]
-        refuse_alike(both, corpus.client_ids, f"the corpus and privacy.enrolment {privacy.enrolment.path} together")
+        validate_distinct_ids(
+            both, corpus.client_ids, f"the corpus and privacy.enrolment {privacy.enrolment.path} together"
+        )
     codes = unit_codes([one for one, split in splits.items() if split == "train"])
     return {"unit": _within_population(codes, privacy)}
 

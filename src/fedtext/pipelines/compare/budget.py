@@ -82,7 +82,7 @@ def affording(data_root: Path) -> Callable[..., bool]:
             own = [one for one in asked if (one.rules, one.ledger.part) == (rules, part)]
             new = dict.fromkeys((one.seed, release) for one in own for release in one.releases)
             try:
-                account.refuse_together([one.ledger for one in own], [release for _, release in new])
+                account.validate_runs_together([one.ledger for one in own], [release for _, release in new])
             except TotalExceeded as error:
                 refused.append(error)
         if refused:

@@ -12,7 +12,7 @@ from fedtext.evaluation.measures.measure import Measure
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import Child, node_seconds, release_receipts, run
-from fedtext.privacy.composition import price_together
+from fedtext.privacy.composition import compose_runs
 from fedtext.reporting import figures_comparison as figures
 from fedtext.reporting.comparison import Run, compare_runs, measured_costs, price_sentence
 from fedtext.reporting.comparison_text import render_markdown, render_page, table1_csv, table2_csv
@@ -64,8 +64,7 @@ def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tupl
     whole = {f"all runs of seed {first}": [r for r in runs if r.seed == first], "all runs of all seeds": runs}
     comparison = compare_runs(runs, claims)
     prices = {
-        what: price_together([r.privacy for r in own], [r.released for r in own], privacy)
-        for what, own in whole.items()
+        what: compose_runs([r.privacy for r in own], [r.released for r in own], privacy) for what, own in whole.items()
     }
     comparison["prices"] = [
         price_sentence(price, privacy.delta, what, simulated=comparison["simulated"]) for what, price in prices.items()

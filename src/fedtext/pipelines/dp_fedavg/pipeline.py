@@ -5,7 +5,7 @@ from kedro.pipeline import Pipeline, node
 from fedtext.pipelines.dp_fedavg import nodes
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.config import active_rounds
 from fedtext.wiring.unrolling import Namespace, unroll
 
@@ -90,7 +90,7 @@ ALGORITHM = Algorithm(
     name=FEDAVG.name,
     title="DP-FedAvg",
     paper="McMahan et al., ICLR 2018",
-    makes=Makes.MODEL,
+    makes=OutputType.MODEL,
     pipeline=create_pipeline,
     client_tokens=True,
 )

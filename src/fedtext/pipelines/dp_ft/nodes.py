@@ -31,7 +31,7 @@ from fedtext.training.lora import (
     saved_adapter,
     stacked,
 )
-from fedtext.training.preference_pairs import pair_rows, refuse_wide
+from fedtext.training.preference_pairs import pair_rows, validate_pair_width
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -42,7 +42,7 @@ Stage = algorithm.Stage
 
 def start_weights(generator: TrainableGenerator, dp_ft: DpFt) -> Arrays:
     """The untrained adapter, as a vector, after checking that the generator reads a prompt with its answer."""
-    refuse_wide(generator, dp_ft.tokens, f"{algorithm.NAME}.tokens")
+    validate_pair_width(generator, dp_ft.tokens, f"{algorithm.NAME}.tokens")
     return {"weights": adapter_weights(_adapted(generator, dp_ft, "sft"))}
 
 

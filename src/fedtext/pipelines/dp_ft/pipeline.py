@@ -11,7 +11,7 @@ from fedtext.pipelines.evaluation.form import active_policies
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import ENROLMENT, POPULATION, TRAIN
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Control, Makes, Outputs
+from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType
 from fedtext.wiring.config import active_group
 from fedtext.wiring.unrolling import Namespace
 
@@ -99,7 +99,7 @@ ALGORITHM = Algorithm(
     name=NAME,
     title="DP-FT",
     paper="baseline of DPPrefSyn's paper",
-    makes=Makes.POLICY,
+    makes=OutputType.POLICY,
     pipeline=create_pipeline,
     policies=policies,
     assumption="Which half a unit is in follows from its own code. A half is declared larger than an even split.",

@@ -5,7 +5,7 @@ from kedro.pipeline import Pipeline, node
 from fedtext.pipelines.dp_ftrl import nodes
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.config import active_rounds
 from fedtext.wiring.unrolling import Namespace, unroll
 
@@ -98,7 +98,7 @@ ALGORITHM = Algorithm(
     name=FTRL.name,
     title="DP-FTRL",
     paper="Kairouz et al., ICML 2021",
-    makes=Makes.MODEL,
+    makes=OutputType.MODEL,
     pipeline=create_pipeline,
     client_tokens=True,
 )

@@ -6,7 +6,7 @@ from fedtext.algorithms.dp_sgd_generation import NAME
 from fedtext.pipelines.dp_sgd_generation import nodes
 from fedtext.pipelines.handover.pipeline import final_texts
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.unrolling import Namespace
 
 TUNED = Namespace(NAME)
@@ -62,6 +62,6 @@ ALGORITHM = Algorithm(
     name=TUNED.name,
     title="DP-SGD and generation",
     paper="Yue et al., ACL 2023",
-    makes=Makes.TEXTS,
+    makes=OutputType.TEXTS,
     pipeline=create_pipeline,
 )

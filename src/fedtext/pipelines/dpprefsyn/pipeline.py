@@ -20,7 +20,7 @@ from fedtext.pipelines.evaluation.form import active_policies
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import EMBEDDINGS, ENROLMENT, POPULATION
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Control, Makes, Outputs
+from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType
 from fedtext.wiring.config import active_group
 from fedtext.wiring.readers import Reader
 from fedtext.wiring.unrolling import Namespace
@@ -202,7 +202,7 @@ ALGORITHM = Algorithm(
     name="dpprefsyn",
     title="DPPrefSyn",
     paper="Private Data Synthesis for Preference Alignment of LLMs, under review",
-    makes=Makes.PREFERENCES,
+    makes=OutputType.PREFERENCES,
     pipeline=create_pipeline,
     policies=policies,
 )

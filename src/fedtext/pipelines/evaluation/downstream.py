@@ -23,7 +23,7 @@ from kedro.pipeline import Node
 from fedtext.pipelines.evaluation.form import public_controls
 from fedtext.pipelines.evaluation.nodes import downstream as nodes
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Judged
+from fedtext.wiring.algorithm import Algorithm, HeldOutOutcome
 from fedtext.wiring.unrolling import Namespace
 
 EVALUATION = Namespace("evaluation")
@@ -45,7 +45,7 @@ class Lessons:
     """
 
     verb: str
-    judged: Judged
+    judged: HeldOutOutcome
     given: Sequence[str]
     after_texts: Callable[..., Any]
     after_private_text: Callable[..., Any]
@@ -101,7 +101,7 @@ class Lessons:
 
 QUESTION_LESSONS = Lessons(
     verb="ask",
-    judged=Judged.ASKED,
+    judged=HeldOutOutcome.ASKED,
     given=[HELD_OUT, "classifier", "params:evaluation"],
     after_texts=nodes.ask_after_texts,
     after_private_text=nodes.ask_after_private_text,
@@ -114,7 +114,7 @@ TASK, CLASSIFICATION, CORPUS = "params:task", "params:classification", "params:c
 BY_NAMES = "eps0"
 CLASSIFICATION_LESSONS = Lessons(
     verb="classify",
-    judged=Judged.CLASSIFIED,
+    judged=HeldOutOutcome.CLASSIFIED,
     given=[HELD_OUT, "classifier", TASK, CLASSIFICATION, "params:evaluation", CORPUS],
     after_texts=nodes.classify_after_texts,
     after_private_text=nodes.classify_after_private_text,
@@ -125,7 +125,7 @@ CLASSIFICATION_LESSONS = Lessons(
 
 def controls(*, private: bool) -> list[Node]:
     """What every algorithm is compared with; where nothing is learned, the nearest name of a class is taken."""
-    given, made = [HELD_OUT, "classifier", TASK, CORPUS], Judged.CLASSIFIED.of_control(BY_NAMES)
+    given, made = [HELD_OUT, "classifier", TASK, CORPUS], HeldOutOutcome.CLASSIFIED.of_control(BY_NAMES)
     by_names = EVALUATION.node(nodes.classify_by_names, given, made, name="classify_by_names")
     return [by_names, *CLASSIFICATION_LESSONS.controls(private=private)]
 
@@ -141,12 +141,12 @@ def control_codes(*, private: bool) -> dict[str, str]:
 
 
 def _by_names() -> dict[str, str]:
-    return {BY_NAMES: Judged.CLASSIFIED.of_control(BY_NAMES)}
+    return {BY_NAMES: HeldOutOutcome.CLASSIFIED.of_control(BY_NAMES)}
 
 
 ENTITY_LESSONS = Lessons(
     verb="tag",
-    judged=Judged.TAGGED,
+    judged=HeldOutOutcome.TAGGED,
     given=[HELD_OUT, "tagger", "params:evaluation"],
     after_texts=nodes.tag_after_texts,
     after_private_text=nodes.tag_after_private_text,

@@ -66,7 +66,7 @@ def active_policies() -> PolicyForm:
     except ValidationError:
         return PolicyForm(None, (), membership=False)
     try:
-        policies.membership.refuse_impossible(corpus, evaluation)
+        policies.membership.validate_settings(corpus, evaluation)
         judge = policies.judged_by(corpus, priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None
@@ -108,7 +108,7 @@ def public_controls() -> dict[str, str]:
     return {PUBLIC_CONTROL.name: "public_samples", **untuned}
 
 
-def refuse_unknown_measures() -> None:
+def validate_measures() -> None:
     """Refuses measures that cannot be taken before any work.
 
     Raises:
@@ -135,8 +135,8 @@ def _refuse_classification() -> None:
     except ValidationError:
         return
     try:
-        classification.refuse_impossible(task)
-        evaluation.entities.refuse_impossible(priced=evaluation.is_priced(corpus))
-        evaluation.questions.refuse_impossible(priced=evaluation.is_priced(corpus))
+        classification.validate_settings(task)
+        evaluation.entities.validate_settings(priced=evaluation.is_priced(corpus))
+        evaluation.questions.validate_settings(priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None

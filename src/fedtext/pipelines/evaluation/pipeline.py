@@ -12,11 +12,11 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import downstream, private_evaluation
-from fedtext.pipelines.evaluation.form import COPIES, active_form, public_controls, refuse_unknown_measures
+from fedtext.pipelines.evaluation.form import COPIES, active_form, public_controls, validate_measures
 from fedtext.pipelines.evaluation.nodes import conditions, held_out, preferences
 from fedtext.pipelines.evaluation.policies import of_policies
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.unrolling import Namespace
 
 EVALUATION = Namespace("evaluation")
@@ -26,7 +26,7 @@ CEILING = "private_counts_private"
 
 def controls_pipeline() -> Pipeline:
     """What every algorithm is compared with, and the held-out samples' embeddings."""
-    refuse_unknown_measures()
+    validate_measures()
     form, public = active_form(), public_controls()
     controls = [
         EVALUATION.node(
@@ -80,10 +80,10 @@ def _scored_controls(public: dict[str, str], *, private: bool) -> Node:
 def judgement(algorithm: Algorithm) -> Pipeline:
     """Judges what the algorithm made on the test clients."""
     judges = {
-        Makes.TEXTS: _of_texts,
-        Makes.MODEL: _of_model,
-        Makes.PREFERENCES: _of_preferences,
-        Makes.POLICY: _of_policy,
+        OutputType.TEXTS: _of_texts,
+        OutputType.MODEL: _of_model,
+        OutputType.PREFERENCES: _of_preferences,
+        OutputType.POLICY: _of_policy,
     }
     return judges[algorithm.makes](algorithm)
 

@@ -14,7 +14,7 @@ from fedtext.pipelines.evaluation.form import active_policies
 from fedtext.pipelines.evaluation.nodes import preferences as nodes
 from fedtext.pipelines.pairs.pipeline import SHARPNESS, TEST, TRAIN, VALIDATION
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.unrolling import Namespace
 
 PARAMETERS, SOURCE = "params:policies", "params:corpus.source"
@@ -30,7 +30,7 @@ def of_policies(algorithm: Algorithm) -> list[Node]:
 
 def _win_rates(algorithm: Algorithm) -> list[Node]:
     made, place = algorithm.outputs, Namespace(f"evaluation.{algorithm.name}")
-    trained = ["public_prompts"] if algorithm.makes is Makes.PREFERENCES else []
+    trained = ["public_prompts"] if algorithm.makes is OutputType.PREFERENCES else []
     answers = {one.condition: made.answers(one.condition) for one in algorithm.policies()}
     untuned = made.answers(UNTUNED.name)
     asking = place.node(

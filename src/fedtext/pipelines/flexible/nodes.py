@@ -22,10 +22,10 @@ from fedtext.algorithms.flexible import plan, profile, selection, training, unpr
 from fedtext.algorithms.flexible.cost import communication
 from fedtext.algorithms.flexible.profile import code_request
 from fedtext.corpora.records import SILO_COLUMN, SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_written
+from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
-from fedtext.federation.silos import STRONG, deal_of, of_kind, parties_of, silo_name
+from fedtext.federation.silos import STRONG, of_kind, parties_of, silo_name, silo_partition
 from fedtext.federation.units import unit_codes
 from fedtext.generation.few_shot import refuse_none
 from fedtext.models.encoder import Encoder
@@ -128,7 +128,7 @@ def open_flexible_ledger(
     """An empty ledger of all silos, after checking that what is planned fits the budget of each."""
     parties = parties_of(units, silos, privacy.epsilon)
     ledger = plan.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
-    return ledger.model_copy(update={"deal": deal_of(corpus, partition, silos)})
+    return ledger.model_copy(update={"deal": silo_partition(corpus, partition, silos)})
 
 
 def begin_ledger(ledger: Ledger) -> tuple[Ledger, Plan]:
@@ -185,7 +185,7 @@ def write_by_profile(
 
 def embed_candidates(candidates: pd.DataFrame, encoder: Encoder) -> np.ndarray:
     """Unit embeddings of the written texts."""
-    return encode_written(encoder, candidates["text"].tolist(), label="written texts")
+    return encode_nonempty(encoder, candidates["text"].tolist(), label="written texts")
 
 
 Arrays = dict[str, np.ndarray]

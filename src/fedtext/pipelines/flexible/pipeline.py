@@ -8,7 +8,7 @@ from kedro.pipeline import Node, Pipeline
 from fedtext.pipelines.flexible import nodes
 from fedtext.pipelines.handover.pipeline import last_ledger
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.config import active_group, corpus_is_public
 from fedtext.wiring.unrolling import Namespace
 
@@ -131,6 +131,6 @@ ALGORITHM = Algorithm(
     name=FLEXIBLE.name,
     title="Flexible participation",
     paper="anonymous, arXiv 2603.07027",
-    makes=Makes.TEXTS,
+    makes=OutputType.TEXTS,
     pipeline=create_pipeline,
 )

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from fedtext.algorithms.fusegen import chosen_examples, refuse_lone_generator
+from fedtext.algorithms.fusegen import chosen_examples, validate_generator_count
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_written
+from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.units import Population
@@ -28,8 +28,8 @@ def ledger_opener(generators: tuple[str, ...]) -> Callable[[Population, Task, Pr
 
     def open_fusegen_ledger(population: Population, task: Task, privacy: Privacy) -> Ledger:
         """A ledger that nothing will be charged to, after checking that there are classes and generators."""
-        task.refuse_without_classes("fusegen")
-        refuse_lone_generator(generators)
+        task.validate_classes("fusegen")
+        validate_generator_count(generators)
         return opened_ledger([], privacy, population.training)
 
     return open_fusegen_ledger
@@ -72,7 +72,7 @@ def choose_examples(written: pd.DataFrame, encoder: Encoder, task: Task, fusegen
 def keep_all_texts(written: pd.DataFrame, encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray]:
     """The synthetic data set, of all rounds, which says who wrote what and when; and its embeddings."""
     table = written[[*SYNTHETIC_COLUMNS, "generator"]]
-    return table, encode_written(encoder, table["text"].tolist(), label="texts of the generators")
+    return table, encode_nonempty(encoder, table["text"].tolist(), label="texts of the generators")
 
 
 def count_nothing_exchanged(written: pd.DataFrame) -> Exchange:

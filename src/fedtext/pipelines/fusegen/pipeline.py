@@ -4,7 +4,7 @@ from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.fusegen import nodes
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.config import active_rounds
 from fedtext.wiring.generators import active_generators, all_generator_inputs
 from fedtext.wiring.unrolling import Namespace, unroll
@@ -69,6 +69,6 @@ ALGORITHM = Algorithm(
     name=FUSEGEN.name,
     title="FuseGen",
     paper="Zou et al., EMNLP 2024",
-    makes=Makes.TEXTS,
+    makes=OutputType.TEXTS,
     pipeline=create_pipeline,
 )

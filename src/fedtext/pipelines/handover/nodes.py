@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_written, written_by_round
+from fedtext.embedding.nonempty import encode_nonempty, nonempty_by_round
 from fedtext.federation.communication import Cost, Exchange
 from fedtext.generation.few_shot import first_written, refuse_none
 from fedtext.models.encoder import Encoder
@@ -26,7 +26,7 @@ def hand_over_ledger(ledger: Ledger) -> Ledger:
 
 def embed_final_texts(final_texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
     """Unit embeddings; zeros for an empty text."""
-    return encode_written(encoder, final_texts["text"].tolist(), label="final texts")
+    return encode_nonempty(encoder, final_texts["text"].tolist(), label="final texts")
 
 
 def keep_final_texts(
@@ -46,7 +46,7 @@ def keep_final_texts(
 
 def collect_round_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.ndarray]:
     """Embeddings of each round's texts, keyed `round_01`, ..., for the evaluation; no key for a round without any."""
-    return written_by_round(candidate_embeddings)
+    return nonempty_by_round(candidate_embeddings)
 
 
 def report_writer(

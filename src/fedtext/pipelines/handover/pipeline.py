@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.handover import nodes
-from fedtext.wiring.algorithm import Algorithm, Makes, Outputs
+from fedtext.wiring.algorithm import Algorithm, Outputs, OutputType
 from fedtext.wiring.unrolling import Namespace
 
-OF_PAIRS = (Makes.PREFERENCES, Makes.POLICY)  # whose private records are pairs
+OF_PAIRS = (OutputType.PREFERENCES, OutputType.POLICY)  # whose private records are pairs
 
 
 def create_pipeline(algorithm: Algorithm) -> Pipeline:
     """Privacy report and cost, from the ledger and the exchange of the algorithm, or of the one that it stands on."""
-    own, made, paid = Namespace(algorithm.name), algorithm.outputs, Outputs(algorithm.stands_on or algorithm.name)
+    own, made, paid = Namespace(algorithm.name), algorithm.outputs, Outputs(algorithm.depends_on or algorithm.name)
     return Pipeline(
         [
             own.node(

@@ -14,15 +14,15 @@ from fedtext.corpora.annotators import annotators, preferences, questions, sharp
 from fedtext.corpora.clients import taken_clients
 from fedtext.corpora.preferences import (
     as_records,
-    dealt_by_prompt,
     preferred,
     private_pairs,
-    refuse_private_prompts,
+    split_by_prompt,
+    validate_private_prompts,
     with_new_prompts,
 )
 from fedtext.corpora.public import public_prompts, stdlib_records
 from fedtext.corpora.records import SPLITS
-from fedtext.corpora.splits import client_splits, refuse_empty_splits
+from fedtext.corpora.splits import client_splits, validate_splits
 from fedtext.embedding.similarity import differences_of
 from fedtext.federation.private_samples import label_codes
 from fedtext.generation.dialogue import ASSISTANT, SUMMARY, Dialogue, embedded_answers, written_answers
@@ -51,11 +51,11 @@ def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -
     """
     pairs = private_pairs(corpus, privacy)
     if corpus.public_path is not None:
-        refuse_private_prompts(pairs, public_prompts(corpus, ALL, 0), corpus.public_path)
+        validate_private_prompts(pairs, public_prompts(corpus, ALL, 0), corpus.public_path)
     if privacy.enrolment is None:  # a list of ids is split by them
-        pairs = dealt_by_prompt(pairs, partition)
+        pairs = split_by_prompt(pairs, partition)
     if corpus.is_public:
-        refuse_empty_splits(pairs, partition)
+        validate_splits(pairs, partition)
     return as_records(pairs)
 
 

@@ -5,10 +5,10 @@ from plotly.graph_objects import Figure
 
 from fedtext.corpora.records import SILO_COLUMN, SPLIT_COLUMN, SPLITS, sample_records, spread_samples
 from fedtext.corpora.splits import (
-    refuse_empty_splits,
-    refuse_few_held_out,
-    refuse_split_of_clients,
     sample_splits,
+    validate_client_split,
+    validate_held_out_count,
+    validate_splits,
     with_splits,
 )
 from fedtext.federation.partition import partition
@@ -46,10 +46,10 @@ def assign_splittable_clients(
 
     A public corpus with too few for a split is refused here, before anything is made of the others.
     """
-    refuse_split_of_clients(params, privacy)
+    validate_client_split(params, privacy)
     records = with_splits(assign_clients(private_records, params, corpus, silos), params)
     if corpus.is_public:
-        refuse_empty_splits(records, params)
+        validate_splits(records, params)
     return records
 
 
@@ -85,7 +85,7 @@ def split_samples_for_open_figures(
     Whether there are may be one client's doing; but of what follows test clients have no protection either.
     """
     train, validation, test = split_samples(private_samples, private_clients, params)
-    refuse_few_held_out(len(test))
+    validate_held_out_count(len(test))
     return train, validation, test
 
 

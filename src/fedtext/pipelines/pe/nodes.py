@@ -18,7 +18,7 @@ from fedtext.algorithms.pe.cost import communication
 from fedtext.algorithms.pe.final_set import accumulated, seed_prompts
 from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.algorithms.pe.plan import planned_ledger, planned_query
-from fedtext.embedding.nonempty import encode_written
+from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
@@ -78,7 +78,7 @@ def vary_survivors(
 
 def embed_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
     """Unit embeddings; zeros for an empty text, which nothing may vote for."""
-    return encode_written(encoder, texts["text"].tolist(), label="candidates")
+    return encode_nonempty(encoder, texts["text"].tolist(), label="candidates")
 
 
 def look_ahead(
@@ -95,7 +95,7 @@ def look_ahead(
 
 def embed_lookahead(candidate_embeddings: np.ndarray, lookahead: pd.DataFrame, encoder: Encoder) -> np.ndarray:
     """What is voted on: the mean direction of every candidate's variations."""
-    varied = encode_written(encoder, lookahead["text"].tolist(), label="lookahead")
+    varied = encode_nonempty(encoder, lookahead["text"].tolist(), label="lookahead")
     return lookahead_mean(candidate_embeddings, varied, lookahead["parent"].to_numpy())
 
 

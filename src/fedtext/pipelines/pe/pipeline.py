@@ -15,7 +15,7 @@ from fedtext.pipelines.handover.pipeline import final_texts, last_ledger, round_
 from fedtext.pipelines.pe import nodes
 from fedtext.pipelines.pe.nodes import vary_survivors
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes, Outputs
+from fedtext.wiring.algorithm import Algorithm, Outputs, OutputType
 from fedtext.wiring.config import active_parameters, active_rounds
 from fedtext.wiring.unrolling import Namespace, unroll
 
@@ -214,7 +214,7 @@ ALGORITHM = Algorithm(
     name="pe",
     title="Private Evolution",
     paper="Xie et al., ICML 2024 (Aug-PE); Hou et al., ICML 2024 (PrE-Text)",
-    makes=Makes.TEXTS,
+    makes=OutputType.TEXTS,
     pipeline=create_pipeline,
     rounds=True,
 )

@@ -5,7 +5,7 @@ from kedro.pipeline import Node, Pipeline
 from fedtext.pipelines.handover.pipeline import final_texts
 from fedtext.pipelines.pe.pipeline import PE, SURVIVORS
 from fedtext.pipelines.pe_sft import nodes
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.unrolling import Namespace
 
 TUNED = Namespace("pe_sft")
@@ -57,8 +57,8 @@ ALGORITHM = Algorithm(
     name=TUNED.name,
     title="PE+SFT",
     paper="Hou et al., ICML 2025",
-    makes=Makes.TEXTS,
+    makes=OutputType.TEXTS,
     pipeline=create_pipeline,
-    stands_on=PE.name,
+    depends_on=PE.name,
     assumption="everything PE+SFT adds is computed from Private Evolution's noised histograms and public text alone",
 )

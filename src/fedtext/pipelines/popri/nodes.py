@@ -30,7 +30,7 @@ from fedtext.algorithms.popri.steps import (
     weighed_words,
 )
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_written, written
+from fedtext.embedding.nonempty import encode_nonempty, written
 from fedtext.evaluation.distribution import frechet_distance
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
@@ -74,13 +74,13 @@ def sampled_texts(
         seed=derived_seed(popri.seed, "responses", stage),
         label=label,
     )
-    few_shot.refuse_unwritten(texts, trained, label)
+    few_shot.validate_written(texts, trained, label)
     return texts
 
 
 def embed_candidates(candidates: pd.DataFrame, encoder: Encoder) -> np.ndarray:
     """Algorithm 1 line 13: unit embeddings of the candidates; zeros for an empty text, which nothing may score."""
-    return encode_written(encoder, candidates["text"].tolist(), label="candidates")
+    return encode_nonempty(encoder, candidates["text"].tolist(), label="candidates")
 
 
 def open_popri_ledger(population: Population, encoder: Encoder, popri: Popri, privacy: Privacy) -> Ledger:

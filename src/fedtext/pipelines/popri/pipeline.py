@@ -18,7 +18,7 @@ from fedtext.pipelines.handover import pipeline as handover
 from fedtext.pipelines.popri import nodes
 from fedtext.pipelines.popri.nodes import embed_candidates
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Control, Makes, Outputs
+from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType
 from fedtext.wiring.config import active_parameters, active_rounds
 from fedtext.wiring.unrolling import Namespace, unroll
 
@@ -341,7 +341,7 @@ ALGORITHM = Algorithm(
     name="popri",
     title="POPri",
     paper="Hou et al., ICML 2025",
-    makes=Makes.TEXTS,
+    makes=OutputType.TEXTS,
     pipeline=create_pipeline,
     rounds=True,
     controls=controls,

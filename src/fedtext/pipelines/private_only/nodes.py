@@ -16,7 +16,7 @@ def check_private_only(
     Raises:
         ValueError: the text is private and nobody said so, or nothing would be measured.
     """
-    task.refuse_without_classes("private_only")
+    task.validate_classes("private_only")
     if not evaluation.has_private_control(corpus):
         raise InputError(
             "private_only trains on the private text itself, which no epsilon covers, and the corpus is private: run "

@@ -6,7 +6,7 @@ from fedtext.params.conditions import POLICY, UNTUNED
 from fedtext.pipelines.evaluation.form import COPIES, active_form, active_policies
 from fedtext.pipelines.report import nodes
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.unrolling import Namespace
 
 FACTS = "run_facts"
@@ -15,10 +15,10 @@ FACTS = "run_facts"
 def reporting(algorithm: Algorithm) -> Pipeline:
     """The report of what the algorithm made."""
     reports = {
-        Makes.TEXTS: _of_texts,
-        Makes.MODEL: _of_model,
-        Makes.PREFERENCES: _of_preferences,
-        Makes.POLICY: _of_preferences,
+        OutputType.TEXTS: _of_texts,
+        OutputType.MODEL: _of_model,
+        OutputType.PREFERENCES: _of_preferences,
+        OutputType.POLICY: _of_preferences,
     }
     return Pipeline([*_shared(algorithm), *reports[algorithm.makes](algorithm)])
 
@@ -101,7 +101,7 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
             answered = {"prompts": made.held_out_prompts, **answers}
         measured |= {"membership": made.membership} if judged.membership else {}
     shown = {} if active_form().priced else {"accuracy": made.figure("accuracy")}
-    pairs = {"pairs": made.pairs} if algorithm.makes is Makes.PREFERENCES else {}
+    pairs = {"pairs": made.pairs} if algorithm.makes is OutputType.PREFERENCES else {}
     gaps = place.node(nodes.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)
     return [
         place.node(
@@ -142,7 +142,7 @@ def _judged(algorithm: Algorithm) -> dict[str, str]:
 def _shared(algorithm: Algorithm) -> list[Node]:
     """Figures that every report has."""
     made, place = algorithm.outputs, _place(algorithm)
-    measured = algorithm.makes not in (Makes.PREFERENCES, Makes.POLICY) or not active_form().priced
+    measured = algorithm.makes not in (OutputType.PREFERENCES, OutputType.POLICY) or not active_form().priced
     accuracies = place.node(
         nodes.draw_accuracies, made.accuracy, made.figure("accuracy"), name="draw_accuracies", tags=Tag.REPORT
     )

@@ -9,7 +9,7 @@ from fedtext.corpora.clients import client_ids, taken_clients
 from fedtext.corpora.public import public_records, stdlib_records
 from fedtext.corpora.published.loader import READERS, read_published
 from fedtext.corpora.records import RECORD_COLUMNS
-from fedtext.corpora.table import read_table, refuse_private_rows, refuse_unfit_texts
+from fedtext.corpora.table import read_table, validate_private_rows, validate_texts
 from fedtext.evaluation.fluency import FLUENT, TEXTS, nats_per_byte
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.generation.described import described_texts, proposed_topics
@@ -32,8 +32,8 @@ def read_private_docstrings(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
 def read_private_table(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     """Records of the CSV, Parquet or JSONL file `corpus.path`, of about `corpus.max_clients` clients of it."""
     records = read_table(corpus)
-    refuse_unfit_texts(records, str(corpus.path), corpus.text_column)
-    refuse_private_rows(records["text"].tolist(), corpus)
+    validate_texts(records, str(corpus.path), corpus.text_column)
+    validate_private_rows(records["text"].tolist(), corpus)
     return taken_clients(records, corpus, privacy)
 
 
@@ -42,8 +42,8 @@ def read_private_published(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     from fedtext.largefedbench.sources.pubmed import pubmed_rows
 
     records = read_published(corpus, {**READERS, "pubmed": pubmed_rows})
-    refuse_unfit_texts(records, str(corpus.path), "text")
-    refuse_private_rows(records["text"].tolist(), corpus)
+    validate_texts(records, str(corpus.path), "text")
+    validate_private_rows(records["text"].tolist(), corpus)
     return taken_clients(records, corpus, privacy)
 
 

@@ -22,7 +22,7 @@ from fedtext.algorithms.wasp.judging import random_scores
 from fedtext.algorithms.wasp.prompts import COLUMNS, chosen_examples
 from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_written, written
+from fedtext.embedding.nonempty import encode_nonempty, written
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
@@ -156,7 +156,7 @@ def gather_texts(before: pd.DataFrame, *new: pd.DataFrame) -> pd.DataFrame:
 
 def embed_new_texts(candidates: pd.DataFrame, before: np.ndarray, encoder: Encoder) -> np.ndarray:
     """Unit embeddings of all texts so far, of which only the new ones are made; zeros for an empty text."""
-    new = encode_written(encoder, candidates["text"].iloc[len(before) :].tolist(), label="new texts")
+    new = encode_nonempty(encoder, candidates["text"].iloc[len(before) :].tolist(), label="new texts")
     return np.concatenate([before, new])
 
 

@@ -18,7 +18,7 @@ from fedtext.pipelines.handover.pipeline import last_ledger, round_embeddings
 from fedtext.pipelines.wasp import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.system.errors import InputError
-from fedtext.wiring.algorithm import Algorithm, Makes, Outputs
+from fedtext.wiring.algorithm import Algorithm, Outputs, OutputType
 from fedtext.wiring.config import active_group, active_rounds
 from fedtext.wiring.generators import generator_inputs
 from fedtext.wiring.unrolling import Namespace, round_namespace, unroll
@@ -234,7 +234,7 @@ ALGORITHM = Algorithm(
     name="wasp",
     title="WASP",
     paper="Zou et al., ICML 2025",
-    makes=Makes.TEXTS,
+    makes=OutputType.TEXTS,
     pipeline=create_pipeline,
     rounds=True,
     figures=FIGURES,

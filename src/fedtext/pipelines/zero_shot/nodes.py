@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_written
+from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.units import Population
@@ -21,7 +21,7 @@ from fedtext.seeding import derived_seed
 
 def open_zero_shot_ledger(population: Population, task: Task, privacy: Privacy) -> Ledger:
     """A ledger that nothing will be charged to, after checking that there are classes to write about."""
-    task.refuse_without_classes("zero_shot")
+    task.validate_classes("zero_shot")
     return opened_ledger([], privacy, population.training)
 
 
@@ -41,7 +41,7 @@ def write_zero_shot_texts(task: Task, zero_shot: ZeroShot, chunking: Chunking, *
 def keep_written_texts(final_texts: pd.DataFrame, encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray]:
     """The synthetic data set, which says who wrote what, and its embeddings."""
     table = final_texts.assign(round=1)[[*SYNTHETIC_COLUMNS, "generator"]]
-    return table, encode_written(encoder, table["text"].tolist(), label="texts of the generators")
+    return table, encode_nonempty(encoder, table["text"].tolist(), label="texts of the generators")
 
 
 def count_nothing_exchanged(final_texts: pd.DataFrame) -> Exchange:

@@ -4,7 +4,7 @@ from kedro.pipeline import Pipeline
 
 from fedtext.pipelines.zero_shot import nodes
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.generators import all_generator_inputs
 from fedtext.wiring.unrolling import Namespace
 
@@ -41,6 +41,6 @@ ALGORITHM = Algorithm(
     name=ZERO_SHOT.name,
     title="Zero-shot",
     paper="Ye et al., EMNLP 2022 (ZeroGen)",
-    makes=Makes.TEXTS,
+    makes=OutputType.TEXTS,
     pipeline=create_pipeline,
 )

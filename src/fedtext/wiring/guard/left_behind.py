@@ -22,12 +22,12 @@ from fedtext.wiring.guard.new_names import (
     new_names,
     take_back,
 )
-from fedtext.wiring.guard.watch import Watch, condemn
+from fedtext.wiring.guard.watch import Watch, fail_node
 
 LOG = logging.getLogger(__name__)
 
 
-class Surroundings:
+class FolderSnapshot:
     """The folders in which a run's nodes could leave something, and what else is looked at around a node.
 
     Args:
@@ -115,7 +115,7 @@ class Surroundings:
 def _threads_left(before: set[running.ThreadNumbers], watch: Watch) -> Iterator[str]:
     if left := running.new_threads(before):
         for number in left:
-            condemn(number, watch)
+            fail_node(number, watch)
             running.end_thread(number)
         called = running.thread_name(left[0])
         whose = "a thread" if watch.tells(called) else f"the thread '{called}'"

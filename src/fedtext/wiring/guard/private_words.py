@@ -13,7 +13,7 @@ PIECE = 8  # characters that a name does not share with a text by chance
 COLUMNS = ("client_id", "label", "text")
 
 
-class PrivateWords:
+class PrivateTextIndex:
     """Answers for the tables among `values`; they are looked at when the first name is asked for."""
 
     def __init__(self, values: Collection[Any]) -> None:

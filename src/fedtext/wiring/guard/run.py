@@ -25,12 +25,12 @@ from fedtext.system.atomic import temporary_paths
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import leaving
 from fedtext.wiring.guard.catalog import dataset_classes, entry, is_parameter, place
-from fedtext.wiring.guard.left_behind import Surroundings
+from fedtext.wiring.guard.left_behind import FolderSnapshot
 from fedtext.wiring.guard.parameters import holders, private_files
-from fedtext.wiring.guard.private_words import PrivateWords
+from fedtext.wiring.guard.private_words import PrivateTextIndex
 from fedtext.wiring.guard.release import release_faults
 from fedtext.wiring.guard.side_effects import replaced, saving, watched
-from fedtext.wiring.guard.streams import unshown_prints
+from fedtext.wiring.guard.streams import hidden_prints
 from fedtext.wiring.guard.watch import Watch
 
 
@@ -56,7 +56,7 @@ class Guard:
         self._catalog, self._data_root, self._passed = catalog, data_root.resolve(), passed
         self._files = private_files(parameters)
         self._temporary = temporary and temporary.resolve()
-        self._surroundings = Surroundings(self._data_root, Path.cwd(), self._temporary)
+        self._surroundings = FolderSnapshot(self._data_root, Path.cwd(), self._temporary)
 
     def around(self, node: Node) -> Node:
         """`node`, guarded; RunRefusedError out of its function says what it did, before anything it made is saved."""
@@ -87,7 +87,7 @@ class Guard:
             with ExitStack() as stack:
                 if self._private([name]):
                     stack.enter_context(one_by_one)
-                    stack.enter_context(unshown_prints(lambda: ignored))
+                    stack.enter_context(hidden_prints(lambda: ignored))
                 return load(name, *args, **kwargs)
 
         def saved(name: str, data: Any) -> None:
@@ -123,7 +123,7 @@ class Guard:
             data_root=self._data_root,
             private_files=frozenset(self._files.values()),
             temporary=self._temporary,
-            tells=PrivateWords(inputs.values()),
+            tells=PrivateTextIndex(inputs.values()),
         )
 
     def _faults(

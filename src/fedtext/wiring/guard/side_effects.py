@@ -31,8 +31,8 @@ from fedtext.privacy.history import FOLDER as RECORDS
 from fedtext.system.file_limit import RefusedWrites, files_written, is_write_refused, no_file_written
 from fedtext.system.open_files import drop_buffers, write_buffers
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.guard.left_behind import Surroundings
-from fedtext.wiring.guard.streams import unshown_descriptors, unshown_prints
+from fedtext.wiring.guard.left_behind import FolderSnapshot
+from fedtext.wiring.guard.streams import hidden_descriptors, hidden_prints
 from fedtext.wiring.guard.watch import Watch, begin, current, end
 
 # What libraries read in their own C++ or Rust: module, function or class, position and name of the path.
@@ -56,7 +56,7 @@ LOG = logging.getLogger(__name__)
 
 
 @contextmanager
-def watched(watch: Watch, surroundings: Surroundings | None = None) -> Iterator[None]:
+def watched(watch: Watch, surroundings: FolderSnapshot | None = None) -> Iterator[None]:
     """Refuses what `watch` is for until the end of the block; without a trace if the node reads private data.
 
     Args:
@@ -87,21 +87,21 @@ def saving(watch: Watch) -> Iterator[None]:
     """Refuses what `watch` is for, and drops what is printed, while a private data set is saved."""
     begin(watch)
     try:
-        with unshown_prints(_hiding):
+        with hidden_prints(_hiding):
             yield
     finally:
         end(watch)
 
 
 @contextmanager
-def _without_a_trace(watch: Watch, surroundings: Surroundings | None) -> Iterator[None]:
+def _without_a_trace(watch: Watch, surroundings: FolderSnapshot | None) -> Iterator[None]:
     records, refused = watch.data_root / RECORDS, RefusedWrites()
     with ExitStack() as stack:
         if surroundings is not None:
             stack.enter_context(surroundings.nothing_left(watch, refused))
         stack.enter_context(_refused_write_explained(watch))
-        written = stack.enter_context(unshown_descriptors())
-        stack.enter_context(unshown_prints(_hiding))
+        written = stack.enter_context(hidden_descriptors())
+        stack.enter_context(hidden_prints(_hiding))
         _silence_messages(watch, stack)
         _refuse_silent_events(watch, stack)
         _refuse_tracking(watch, stack)

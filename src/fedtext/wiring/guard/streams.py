@@ -22,7 +22,7 @@ MOST = 1 << 16  # bytes that a pipe holds
 _C = ctypes.CDLL(None)  # the C library of this process
 
 
-class Unshown(io.TextIOBase):
+class HiddenOutput(io.TextIOBase):
     """A stream in another's place: while `hide` gives something that is called, else the other stream is written to.
 
     A handler of messages that is made while a node runs keeps this stream for later.
@@ -48,9 +48,9 @@ class Unshown(io.TextIOBase):
 
 
 @contextmanager
-def unshown_prints(hide: Callable[[], Callable[[], None] | None]) -> Iterator[None]:
-    """Puts an `Unshown` in the place of `sys.stdout` and `sys.stderr`."""
-    with redirect_stdout(Unshown(sys.stdout, hide)), redirect_stderr(Unshown(sys.stderr, hide)):
+def hidden_prints(hide: Callable[[], Callable[[], None] | None]) -> Iterator[None]:
+    """Puts an `HiddenOutput` in the place of `sys.stdout` and `sys.stderr`."""
+    with redirect_stdout(HiddenOutput(sys.stdout, hide)), redirect_stderr(HiddenOutput(sys.stderr, hide)):
         yield
 
 
@@ -62,7 +62,7 @@ class Written(NamedTuple):
 
 
 @contextmanager
-def unshown_descriptors() -> Iterator[Callable[[], Written]]:
+def hidden_descriptors() -> Iterator[Callable[[], Written]]:
     """Replaces the descriptors of standard output and error, and all that lead to the same place, by two pipes.
 
     Yields a function that gives what was written to them since it was called last. Progress bars are shown all the

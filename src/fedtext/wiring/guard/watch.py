@@ -186,7 +186,7 @@ def end(watch: Watch) -> None:
     _watches.remove(watch)
 
 
-def condemn(thread: int, watch: Watch) -> None:
+def fail_node(thread: int, watch: Watch) -> None:
     """Watches a thread that has outlived its node for as long as it lives, as if the node still ran."""
     _condemned[thread] = watch
 

@@ -27,7 +27,7 @@ from fedtext.datasets.generators import GeneratorDataset
 from fedtext.datasets.models import EncoderDataset, PublicModelDataset
 from fedtext.generation.prompt_forms import LISTED, SHOTS
 from fedtext.models.generator import ChatGenerator, TrainableGenerator
-from fedtext.models.reading_limits import ReadingLimit, readings, refuse_long_list
+from fedtext.models.reading_limits import ReadingLimit, readings, validate_list_length
 from fedtext.params.corpus import Corpus
 from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.budget_guard import current
@@ -35,7 +35,7 @@ from fedtext.privacy.tags import Tag
 from fedtext.system.errors import meant
 from fedtext.system.file_limit import refuse_without_limit
 from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
-from fedtext.wiring.account import NodeGate
+from fedtext.wiring.account import NodeBudgetGuard
 from fedtext.wiring.config import (
     ProjectConfigLoader,
     active_data_root,
@@ -47,7 +47,7 @@ from fedtext.wiring.console import say
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.tracking import tracking_is_on
-from fedtext.wiring.made_with import told_client
+from fedtext.wiring.made_with import client_description
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
 from fedtext.wiring.tracking_server import check_server
@@ -79,7 +79,7 @@ def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
         if limit.reader != DESCRIBER and isinstance(catalog.get(limit.reader), GeneratorDataset):
             for group, listed in _lists(pipeline, parameters).items():
                 new = max(_new_tokens(parameters[group]), default=0)
-                refuse_long_list(limit, listed=listed, length=length, new_tokens=new, asked_by=group)
+                validate_list_length(limit, listed=listed, length=length, new_tokens=new, asked_by=group)
 
 
 def check_script(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[str, Any]) -> None:
@@ -177,11 +177,11 @@ class PreflightHook:
         check_inputs(pipeline, catalog)
         check_lengths(pipeline, catalog, active_parameters())
         check_script(pipeline, catalog, active_parameters())
-        check_told(pipeline, catalog)
+        check_follows_instructions(pipeline, catalog)
         check_page(pipeline, active_parameters())
         check_data_root(active_data_root())
         warn_of_documentation(active_parameters())
-        say_who_is_a_client(pipeline, active_parameters())
+        announce_client(pipeline, active_parameters())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
         if seed is not None:
             LOG.warning("privacy.noise_seed is %s: this run is a simulation, its noise protects nobody", seed)
@@ -189,7 +189,7 @@ class PreflightHook:
     @hook_impl(tryfirst=True)
     def before_node_run(self, node: Node) -> None:
         """Raises RunRefusedError for a private node of a run that nobody guards: some session's own default runner."""
-        if any(map(is_private_name, (*node.inputs, *node.outputs))) and not isinstance(current(), NodeGate):
+        if any(map(is_private_name, (*node.inputs, *node.outputs))) and not isinstance(current(), NodeBudgetGuard):
             raise RunRefusedError(f"{node.name} reads or makes private data, and nobody guards it: {RUNNERS}")
 
 
@@ -225,11 +225,11 @@ def warn_of_documentation(parameters: Mapping[str, Any]) -> None:
         )
 
 
-def say_who_is_a_client(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
+def announce_client(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
     """One line, before text of the user's own is read: epsilon protects clients, so a wrong column must be seen."""
     if readers(pipeline).isdisjoint({*OF_OWN_TEXT, Reader.PAIRS}):
         return
-    if told := told_client(parameters):
+    if told := client_description(parameters):
         say(f"a client is: {told}")
 
 
@@ -364,7 +364,7 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
                 )
 
 
-def check_told(pipeline: Pipeline, catalog: DataCatalog) -> None:
+def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None:
     """Nodes that tell a generator what to write, as the types of their functions say, are given one that can be told.
 
     Raises:

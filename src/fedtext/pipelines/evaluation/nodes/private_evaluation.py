@@ -26,7 +26,7 @@ from fedtext.evaluation.private_evaluation import (
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block, Population, digest
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
@@ -100,7 +100,7 @@ def release_test_features(
     """The noised sum over test clients of the mean features of their held-out text."""
     phi = _feature_map(public_embeddings, evaluation)
     query = Asked(FEATURES, phi.dim, private_evaluation.CLIP_NORM).query_of(ledger)
-    return answer(
+    return release_noisy_sum(
         query.about(digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed]))),
         lambda held: private_evaluation.mean_feature_blocks(held.features, held.unit, phi),
         PrivateSamples.of_one_class(private_test_embeddings, *_held(private_test_sample, ledger.declaration)),
@@ -155,7 +155,7 @@ def _released(
             dict(zip(counted, correct, strict=True)), tokens, held.unit, **said._asdict()
         )
 
-    return answer(
+    return release_noisy_sum(
         query.about(digest(np.asarray([said.guess, said.clip_norm]))),
         blocks_of,
         PrivateSamples.of_one_class(held_counts, *_held(private_test_sample, ledger.declaration)),

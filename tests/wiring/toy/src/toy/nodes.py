@@ -10,7 +10,7 @@ from fedtext.datasets.files import PydanticJSONDataset
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import answer
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block, unit_codes
 from fedtext.params import Parameters
 from fedtext.params.privacy import Privacy
@@ -62,7 +62,7 @@ def release_mean(
 ) -> tuple[np.ndarray, Ledger]:
     units = unit_codes(private_records["client_id"].tolist())
     drawn = [np.random.default_rng(derived_seed(0, text)).normal(size=8) for text in private_records["text"]]
-    return answer(
+    return release_noisy_sum(
         query(ledger.declaration, ledger.population),
         lambda held: [Block(held.unit, held.features)],
         PrivateSamples.of_one_class(np.array(drawn), units),

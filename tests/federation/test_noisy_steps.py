@@ -10,15 +10,15 @@ import pytest
 from scipy import stats
 
 from fedtext.federation import mechanism
-from fedtext.federation import noised_steps as module
+from fedtext.federation import release_noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.noised_steps import Ask, noised_steps
+from fedtext.federation.noisy_steps import Ask, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon
-from fedtext.privacy.budget_guard import OpenGate, standing
+from fedtext.privacy.budget_guard import NoBudgetGuard, guarding
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.privacy.plan import planned_multiplier
@@ -84,7 +84,7 @@ def run(
     asked = query(privacy, **changes)
     opened = opened_ledger([asked], privacy, UNITS)
     held = holding(np.arange(UNITS)) if samples is None else samples
-    answers, ledger = noised_steps(asked, training(features, asked.steps, seen), held, opened, key)
+    answers, ledger = release_noisy_steps(asked, training(features, asked.steps, seen), held, opened, key)
     return answers, ledger, seen
 
 
@@ -190,7 +190,7 @@ def test_the_same_call_repeats_its_bytes_and_other_inputs_share_no_noise() -> No
     assert not np.any(first[0] == other[0][:STEPS])
 
 
-class Notebook(OpenGate):
+class Notebook(NoBudgetGuard):
     """Writes down what it is told."""
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ class Notebook(OpenGate):
 
 def test_the_gate_is_asked_first_and_told_once_before_anything_leaves() -> None:
     gate = Notebook()
-    with standing(gate):
+    with guarding(gate):
         run(), run()
         run(holding(np.arange(1, UNITS)))
     assert [what for what, *_ in gate.told] == ["admit", "confirm"] * 3
@@ -219,7 +219,7 @@ def test_the_gate_is_asked_first_and_told_once_before_anything_leaves() -> None:
 def test_the_gate_is_told_one_name_for_one_draw_and_another_for_another() -> None:
     """Of one plan: the history prices answers of two names as independent, so no two of their steps share a draw."""
     gate = Notebook()
-    with standing(gate):
+    with guarding(gate):
         first, fewer, other = run(), run(holding(np.arange(1, UNITS))), run(draw=("another rate",))
     one, *same, another, confirmed = gate.draws
     assert same == [one] * 3
@@ -236,8 +236,8 @@ def test_what_dies_before_its_end_has_released_nothing() -> None:
         training(features, 3)(ask)
         raise KeyboardInterrupt
 
-    with standing(gate), pytest.raises(KeyboardInterrupt):
-        noised_steps(asked, dies, holding(np.arange(UNITS)), opened_ledger([asked], privacy, UNITS), KEY)
+    with guarding(gate), pytest.raises(KeyboardInterrupt):
+        release_noisy_steps(asked, dies, holding(np.arange(UNITS)), opened_ledger([asked], privacy, UNITS), KEY)
     assert [what for what, *_ in gate.told] == ["admit"]
 
 
@@ -246,7 +246,7 @@ def test_one_step_more_than_was_paid_is_refused() -> None:
     asked = query(privacy)
     opened = opened_ledger([asked], privacy, UNITS)
     with pytest.raises(ValueError, match="step 13 of 12 that were paid"):
-        noised_steps(asked, training(features, STEPS + 1), holding(np.arange(UNITS)), opened, KEY)
+        release_noisy_steps(asked, training(features, STEPS + 1), holding(np.arange(UNITS)), opened, KEY)
 
 
 def test_too_many_steps_for_the_budget_read_nothing() -> None:
@@ -255,7 +255,7 @@ def test_too_many_steps_for_the_budget_read_nothing() -> None:
     opened = Ledger(declaration=privacy, population=UNITS)
     more = Query(**{**vars(asked), "steps": 2 * STEPS})
     with pytest.raises(BudgetExceeded):
-        noised_steps(more, training(features, STEPS, seen), holding(np.arange(UNITS)), opened, KEY)
+        release_noisy_steps(more, training(features, STEPS, seen), holding(np.arange(UNITS)), opened, KEY)
     assert seen == []
 
 

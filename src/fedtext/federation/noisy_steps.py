@@ -18,8 +18,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.mechanism import PlannedSum, client_messages, leaving, planned_sum, receipt
-from fedtext.federation.private_samples import PrivateSamples, asked_units, name_of_draw, samples_of, taking_part
+from fedtext.federation.mechanism import PlannedSum, client_messages, dequantise, planned_sum, receipt
+from fedtext.federation.private_samples import PrivateSamples, sampled_units, samples_of, sampling_name, taking_part
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
 from fedtext.federation.units import digest
@@ -46,7 +46,7 @@ class Ask(Protocol):
         """
 
 
-def noised_steps(
+def release_noisy_steps(
     query: Query, training: Callable[[Ask], Made], samples: PrivateSamples, ledger: Ledger, key: NoiseKey
 ) -> tuple[Made, Ledger]:
     """What `training` makes of at most `query.steps` noised sums, and the ledger that paid for all of them.
@@ -65,7 +65,7 @@ def noised_steps(
 
     Raises:
         BudgetExceeded: ledger or gate refuse; nothing has been read.
-        ValueError: aggregation is local, whose senders the server sees; what `fedtext.federation.secure_sum.answer`
+        ValueError: aggregation is local, whose senders the server sees; what `secure_sum.release_noisy_sum`
             refuses; or the training asks once more than it paid for.
     """
     return steps_of_several([query], lambda asks: training(asks[0]), samples, ledger, key)
@@ -78,14 +78,14 @@ def steps_of_several(
     ledger: Ledger,
     key: NoiseKey,
 ) -> tuple[Made, Ledger]:
-    """`noised_steps` of several queries in one training, as of one a party: an ask for each, in their order.
+    """`release_noisy_steps` of several queries in one training, as of one a party: an ask for each, in their order.
 
     All are charged before the first step of any. A party that answers alone (`Query.own`) is asked under any
     aggregation: it draws among its own units, and nobody sees what it adds up before its noise.
 
     Raises:
         BudgetExceeded: ledger or gate refuse one; nothing has been read.
-        ValueError: what `noised_steps` refuses, of any.
+        ValueError: what `release_noisy_steps` refuses, of any.
     """
     asks = []
     for query in queries:
@@ -104,7 +104,7 @@ class _Steps:
 
     def __init__(self, plan: PlannedSum, part: Ledger, charged: Ledger, key: NoiseKey) -> None:
         self.charged = charged
-        self.draw = name_of_draw(plan.query, part)  # in the names of all the steps' draws
+        self.draw = sampling_name(plan.query, part)  # in the names of all the steps' draws
         self._query, self._plan, self._part, self._key = plan.query, plan, part, key
         self._hidden: list[tuple[str, ...]] = []
 
@@ -119,14 +119,14 @@ class _Steps:
             raise InputError(f"{query.name}: step {step} of {query.steps} that were paid: plan as many as are asked")
         stream = (plan.release.stream_name(), str(query.dim), f"step {step}", public_digest, *query.draw)
         # One price for all steps holds for draws of its own: another noise or another training has other ones.
-        drawn = asked_units(self._held, self._part, self._key, replace(query, draw=stream))
+        drawn = sampled_units(self._held, self._part, self._key, replace(query, draw=stream))
         total = np.zeros(query.dim, dtype=np.int64)
         for _, message in client_messages(blocks_of(self._held.of_units(drawn)), plan, drawn, self._key, stream):
             total += message
         hidden = (*stream, digest(total))
         self._hidden.append(hidden)
         total += discrete_gaussian(self._key, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden)
-        return leaving(total, plan.step)
+        return dequantise(total, plan.step)
 
     def confirm(self) -> None:
         """Writes down that what was made of the steps is about to leave."""
@@ -144,8 +144,8 @@ def _admitted(query: Query, ledger: Ledger, key: NoiseKey) -> _Steps:
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
     if ledger.declaration.aggregation == "local" and not query.own:
         raise InputError(f"{query.name}: steps are summed before noise is added: declare aggregation secure or trusted")
-    plan.refuse_wrap(64)
-    key.refuse_undeclared(ledger.declaration.noise_seed)
+    plan.validate_modulus(64)
+    key.validate_noise_source(ledger.declaration.noise_seed)
     charged = ledger.charge(plan.release)
     steps = _Steps(plan, part, charged, key)
     current().admit(plan.release, ledger, steps.draw)
