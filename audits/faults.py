@@ -11,7 +11,7 @@ import numpy as np
 
 from fedtext.algorithms import dp_fedavg, dp_ftrl
 from fedtext.algorithms.dpprefsyn import releases as dpprefsyn_releases
-from fedtext.federation import correlated_sum, mechanism, release_noisy_steps, secure_sum
+from fedtext.federation import correlated_sum, mechanism, noisy_steps, secure_sum
 from fedtext.federation.units import Block
 from fedtext.models.encoder import Encoder
 from fedtext.pipelines.clients import nodes
@@ -39,7 +39,7 @@ def unclipped() -> Iterator[None]:
 
 @contextmanager
 def too_little_noise(
-    share: float = 0.85, doors: Sequence[Any] = (secure_sum, correlated_sum, release_noisy_steps)
+    share: float = 0.85, doors: Sequence[Any] = (secure_sum, correlated_sum, noisy_steps)
 ) -> Iterator[None]:
     """Noise of `share` of the deviation that is charged."""
 
@@ -52,7 +52,7 @@ def too_little_noise(
 
 def shared_among_silos(silos: int = 2) -> AbstractContextManager[None]:
     """Silos add shares of one noise to their steps, which are seen one by one and not in a sum."""
-    return too_little_noise(silos**-0.5, [release_noisy_steps])
+    return too_little_noise(silos**-0.5, [noisy_steps])
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def one_noise(named: Callable[[str, int], str]) -> Iterator[None]:
         common = discrete_gaussian(key, stddev_on_grid=FINE, size=size, stream=(name,))
         return np.rint(common * (stddev_on_grid / FINE)).astype(np.int64)
 
-    with patch.object(release_noisy_steps, "discrete_gaussian", drawn):
+    with patch.object(noisy_steps, "discrete_gaussian", drawn):
         yield
 
 

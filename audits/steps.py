@@ -13,9 +13,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from fedtext.federation import release_noisy_steps
+from fedtext.federation import noisy_steps
 
-DOOR: Any = release_noisy_steps  # whose own names are exchanged
+DOOR: Any = noisy_steps  # whose own names are exchanged
 Answer = tuple[np.ndarray, float]  # a noised sum, and the deviation of its noise as it was charged
 
 

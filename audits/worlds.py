@@ -29,7 +29,7 @@ from kedro.pipeline.node import Node
 from kedro.validation.parameter_validator import ParameterValidator
 
 from audits.steps import answered, led
-from fedtext.federation import correlated_sum, release_noisy_steps, secure_sum
+from fedtext.federation import correlated_sum, noisy_steps, secure_sum
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
@@ -191,7 +191,7 @@ def _as_read(value: Any) -> Any:
 def without_noise() -> Iterator[None]:
     """No noise at either door: what is left is what the noise was to hide."""
     with ExitStack() as stack:
-        for door in (secure_sum, correlated_sum, release_noisy_steps):
+        for door in (secure_sum, correlated_sum, noisy_steps):
             stack.enter_context(patch.object(door, "discrete_gaussian", _nothing))
         yield
 

@@ -17,7 +17,7 @@ from scipy import stats
 from audits.faults import one_noise, shared_among_silos, unclipped
 from audits.statistics import threshold_bound
 from fedtext.algorithms.flexible.plan import dp_sgd_queries
-from fedtext.federation import release_noisy_steps as module
+from fedtext.federation import noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noisy_steps import Ask, steps_of_several
 from fedtext.federation.private_samples import PrivateSamples

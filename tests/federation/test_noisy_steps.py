@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from fedtext.federation import mechanism
-from fedtext.federation import release_noisy_steps as module
+from fedtext.federation import noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noisy_steps import Ask, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples

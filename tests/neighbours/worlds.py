@@ -27,7 +27,7 @@ from kedro.pipeline.node import Node
 from kedro.validation.type_extractor import TypeExtractor
 
 from fedtext.datasets.models import ModelDirectoryDataset
-from fedtext.federation import mechanism, release_noisy_steps, secure_sum
+from fedtext.federation import mechanism, noisy_steps, secure_sum
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters, loader_for
 from fedtext.wiring.generators import PREFIX
@@ -138,7 +138,7 @@ def leaving_as(sums: list[np.ndarray], *, again: bool) -> Iterator[Callable[[], 
         return sums[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        for door in (secure_sum, release_noisy_steps):
+        for door in (secure_sum, noisy_steps):
             patch.setattr(door, "leaving", noted)
         yield lambda: gone[0]
 

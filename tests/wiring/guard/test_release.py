@@ -33,7 +33,7 @@ SOUND = {
     "private sums that stay": (OPEN, OPEN.charge(RUN), (RUN,), {"private_open_sums": "anything"}),
 }
 WRONG = {
-    "nothing charged": (OPEN, OPEN, (), {}, "nothing went through a door"),
+    "nothing charged": (OPEN, OPEN, (), {}, "nothing was released"),
     "a door's release that is not charged": (OPEN, OPEN, (ONE,), {}, "with nothing charged"),
     "a charge that no door made": (OPEN, OPEN.charge(ONE), (), {}, "through the doors went nothing"),
     "the same round again": (OPEN.charge(ONE), OPEN.charge(ONE), (ONE,), {}, "with nothing charged"),

@@ -56,8 +56,8 @@ def _ledger_faults(
         for name, value in given.items():
             if not (isinstance(value, np.ndarray) and value.size == 0):
                 yield (
-                    f"gives '{name}' out and nothing went through a door: ask with federation.secure_sum.answer, "
-                    "correlated_sum or noised_steps, or enter the read by Ledger.unaccounted_read"
+                    f"gives '{name}' out and nothing was released: call release_noisy_sum, correlated_sum or "
+                    "release_noisy_steps of fedtext.federation, or enter the read by Ledger.unaccounted_read"
                 )
 
 

@@ -15,7 +15,7 @@ from scipy import stats
 
 from audits.faults import too_little_noise, unclipped
 from audits.statistics import threshold_bound
-from fedtext.federation import release_noisy_steps as module
+from fedtext.federation import noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noisy_steps import Ask, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
