@@ -33,7 +33,7 @@ def answered() -> Iterator[list[Answer]]:
         seen.append((leaving(total, step), charged[0] * step))
         return seen[-1][0]
 
-    with patch.object(DOOR, "discrete_gaussian", drawn), patch.object(DOOR, "leaving", noted):
+    with patch.object(DOOR, "discrete_gaussian", drawn), patch.object(DOOR, "dequantise", noted):
         yield seen
 
 
@@ -47,5 +47,5 @@ def led(answers: Sequence[Answer]) -> Iterator[list[np.ndarray]]:
         own.append(leaving(total, step))
         return next(given)[0]
 
-    with patch.object(DOOR, "leaving", replaced):
+    with patch.object(DOOR, "dequantise", replaced):
         yield own

@@ -124,5 +124,5 @@ def test_batches_of_a_fixed_size_are_seen_and_would_cost_more_than_is_claimed(mo
         for sampling in get_args(Sampling)[1:]
     )
     assert fixed_size > 1.1 * poisson
-    monkeypatch.setattr(module, "asked_units", fixed)
+    monkeypatch.setattr(module, "sampled_units", fixed)
     assert not draws_are_poisson()

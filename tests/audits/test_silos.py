@@ -142,7 +142,7 @@ def test_batches_of_a_fixed_size_are_seen(monkeypatch: pytest.MonkeyPatch) -> No
     def fixed(samples: PrivateSamples, *_: Any) -> np.ndarray:
         return np.sort(drawn.choice(samples.enrolled, int(RATE * CANARIES), replace=False))
 
-    monkeypatch.setattr(module, "asked_units", fixed)
+    monkeypatch.setattr(module, "sampled_units", fixed)
     assert not draws_are_poisson()
 
 

@@ -42,7 +42,7 @@ class Parrot:
 
 
 def test_only_exercises_are_asked_and_answers_count_as_squad_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(questions, "trained_reader", lambda *_, **__: Parrot())
+    monkeypatch.setattr(questions, "train_extractive_qa", lambda *_, **__: Parrot())
     held_out = [
         PLAIN,
         Exercise("Who sailed?", "the ferry", "The ferry sailed at dusk.").text,

@@ -47,7 +47,7 @@ def last_bits_of_the_company(patch: pytest.MonkeyPatch) -> None:
 def one_stream_of_coins(patch: pytest.MonkeyPatch) -> None:
     """Clients draw their coins one after the other."""
     shared = np.random.default_rng(0)
-    patch.setattr(mechanism, "_coins", lambda key, stream: shared)
+    patch.setattr(mechanism, "_rounding_randomness", lambda key, stream: shared)
 
 
 @pytest.mark.parametrize(

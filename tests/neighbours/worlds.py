@@ -139,7 +139,7 @@ def leaving_as(sums: list[np.ndarray], *, again: bool) -> Iterator[Callable[[], 
 
     with pytest.MonkeyPatch.context() as patch:
         for door in (secure_sum, noisy_steps):
-            patch.setattr(door, "leaving", noted)
+            patch.setattr(door, "dequantise", noted)
         yield lambda: gone[0]
 
 

@@ -118,7 +118,7 @@ def test_class_sizes_reach_the_outside_through_the_noised_sum_only(monkeypatch: 
 
     _, charged = release_private_mean(asked(popri(), 1.0, 0), samples(5), popri(), ledger(12), KEY)
     example = charged.releases[0]
-    monkeypatch.setattr(release, "answer", same_sum)
+    monkeypatch.setattr(release, "release_noisy_sum", same_sum)
     held = samples(5, classes=3)
     relabelled = PrivateSamples(held.features, held.unit, np.zeros_like(held.label), held.enrolled)
     outputs = [
