@@ -23,7 +23,7 @@ Answer = tuple[np.ndarray, float]  # a noised sum, and the deviation of its nois
 def answered() -> Iterator[list[Answer]]:
     """What trainings are answered within, in the order in which they ask."""
     seen: list[Answer] = []
-    leaving, noise, charged = DOOR.leaving, DOOR.discrete_gaussian, [0.0]
+    leaving, noise, charged = DOOR.dequantise, DOOR.discrete_gaussian, [0.0]
 
     def drawn(*given: Any, stddev_on_grid: float, **named: Any) -> np.ndarray:
         charged[0] = stddev_on_grid
@@ -41,7 +41,7 @@ def answered() -> Iterator[list[Answer]]:
 def led(answers: Sequence[Answer]) -> Iterator[list[np.ndarray]]:
     """Trainings within are given these answers, in order; what each of their steps came to by itself."""
     own: list[np.ndarray] = []
-    leaving, given = DOOR.leaving, iter(answers)
+    leaving, given = DOOR.dequantise, iter(answers)
 
     def replaced(total: np.ndarray, step: float) -> np.ndarray:
         own.append(leaving(total, step))

@@ -128,7 +128,7 @@ def leaving_as(sums: list[np.ndarray], *, again: bool) -> Iterator[Callable[[], 
 
     Gives how many have left so far.
     """
-    waiting, leaving, gone = list(sums), mechanism.leaving, [0]
+    waiting, leaving, gone = list(sums), mechanism.dequantise, [0]
 
     def noted(total: np.ndarray, step: float) -> np.ndarray:
         gone[0] += 1
