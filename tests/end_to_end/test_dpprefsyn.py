@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from html import escape
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -90,12 +90,12 @@ def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> No
     assert set(rates["against"]) == {"sft_only", "random_policy", "generator"}
     membership = json.loads((reported / "membership.json").read_text())
     assert membership["ceiling"] == pytest.approx(gaussian_ceiling(8.0, 1e-3), abs=1e-3)
-    page = (reported / "report.html").read_text()
+    page = unescape((reported / "report.html").read_text())
     assert "made-up annotators" in page
-    assert "The policy&#x27;s answers" in page or "The policy's answers" in page
+    assert "The policy's answers" in page
     assert "with an AUC of" in page
     assert "6 of 6 held-out prompts, evenly spaced" in page
-    assert all(escape(prompt) in page for prompt in asked)
+    assert all(prompt in page for prompt in asked)
 
 
 def trl_reads(file: Path, scratch: Path) -> int:
