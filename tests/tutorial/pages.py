@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("src", "conf", "tests", "audits", "README.md", "pyproject.toml")
+COPIED = ("src", "conf", "tests", "audits", "docs", "README.md", "pyproject.toml")
 SHOWN = re.compile(r"^(?:In )?`([\w./]+)`(?:(?!\n\n).)*\n\n```(\w+)\n(.*?)^```", re.M | re.S)
 
 

@@ -142,7 +142,7 @@ class Algorithm:
         pipeline: Makes its graph for the active parameters; it writes what `outputs` says.
         rounds: Whether it makes texts in rounds, whose candidates are measured one by one.
         client_tokens: Whether its clients train the on-device model, so that it reads `private_token_rows`.
-        stands_on: Name of the algorithm whose released values it reads. It then releases nothing itself: what clients
+        depends_on: Name of the algorithm whose released values it reads. It then releases nothing itself: what clients
             exchange and what they pay is that one's.
         controls: Makes the controls that it supplies under the active parameters.
         policies: Makes the policies that it leaves under the active parameters, its own first; the others are controls.

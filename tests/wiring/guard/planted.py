@@ -104,6 +104,7 @@ class Planted:
         (package / "planted.py").write_text(COMMON + dedent(self.code))
         with (package / "pipeline_registry.py").open("a") as registry:
             registry.write(REGISTRY)
+        (toy.path / "conf/base/catalog").mkdir(exist_ok=True)
         (toy.path / "conf/base/catalog/planted.yml").write_text(CATALOG + dedent(self.catalog))
         (toy.path / "notes.txt").write_text("\n".join(f"secret-{i}" for i in range(40)))
 

@@ -55,8 +55,8 @@ def test_a_full_pipe_stops_nobody() -> None:
 def test_a_process_without_standard_streams_may_run(tmp_path: Path) -> None:
     code = (
         "import os; os.close(1); os.close(2)\n"
-        "from fedtext.wiring.guard.streams import unshown_descriptors\n"
-        f"with unshown_descriptors() as written: open({str(tmp_path / 'said')!r}, 'w').write(repr(tuple(written())))\n"
+        "from fedtext.wiring.guard.streams import hidden_descriptors\n"
+        f"with hidden_descriptors() as written: open({str(tmp_path / 'said')!r}, 'w').write(repr(tuple(written())))\n"
     )
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0
     assert (tmp_path / "said").read_text() == "(b'', b'')"

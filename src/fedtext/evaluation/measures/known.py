@@ -1,7 +1,4 @@
-"""Every measure there is, by name. A new one has a file of its own beside this one, and its line here.
-
-Properties of sets of texts by themselves, each taken of as many texts of a set as a model is trained on.
-"""
+"""Every measure there is, by name. A new one has a file of its own beside this one, and its line here."""
 
 from __future__ import annotations
 
