@@ -1,7 +1,4 @@
-"""Every measure there is, by name. A new one has a file of its own beside this one, and its line here.
-
-Properties of sets of texts by themselves, each taken of as many texts of a set as a model is trained on.
-"""
+"""The list of all measures by name. A new measure has its own file in this folder, and a line here."""
 
 from __future__ import annotations
 
@@ -41,10 +38,10 @@ _BY_NAME = {one.name: one for one in MEASURES}
 
 
 def measure(name: str) -> Measure:
-    """The measure of that name; `top_k` is one for every rank k, `macro_f1_of_stars` one for every part of the classes.
+    """Return the measure of that name; `top_k` exists for every rank, `macro_f1_of_stars` for every part.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no such measure.
     """
     found = _BY_NAME.get(name) or next_token_accuracy.named(name) or downstream.named(name)
     if found is None:
@@ -53,20 +50,21 @@ def measure(name: str) -> Measure:
 
 
 def of_kind(kind: type[Kind], names: Sequence[str]) -> tuple[Kind, ...]:
-    """The named measures of one kind, in the order of the names; measures of other kinds are left out.
+    """Return those of the named measures that are of one kind, in the order of the names.
 
     Raises:
-        ValueError: a name is nobody's.
+        ValueError: a name is no measure's.
     """
     return tuple(one for one in map(measure, names) if isinstance(one, kind))
 
 
 def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
-    """The named measures of sets of texts, which `evaluation.measures` lists.
+    """Return the named measures of sets of texts, as `evaluation.measures` lists them.
 
     Raises:
-        ValueError: a name is nobody's, or is of what is measured on held-out texts and named by no list, or of what
-            needs a package that is not installed.
+        ValueError: a name is no measure's, is a measure on held-out texts, which no list names, or is one whose
+            optional
+            package is not installed.
     """
     found = of_kind(Measure, names)
     for one in found:
@@ -81,16 +79,16 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
 
 
 def in_document(document: Mapping[str, Any]) -> tuple[PerText, ...]:
-    """The measures of an accuracy document, the leading one first: `evaluation.paired` names them in it."""
+    """Return the measures that an accuracy document of `evaluation.paired` names, the main one first."""
     return of_kind(PerText, document["measures"])
 
 
 def measured_sets(evaluation: Evaluation, sets: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The document that a report reads of texts alone.
+    """Compute the measures of texts alone, as the document that a report reads.
 
     Args:
-        evaluation: Which `measures`, and of how many `texts`.
-        sets: Released or public texts, by the name of the condition that trains on them.
+        evaluation: Which `measures`, and the number of `texts` to use of each set.
+        sets: Released or public texts, by the condition that trains on them.
 
     Returns:
         `measures` (names) and `sets` (condition -> values and number of `texts`).
