@@ -138,7 +138,7 @@ def _features(text: str) -> Iterator[Features]:
 
 
 def _form(word: str) -> str:
-    """Return the word's shape, `Aa` for `London`, `0000` for `2024`: classes of characters, runs of letters cut short."""
+    """Return the word's shape, `Aa` for `London`, `0000` for `2024`: character classes, runs of letters shortened."""
     shape = "".join("A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word)
     return "".join(c for c, before in zip(shape, "\0" + shape, strict=False) if c != before or c == "0")
 

@@ -162,7 +162,7 @@ def ordered(conditions: Sequence[str]) -> tuple[str, ...]:
     judged = judged_of(conditions)
     if judged is None or EPS0.name not in conditions:
         raise InputError(
-            f"{', '.join(conditions)}: a private accuracy compares what an algorithm made with {EPS0.name}"
+            f"{', '.join(conditions)}: a private evaluation compares what an algorithm made with {EPS0.name}"
         )
     return judged, *(name for name in in_order(conditions) if name != judged)
 
@@ -252,7 +252,10 @@ class ReleasedCounts:
         return {**found, "measurable": found["low"] > 0 or found["high"] < 0}
 
     def share(self, name: str) -> dict[str, Any]:
-        """Return the share of the gap from public model to private text that a condition closes; None, and why, if none."""
+        """Return the share of the gap from public model to private text that a condition closes.
+
+        It is None, with a reason, if there is no gap to close.
+        """
         gap = self.gain(PRIVATE.name, EPS0.name)
         if gap["low"] <= 0:
             reason = "no gap to close: what training on the private text itself changes is within noise, or a loss"
@@ -388,7 +391,7 @@ class ReleasedMean:
         return cls(phi, total / clients, noise / clients, noise / PRESENT / clients)
 
     def compare(self, texts: Float[np.ndarray, "text dim"]) -> Row:
-        """Return one row as `measures.distances.compared` does, without FID: each distance, and its stddev from noise."""
+        """Return a row as `measures.distances.compared` does, without FID: each distance, and its stddev from noise."""
         features = self.phi(texts)
         gap, gap_stddev = self._squared_distance(features, "linear", LINEAR)
         mmd, mmd_stddev = self._squared_distance(features, "kernel", KERNEL)

@@ -1,4 +1,4 @@
-"""A number of texts in whole parts."""
+"""Apportionment of a number of texts in whole parts (largest remainder method)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fedtext.system.errors import InputError
 
 
 def allotment(total: int, weights: Sequence[float]) -> list[int]:
-    """`total` in proportion to the weights, by largest remainder; of equal remainders the first gets one more.
+    """Divide `total` in proportion to the weights, by largest remainder; of equal remainders the first gets one more.
 
     The parts sum to `total`, whatever the weights sum to.
 
@@ -29,5 +29,5 @@ def allotment(total: int, weights: Sequence[float]) -> list[int]:
 
 
 def evenly(total: int, parts: int) -> list[int]:
-    """`total` in `parts` that differ by one at most, the larger ones first."""
+    """Divide `total` into `parts` that differ by one at most, the larger ones first."""
     return allotment(total, [1.0] * parts)
