@@ -79,8 +79,7 @@ def fine_tune_and_count(
 
     Returns:
         By condition, the counts and the facts of `fine_tune_each`; without training texts the model is left as it is
-            and
-        there are no facts about a choice.
+        and there are no facts about a choice.
     """
     tokenizer = on_device.tokenizer()
     evaluated = text_windows(tokenizer, eval_texts, length)
@@ -110,8 +109,7 @@ def fine_tune_each(
 
     Returns:
         By condition, the model and its facts: `texts` (those with a token, held out or not), `learning_rate`, `epochs`
-            and
-        `held_out_loss` as selected, `training_loss` and `seconds`.
+        and `held_out_loss` as selected, `training_loss` and `seconds`.
 
     Raises:
         ValueError: no text has a token, a window is longer than the model's context, or a training diverges.

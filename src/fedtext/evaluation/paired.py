@@ -63,9 +63,8 @@ def compare_conditions(
 
     Returns:
         `judged`: the condition that an algorithm made. `gains`: name -> reference -> `{estimate, low, high,
-            measurable}`,
-        against the public model and the baselines where scored; measurable means that the 95% interval excludes 0.
-        `gap_closed`: name -> `{share, low, high, reason}`.
+        measurable}`, against the public model and the baselines where scored; measurable means that the 95% interval
+        excludes 0. `gap_closed`: name -> `{share, low, high, reason}`.
     """
     gains = {
         name: {other: described(_difference(counts[name], counts[other], clients)) for other in others}

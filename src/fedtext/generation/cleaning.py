@@ -120,7 +120,7 @@ def clean_samples(
 
 
 def whole_answers(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, most: int) -> list[str]:
-    """Return each text; one of nearly `most` tokens, which a limit may have cut off, ends at its last whole sentence."""
+    """Return each text; one of nearly `most` tokens, which a limit may have cut, ends at its last whole sentence."""
     counts = token_counts(texts, tokenizer)
     return [whole_sentences(text) if count > NEARLY * most else text for text, count in zip(texts, counts, strict=True)]
 

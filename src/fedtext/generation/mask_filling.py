@@ -34,9 +34,9 @@ def fill_masks(
     seed: int,
     label: str = "mask filling",
 ) -> list[str]:
-    """Return a variation of every text: `params.share` of its tokens (at least one) replaced, in each of `params.passes`.
+    """Return a variation of every text: the share `params.share` of its tokens is replaced in each of `params.passes`.
 
-    A text is cut to `length` of this model's tokens. One without any token stays empty.
+    At least one token is replaced. A text is cut to `length` of this model's tokens. One without any token stays empty.
 
     Raises:
         ValueError: `length` exceeds the model's context.

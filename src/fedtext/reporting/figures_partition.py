@@ -1,4 +1,4 @@
-"""What a partition made of the clients: how much each holds, of which labels, and how skewed the labels lie."""
+"""The figure of a partition: texts of each client, their labels, and the label skew."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MOST_LABELS = 10
 
 
 def partition_figure(clients: Int[np.ndarray, " sample"], labels: Sequence[str | None], *, described: str) -> Figure:
-    """Sizes of held-out clients, shares of labels, and the share of a client's most frequent label.
+    """Draw sizes of held-out clients, shares of labels, and the share of a client's most frequent label.
 
-    Numbers of clients are rounded to 10, bins and labels of fewer than 20 clients are not told apart, and label shares
-    are whole percents, so that no client stands out. The held-out clients stand for all: they are a random part.
+    Numbers of clients are rounded to 10, bins and labels of fewer than 20 clients are merged, and label shares are
+    whole percents, so that no client is identified. The held-out clients represent all, since they are a random sample.
 
     Args:
         clients: Code of the client of each held-out sample.
@@ -60,7 +60,7 @@ def _sizes(held: Int[np.ndarray, "client label"]) -> Bar:
 
 
 def _label_shares(held: Int[np.ndarray, "client label"], names: Sequence[str]) -> Bar:
-    """Labels that at least 20 clients hold, largest first; the others are one bar."""
+    """Return bars of labels that at least 20 clients hold, largest first; the others are one bar."""
     from plotly.graph_objects import Bar
 
     common = np.flatnonzero((held > 0).sum(axis=0) >= MIN_UNITS)
