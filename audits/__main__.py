@@ -24,7 +24,7 @@ ECHOES = {"popri": 6, "pe": 6, COPIES: 6}
 
 
 def main(names: Sequence[str]) -> int:
-    """Runs all, or those on the named algorithms, and says how many attacks came out other than they should."""
+    """Run all attacks, or those on the named algorithms, and return how many had an unexpected result."""
     began, workers = time.monotonic(), os.cpu_count() or 1
     chosen = [one for one in (*sound(), *faulty()) if not names or one.job.partition(" ")[0] in names]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:

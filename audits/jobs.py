@@ -57,14 +57,14 @@ GROUP = {"popri by ballots": "popri", "pe_sft": "pe"}  # whose parameters decide
 
 
 def job(name: str) -> Job:
-    """The algorithm `name`, or one of its forms, on the audit's public text and small models."""
+    """Return the algorithm `name`, or one of its variants, on the audit's public text and small models."""
     parameters = {**COMMON, GROUP.get(name, name): OWN[name], "models": {"plms": PLMS}, **CURATED.get(name, {})}
     return Job(name.partition(" ")[0], parameters, public_records(), models())
 
 
 @cache
 def models() -> dict[str, Any]:
-    """By data set name; the language models are small ones."""
+    """Return the models by data set name; the language models are small ones."""
     directory = Path(tempfile.mkdtemp(prefix="fedtext-audit-"))
     small = small_models(directory)
     named = {f"plm_{name}": small["generator"] for name in PLMS}

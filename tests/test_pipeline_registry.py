@@ -1,4 +1,4 @@
-"""Algorithms are found where they are defined, and what they stand on is there."""
+"""Algorithms are found where they are defined, and those that they depend on exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALGORITHM = Algorithm("{name}", "Found", "nobody, never", Makes.TEXTS, lambda: P
 
 @pytest.fixture
 def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder whose packages count as pipelines of fedtext."""
+    """Return a folder whose packages count as pipelines of fedtext."""
     monkeypatch.setattr(pipelines, "__path__", [*pipelines.__path__, str(tmp_path)])
     before = set(sys.modules)
     yield tmp_path

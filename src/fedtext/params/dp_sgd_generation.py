@@ -11,7 +11,7 @@ from fedtext.params.training import DpSgd, Lora
 
 
 class DpSgdGeneration(OfClasses):
-    """The generator's adapter is trained by DP-SGD on texts after their class label, then generates all classes equally.
+    """The generator's adapter is trained by DP-SGD on texts after their class label, then generates all classes alike.
 
     `labels` are the classes, declared, never read from private data; samples of other classes contribute nothing.
     Without labels all texts have one unnamed class.

@@ -64,13 +64,13 @@ class Rewarded(Parameters):
 class Dpprefsyn(Parameters):
     """Private preference pairs give a released linear scorer, which forms pairs of public answers to public prompts.
 
-    `form`: `single` has one head; `clustered` is the paper's, corrected so that its privacy claim holds, with `heads` heads;
-    `published` is the paper's as printed, which reads exact sizes and has no privacy guarantee. Baselines read nothing
-    private: `random` is a random direction, `longest` and `shortest` choose by characters, `public` trains on the file
-    `public_pairs` (a table with prompt, chosen and rejected) without noise. `heads_by`: pairs are assigned to heads by
-    noisy clusters of their differences, or by public clusters of their prompts (`prompt`). `scorer`: a head is the
-    noisy sum of differences, or is trained on them. `score`: an answer's mean probability to win against the others,
-    under the mixture of heads, or the score of one head sampled for each prompt.
+    `form`: `single` has one head; `clustered` is the paper's, corrected so that its privacy claim holds, with `heads`
+    heads; `published` is the paper's as printed, which reads exact sizes and has no privacy guarantee. Baselines read
+    nothing private: `random` is a random direction, `longest` and `shortest` choose by characters, `public` trains on
+    the file `public_pairs` (a table with prompt, chosen and rejected) without noise. `heads_by`: pairs are assigned to
+    heads by noisy clusters of their differences, or by public clusters of their prompts (`prompt`). `scorer`: a head is
+    the noisy sum of differences, or is trained on them. `score`: an answer's mean probability to win against the
+    others, under the mixture of heads, or the score of one head sampled for each prompt.
 
     `projection`: on `dimensions` principal directions, of public candidates' differences or of the noisy second moment
     of private ones; `none`: differences as they are. `projection_share` and `cluster_share` are the shares of the
