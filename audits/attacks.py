@@ -1,4 +1,4 @@
-"""Attacks: an algorithm, two neighbouring corpora, perhaps a planted fault; the claimed epsilon, and the bound found."""
+"""Attacks: an algorithm, two neighbouring corpora, perhaps a planted fault; the claim, and the bound found."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _read(source: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
 
 
 def small_models(directory: Path) -> dict[str, LanguageModel | Tokenizer]:
-    """Return `generator`, with the bundled one's tokenizer, and `on_device` of three thousand weights, both untrained."""
+    """Return `generator`, with the bundled tokenizer, and `on_device` of three thousand weights; both untrained."""
     shape = LlamaShape(hidden_size=8, layers=1, heads=1, feed_forward=16, max_positions=512)
     own = train_tokenizer([" ".join(WORDS)], 300)
     theirs = LanguageModel(bundled("generator")).tokenizer()

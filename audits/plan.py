@@ -5,7 +5,7 @@ from __future__ import annotations
 from audits.attacks import NEIGHBOURS, Attack
 
 TRAINED, VOTED = ("dp_fedavg", "dp_ftrl"), ("pe", "pe_sft")
-PAID_AT_ONCE = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED, "dp_sgd_generation")  # by everybody
+PAID_AT_ONCE = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED, "dp_sgd_generation")  # by all units
 ALGORITHMS = (*PAID_AT_ONCE, "flexible", "dp_ft")
 STEPPED = ("flexible", "dp_ft", "dp_sgd_generation")  # whose steps are seen one by one
 # Runs of either world: many where the bound that assumes nothing has something to see, and for the page's first rows.

@@ -141,7 +141,7 @@ def gaussian_bound(distance: float, noise: Iterable[np.ndarray], *, delta: float
 
 
 def together_bound(runs: Sequence[tuple[np.ndarray, np.ndarray]], *, delta: float, alpha: float) -> float:
-    """Compute a bound on epsilon from the steps of trainings, wrong with probability at most `alpha` for Gaussian noise.
+    """Compute a bound on epsilon from a training's steps, wrong with probability at most `alpha` for Gaussian noise.
 
     Noise is taken to be alike in all coordinates and runs, and to vary between steps as it may: of n columns of noise S
     is the mean square, and the true one is at most S / (1 - sqrt(steps / n) - sqrt(2 log(1 / alpha) / n))^2 (Davidson

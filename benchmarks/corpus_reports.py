@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from fedtext.evaluation.measures.distances import FID, MEAN_GAP
-from fedtext.evaluation.measures.known import in_document
+from fedtext.evaluation.measures.known import measures_in_document
 from fedtext.params.conditions import CONDITIONS, CONTROLS, EPS0, PRIVATE
 from fedtext.reporting.wording import change, count, share
 
@@ -107,7 +107,7 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 def accuracy_table(accuracy: Mapping[str, Any]) -> str:
     """Every condition with what it gains over the public model, and what the synthetic texts gain over it."""
     conditions, judged = accuracy["conditions"], accuracy["judged"]
-    measure, *_ = in_document(accuracy)
+    measure, *_ = measures_in_document(accuracy)
     references = {one.name for one in (EPS0, *CONTROLS)}
     rows = []
     for name in [name for name in CONDITIONS if name in conditions]:

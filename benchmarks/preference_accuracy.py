@@ -40,7 +40,7 @@ from fedtext.corpora.preferences import PairForm, read_pairs
 from fedtext.corpora.splits import splits_of
 from fedtext.embedding.similarity import differences_of
 from fedtext.evaluation.intervals import Interval, mean_interval
-from fedtext.evaluation.pairwise import by_length, rightly_ordered
+from fedtext.evaluation.pairwise import correctly_ordered, length_baselines
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.generation.dialogue import Dialogue, embedded_answers
 from fedtext.models.encoder import load_encoder
@@ -91,7 +91,9 @@ def loaded(name: str, cache: Path) -> Pairs:
         made = embedded_answers(load_encoder("offline"), Dialogue(), table["prompt"].tolist(), answers, label=name)
         np.save(stored, made)
     group = table["client_id"] if form == "hh" else table["prompt"]  # hh's client is its conversation
-    return Pairs(np.load(stored), group.tolist(), by_length(table["chosen"].tolist(), table["rejected"].tolist()))
+    return Pairs(
+        np.load(stored), group.tolist(), length_baselines(table["chosen"].tolist(), table["rejected"].tolist())
+    )
 
 
 def rights(private: Pairs, public: Pairs, form: str, epsilon: float, seed: int) -> dict[str, float]:
@@ -125,7 +127,7 @@ def controls(private: Pairs, others: np.ndarray, seed: int) -> dict[str, float]:
     drawn = Scorer.random(differences.shape[1], seed).heads
     told = {"random": drawn, "public": others}
     return {
-        **{name: float(rightly_ordered(differences[test] @ heads[0]).mean()) for name, heads in told.items()},
+        **{name: float(correctly_ordered(differences[test] @ heads[0]).mean()) for name, heads in told.items()},
         **{name: float(right[test].mean()) for name, right in private.lengths.items()},
     }
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.evaluation.pairwise import Right, mixed_margin, rightly_ordered
+from fedtext.evaluation.pairwise import Right, correctly_ordered, mixture_margin
 from fedtext.system.errors import InputError
 from fedtext.training.bradley_terry import descents
 
@@ -29,7 +29,7 @@ def by_drawn_head(heads: Heads, mixture: Float[np.ndarray, " head"], differences
         ValueError: the mixture is not one of these heads.
     """
     _refuse_other_mixture(heads, mixture)
-    return np.asarray(rightly_ordered(differences @ heads.T) @ mixture)
+    return np.asarray(correctly_ordered(differences @ heads.T) @ mixture)
 
 
 def by_mixture(heads: Heads, mixture: Float[np.ndarray, " head"], differences: Differences) -> Right:
@@ -39,7 +39,7 @@ def by_mixture(heads: Heads, mixture: Float[np.ndarray, " head"], differences: D
         ValueError: the mixture is not one of these heads.
     """
     _refuse_other_mixture(heads, mixture)
-    return rightly_ordered(mixed_margin(differences @ heads.T, mixture))
+    return correctly_ordered(mixture_margin(differences @ heads.T, mixture))
 
 
 def fitted(

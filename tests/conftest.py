@@ -87,7 +87,7 @@ def files_are_parsed_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def docstrings_are_parsed_once() -> Iterator[None]:
-    """Parse the docstrings of an unchanged file once: a job reads the whole library, and dozens of jobs run in a process."""
+    """Parse the docstrings of an unchanged file once: a job reads the whole library, and dozens run in a process."""
     from fedtext.corpora import docstrings  # once the checks of arrays are in place
 
     known = dict[tuple[Path, Path, int, int], list[docstrings.Docstring]]()

@@ -18,7 +18,7 @@ from fedtext.evaluation.contamination import (
     Gap,
     bootstrap_gap,
     continuations,
-    copied,
+    copy_masks,
     halves,
     log_likelihoods,
     longest_run,
@@ -172,14 +172,14 @@ WORDS_COPIES = st.lists(
 
 def test_exact_copies_near_copies_and_others_are_told_apart() -> None:
     held_out = [TEXT, TEXT.upper().replace(",", " ,"), TEXT.replace("changed", "gone"), "Another day, another bus.", ""]
-    found = copied([TEXT, "Tea."], held_out)
+    found = copy_masks([TEXT, "Tea."], held_out)
     assert found["verbatim"].tolist() == [True, True, False, False, False]
     assert found["near"].tolist() == [False, False, True, False, False]
     assert summary(found) == {"samples": 5, "verbatim": 2, "near": 1}
 
 
 def test_short_texts_are_copies_only_word_for_word() -> None:
-    assert summary(copied(["Two cups of tea"], ["two cups of tea", "cups of tea"])) == {
+    assert summary(copy_masks(["Two cups of tea"], ["two cups of tea", "cups of tea"])) == {
         "samples": 2,
         "verbatim": 1,
         "near": 0,
@@ -188,7 +188,7 @@ def test_short_texts_are_copies_only_word_for_word() -> None:
 
 @given(st.lists(WORDS_COPIES, max_size=5), st.lists(WORDS_COPIES, max_size=5))
 def test_what_is_in_the_training_text_is_a_copy_and_none_is_counted_twice(train: list[str], others: list[str]) -> None:
-    found = copied(train, [*train, *others])
+    found = copy_masks(train, [*train, *others])
     assert found["verbatim"][: len(train)].all()
     assert not (found["verbatim"] & found["near"]).any()
-    assert summary(copied([], train)) == {"samples": len(train), "verbatim": 0, "near": 0}
+    assert summary(copy_masks([], train)) == {"samples": len(train), "verbatim": 0, "near": 0}

@@ -97,7 +97,9 @@ def test_a_learned_judge_carries_its_test_accuracy() -> None:
     judge = learned_judge(pairs(400, 0), pairs(400, 1))
     assert judge.tested.estimate == pytest.approx(0.9, abs=0.05)
     assert judge.tested.low < judge.tested.estimate < judge.tested.high
-    assert re.fullmatch(r"a reward model by words, right on \d\d% \(\d\d to \d\d\) of 400 test pairs", judge.told)
+    assert re.fullmatch(
+        r"a reward model by words, right on \d\d% \(\d\d to \d\d\) of 400 test pairs", judge.description
+    )
     assert wins(judge, ["q"], ["1 2 kindly 3"], ["1 2 rudely 3"])[0] > 0.7
 
 
@@ -106,8 +108,8 @@ def test_pairs_of_one_client_count_once_in_what_a_learned_judge_is_worth() -> No
     test = pairs(100, 1)
     once, often = (learned_judge(pairs(400, 0), table) for table in (test, pd.concat([test] * 4)))
     assert often.tested == pytest.approx(once.tested)
-    assert once.told.endswith("of 100 test pairs")
-    assert often.told.endswith("of 400 test pairs")
+    assert once.description.endswith("of 100 test pairs")
+    assert often.description.endswith("of 400 test pairs")
 
 
 def test_a_learned_judge_of_coin_flips_says_that_it_is_none() -> None:
@@ -167,7 +169,7 @@ def test_a_server_judges_by_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> No
         sent = {body["messages"][0]["content"] for _, body, _ in served.asked}
         assert request("one", "kindly yes", "no", "kinder") in sent
         assert request("one", "no", "kindly yes", "kinder") in sent
-        assert judge.told.endswith("33% of its answers without a verdict")
+        assert judge.description.endswith("33% of its answers without a verdict")
 
 
 @pytest.mark.usefixtures("no_memory")

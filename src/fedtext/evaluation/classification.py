@@ -76,7 +76,7 @@ def code_parts(task: Task, names: Sequence[str]) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def judged_with_parts(judge: Judge, task: Task, names: Sequence[str]) -> dict[str, np.ndarray]:
+def evaluate_with_parts(judge: Judge, task: Task, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Evaluate a condition by its classes, and add the true and the predicted value of every part of the codes."""
     scored = judge(task, lambda table: table)
     for part in code_parts(task, names):
@@ -97,7 +97,7 @@ class Labelled(NamedTuple):
     named: bool
 
 
-def codes_of(labels: pd.Series, task: Task) -> Codes:
+def class_codes(labels: pd.Series, task: Task) -> Codes:
     """Return the code of each label, -1 where it is missing or not a declared class."""
     code = {label: number for number, label in enumerate(task.labels)}
     return np.asarray([code.get(label, UNKNOWN) for label in nullable(labels)], dtype=np.int64)
@@ -115,7 +115,7 @@ def usable_texts(table: pd.DataFrame, task: Task) -> tuple[Codes, bool]:
 
     Empty texts are left out. Rows without a declared class are used only if no row has one.
     """
-    codes = codes_of(table["label"], task)
+    codes = class_codes(table["label"], task)
     named = not (codes != UNKNOWN).any()
     return np.flatnonzero((table["text"].to_numpy() != "") & (named | (codes != UNKNOWN))), named
 
@@ -125,7 +125,7 @@ def labelled_texts(table: pd.DataFrame, task: Task, encoder: Encoder, most: int 
 
     Texts without a declared class are left out. If no text has one, each gets the class with the nearest name.
     """
-    codes, texts = codes_of(table["label"], task), table["text"].to_numpy()
+    codes, texts = class_codes(table["label"], task), table["text"].to_numpy()
     usable, named = usable_texts(table, task)
     if most is not None and len(usable) > most:
         usable = np.sort(stream(seed, "labelled texts").choice(usable, most, replace=False))
@@ -226,7 +226,7 @@ def _intervals(scored: Scored, measures: Sequence[OnHeldOut], clients: Codes) ->
 
 def _scored(held_out: pd.DataFrame, task: Task, given: Codes, learned_from: Labelled) -> dict[str, np.ndarray]:
     return {
-        TRUE: codes_of(held_out["label"], task),
+        TRUE: class_codes(held_out["label"], task),
         GIVEN: np.asarray(given, dtype=np.int64),
         "texts": np.asarray(len(learned_from.texts)),
         BY_CLASS: np.bincount(learned_from.codes, minlength=len(task.labels)),

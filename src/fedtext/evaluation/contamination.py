@@ -144,7 +144,7 @@ PHRASE = 4  # words
 NEAR = 0.8  # share of a text's phrases
 
 
-def copied(train: Sequence[str], held_out: Sequence[str]) -> dict[str, Bool[np.ndarray, " text"]]:
+def copy_masks(train: Sequence[str], held_out: Sequence[str]) -> dict[str, Bool[np.ndarray, " text"]]:
     """Return for every held-out text whether it is a training text (`verbatim`), or resembles training text (`near`).
 
     Case, spaces and punctuation are ignored. A text is near if the share `NEAR` of its four-word phrases occurs in

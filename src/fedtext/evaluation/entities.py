@@ -15,7 +15,7 @@ from jaxtyping import Int
 
 from fedtext.evaluation.measures.downstream import ENTITIES_GIVEN, ENTITIES_RIGHT, ENTITIES_TRUE, ENTITY_F1
 from fedtext.evaluation.measures.measure import Scored
-from fedtext.evaluation.paired import judged_of
+from fedtext.evaluation.paired import evaluated_condition
 from fedtext.models.tagger import Entity, Tagger, tokens_of
 from fedtext.training.classifier import Constant, Logistic
 
@@ -28,7 +28,7 @@ EDGE = ""  # takes the place of the token before the first and after the last
 Features = dict[str, str]
 
 
-class Stretch(NamedTuple):
+class EntitySpan(NamedTuple):
     """An entity as the tokens `first` to `last` of a text, with the number of its kind."""
 
     first: int
@@ -47,8 +47,8 @@ def entity_scores(
     """
     kinds = len(tagger.kinds)
     learned = _learned(texts, _codes(texts, tagger), 1 + 2 * kinds, penalty)
-    true = [set(stretches(codes)) for codes in _codes(held_out, tagger)]
-    given = [set(stretches(_given(learned, text))) for text in held_out]
+    true = [set(entity_spans(codes)) for codes in _codes(held_out, tagger)]
+    given = [set(entity_spans(_given(learned, text))) for text in held_out]
     right = [one & other for one, other in zip(true, given, strict=True)]
     counted = {ENTITIES_RIGHT: right, ENTITIES_TRUE: true, ENTITIES_GIVEN: given}
     scored = {name: _by_kind(found, kinds) for name, found in counted.items()}
@@ -69,9 +69,9 @@ def token_codes(text: str, entities: Sequence[Entity], kinds: Sequence[str]) -> 
     return np.asarray(codes, dtype=np.int64)
 
 
-def stretches(codes: Codes) -> list[Stretch]:
+def entity_spans(codes: Codes) -> list[EntitySpan]:
     """Return the entities that the codes mark; a continuation without a beginning of its kind starts one too."""
-    found: list[Stretch] = []
+    found: list[EntitySpan] = []
     for place, code in enumerate(codes.tolist()):
         if code == OUTSIDE:
             continue
@@ -79,7 +79,7 @@ def stretches(codes: Codes) -> list[Stretch]:
         if goes_on and found and found[-1].last == place - 1 and found[-1].kind == kind:
             found[-1] = found[-1]._replace(last=place)
         else:
-            found.append(Stretch(place, place, kind))
+            found.append(EntitySpan(place, place, kind))
     return found
 
 
@@ -98,7 +98,7 @@ def compare_entities(
         found = ENTITY_F1.ratio(one, drawn)
         ends = {"low": max(found.low, 0.0), "high": min(found.high, 1.0)}
         table[name] = {ENTITY_F1.name: found.estimate, **ends, "texts": int(one["texts"])}
-    return {"conditions": table, "kinds": list(kinds), "judged": judged_of(scored)}
+    return {"conditions": table, "kinds": list(kinds), "judged": evaluated_condition(scored)}
 
 
 def _codes(texts: Sequence[str], tagger: Tagger) -> list[Codes]:
@@ -143,5 +143,5 @@ def _form(word: str) -> str:
     return "".join(c for c, before in zip(shape, "\0" + shape, strict=False) if c != before or c == "0")
 
 
-def _by_kind(found: Sequence[set[Stretch]], kinds: int) -> Int[np.ndarray, "text kind"]:
+def _by_kind(found: Sequence[set[EntitySpan]], kinds: int) -> Int[np.ndarray, "text kind"]:
     return np.asarray([np.bincount([one.kind for one in own], minlength=kinds) for own in found], dtype=np.int64)

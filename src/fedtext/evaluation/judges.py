@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fedtext.embedding.words import bucket_features, word_grams
-from fedtext.evaluation.pairwise import rightly_ordered
+from fedtext.evaluation.pairwise import correctly_ordered
 from fedtext.evaluation.ratios import Ratio, clustered_ratio
 from fedtext.models.generator import Framing, Generator
 from fedtext.params.generation import Sampler
@@ -61,12 +61,12 @@ class ModelJudge:
     better: str = MORE
     chat: bool = True
     seed: int = 0
-    untold: float = field(default=0.0, init=False)
+    undecided_share: float = field(default=0.0, init=False)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The model's name, and how often it gave no verdict."""
-        return f"{self.model.identity}, {100 * self.untold:.0f}% of its answers without a verdict"
+        return f"{self.model.identity}, {100 * self.undecided_share:.0f}% of its answers without a verdict"
 
     def first_wins(
         self, prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str]
@@ -80,7 +80,7 @@ class ModelJudge:
             asked, framing=Framing(chat=self.chat), responses=1, sampler=self.sampler, seed=self.seed, label="judge"
         )
         said = np.array([verdict(answer) for (answer,) in answers])
-        self.untold = float(np.isnan(said).mean()) if len(said) else 0.0
+        self.undecided_share = float(np.isnan(said).mean()) if len(said) else 0.0
         return np.where(np.isnan(said), 0.5, said)
 
 
@@ -114,7 +114,7 @@ class RewardJudge:
     pairs: int
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A description with the judge's own test accuracy."""
         low, high = (100 * end for end in (self.tested.low, self.tested.high))
         right = f"{100 * self.tested.estimate:.0f}% ({low:.0f} to {high:.0f})"
@@ -146,7 +146,7 @@ def learned_judge(validation: pd.DataFrame, test: pd.DataFrame) -> RewardJudge:
     model = LogisticRegression(C=INVERSE_PENALTY, fit_intercept=False, max_iter=1000)
     model.fit(np.concatenate([gaps, -gaps]), np.repeat([1, 0], len(gaps)))
     weights = np.asarray(model.coef_[0], dtype=np.float64)
-    right = rightly_ordered(_gaps(test) @ weights)
+    right = correctly_ordered(_gaps(test) @ weights)
     clients = np.unique(test["client_id"], return_inverse=True)[1]
     return RewardJudge(weights, clustered_ratio(right, np.ones(len(right)), clients), len(right))
 

@@ -101,7 +101,7 @@ def ceiling_of(report: Mapping[str, Any]) -> float | None:
     return (gaussian_ceiling if asks_all and all(asks_all) else ceiling)(epsilon, delta)
 
 
-def are_alone(pairs: pd.DataFrame, unit: str) -> bool:
+def are_independent(pairs: pd.DataFrame, unit: str) -> bool:
     """Return whether no two units among the pairs share a client or a prompt.
 
     If they do, another unit's data may reveal a member, which no unit's epsilon bounds.

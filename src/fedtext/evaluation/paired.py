@@ -74,10 +74,10 @@ def compare_conditions(
     if EPS0.name in counts and PRIVATE.name in counts:
         ends = counts[EPS0.name], counts[PRIVATE.name]
         closed = {name: gap_closed(measure, counts[name], *ends, clients) for name in between(counts)}
-    return {"judged": judged_of(counts), "gains": gains, "gap_closed": closed}
+    return {"judged": evaluated_condition(counts), "gains": gains, "gap_closed": closed}
 
 
-def judged_of(names: Mapping[str, Any] | Sequence[str]) -> str | None:
+def evaluated_condition(names: Mapping[str, Any] | Sequence[str]) -> str | None:
     """Return the condition that an algorithm made; None if there is none."""
     return next((one.name for one in JUDGED if one.name in names), None)
 

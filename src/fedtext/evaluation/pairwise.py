@@ -19,19 +19,19 @@ from jaxtyping import Float
 Right = Float[np.ndarray, " pair"]
 
 
-def rightly_ordered(margins: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+def correctly_ordered(margins: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     """Return 1 where the chosen answer scores higher (margin above 0), 1/2 at a tie, 0 where it scores lower."""
     return np.asarray((np.sign(margins) + 1.0) / 2)
 
 
-def mixed_margin(
+def mixture_margin(
     margins: Float[np.ndarray, "pair head"], mixture: Float[np.ndarray, " head"]
 ) -> Float[np.ndarray, " pair"]:
     """Return the mixture's win probability less one half, from every head's margin; exactly odd, so that a tie is 0."""
     return np.asarray(np.tanh(margins / 2) / 2 @ mixture)
 
 
-def by_length(chosen: Sequence[str], rejected: Sequence[str]) -> dict[str, Right]:
+def length_baselines(chosen: Sequence[str], rejected: Sequence[str]) -> dict[str, Right]:
     """Return the accuracy of choosing the longer or the shorter answer, in characters: `longer`, `shorter`."""
     longer = np.array([len(one) - len(other) for one, other in zip(chosen, rejected, strict=True)], dtype=np.float64)
-    return {"longer": rightly_ordered(longer), "shorter": rightly_ordered(-longer)}
+    return {"longer": correctly_ordered(longer), "shorter": correctly_ordered(-longer)}

@@ -63,7 +63,7 @@ from jaxtyping import Float, Int, Int64
 from fedtext.evaluation.distribution import Pca, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEAN_GAP, MEDIAN_DISTANCE, MMD, stddev_of
 from fedtext.evaluation.measures.measure import PerText
-from fedtext.evaluation.paired import between, in_order, judged_of, pairs
+from fedtext.evaluation.paired import between, evaluated_condition, in_order, pairs
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Parts, Query
 from fedtext.federation.units import Block
@@ -95,7 +95,7 @@ def classification_release(algorithm: str) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class EvaluationQuery:
     """A query to test clients: a vector of `dim` numbers, clipped to `clip_norm`."""
 
     name: str
@@ -112,7 +112,9 @@ class Asked:
         return self.query(ledger.declaration, ledger.population, len(ledger.planned or ()))
 
 
-def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int, asked: Sequence[Asked]) -> Ledger:
+def evaluation_ledger(
+    privacy: Privacy, evaluation: Evaluation, test_units: int, asked: Sequence[EvaluationQuery]
+) -> Ledger:
     """Open an empty ledger of the test clients, for these releases at one noise multiplier.
 
     Raises:
@@ -128,12 +130,12 @@ def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int,
     return opened_ledger(queries, declared, test_units, part="test")
 
 
-def samples_of_each(evaluation: Evaluation, test_units: int) -> int:
+def samples_per_unit(evaluation: Evaluation, test_units: int) -> int:
     """Return the number of samples used of each test client: public, so that it does not depend on other clients."""
     return max(evaluation.max_eval_samples // test_units, 1)
 
 
-def spread_over_own(unit: Int[np.ndarray, " sample"], most: int) -> Int[np.ndarray, " kept"]:
+def evenly_spaced_by_unit(unit: Int[np.ndarray, " sample"], most: int) -> Int[np.ndarray, " kept"]:
     """Return ascending positions of at most `most` samples of every unit, evenly spaced among the unit's samples."""
     order = np.argsort(unit, kind="stable")
     _, first, count = np.unique(unit[order], return_index=True, return_counts=True)
@@ -159,7 +161,7 @@ def ordered(conditions: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ValueError: no algorithm's condition, or no public model, was scored.
     """
-    judged = judged_of(conditions)
+    judged = evaluated_condition(conditions)
     if judged is None or EPS0.name not in conditions:
         raise InputError(
             f"{', '.join(conditions)}: a private evaluation compares what an algorithm made with {EPS0.name}"

@@ -36,7 +36,7 @@ class Judge(Protocol):
     """An object that compares answers."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The judge and its reliability, in one phrase for a table."""
 
     def first_wins(
@@ -53,7 +53,7 @@ class RuleJudge:
     taste: PreferenceProfile | None = None
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The annotators whose rule it is."""
         return "the made-up annotators' rule" if self.taste is None else f"the rule of the {self.taste} annotators"
 
@@ -86,7 +86,9 @@ def wins(
     named, a, b = ([column[i] for i in asked] for column in (prompts, left, right))
     both = np.asarray(judge.first_wins([*named, *named], [*a, *b], [*b, *a]), dtype=np.float64)
     if both.shape != (2 * len(asked),) or not ((both >= 0) & (both <= 1)).all():
-        raise InputError(f"{judge.told}: no share between 0 and 1 for each of {2 * len(asked)} comparisons: mend it")
+        raise InputError(
+            f"{judge.description}: no share between 0 and 1 for each of {2 * len(asked)} comparisons: mend it"
+        )
     decided[asked] = 0.5 + (both[: len(asked)] - both[len(asked) :]) / 2
     return decided
 
@@ -123,7 +125,7 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
     against = {name: clustered_ratio(won[POLICY.name, name], one) for name in answers if name != POLICY.name}
     return {
         **found,
-        "judge": judge.told,
+        "judge": judge.description,
         PROMPTS: len(prompts),
         "against": {
             name: {"estimate": rate.estimate, "low": rate.low, "high": rate.high} for name, rate in against.items()

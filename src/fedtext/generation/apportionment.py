@@ -9,7 +9,7 @@ import numpy as np
 from fedtext.system.errors import InputError
 
 
-def allotment(total: int, weights: Sequence[float]) -> list[int]:
+def apportion(total: int, weights: Sequence[float]) -> list[int]:
     """Divide `total` in proportion to the weights, by largest remainder; of equal remainders the first gets one more.
 
     The parts sum to `total`, whatever the weights sum to.
@@ -28,6 +28,6 @@ def allotment(total: int, weights: Sequence[float]) -> list[int]:
     return [int(part) for part in parts]
 
 
-def evenly(total: int, parts: int) -> list[int]:
+def split_evenly(total: int, parts: int) -> list[int]:
     """Divide `total` into `parts` that differ by one at most, the larger ones first."""
-    return allotment(total, [1.0] * parts)
+    return apportion(total, [1.0] * parts)

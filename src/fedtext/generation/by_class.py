@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from fedtext.generation.apportionment import evenly
+from fedtext.generation.apportionment import split_evenly
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.prompt_forms import PromptForm, prompt_form
 from fedtext.models.generator import Generator
@@ -93,7 +93,7 @@ def labelled_texts_of(
         ValueError: no classes, fewer texts than one of each generator and class, or no usable text was generated.
     """
     task.validate_classes(label)
-    cells, shares = _cells(task), evenly(count, len(generators))
+    cells, shares = _cells(task), split_evenly(count, len(generators))
     if count < len(generators) * len(task.labels):
         raise InputError(
             f"{count} texts of {len(generators)} generators and {len(task.labels)} classes: ask for one of each at "
@@ -116,7 +116,7 @@ def labelled_texts_of(
     cell = (written["prompt_id"] % len(cells)).to_numpy()
     written = written.assign(attribute=[cells[number][1] for number in cell], cell=cell)
     usable = written[[len(text.split()) >= writing.min_words for text in written["text"]]]
-    wanted = {name: evenly(share, len(cells)) for name, share in zip(sorted(generators), shares, strict=True)}
+    wanted = {name: split_evenly(share, len(cells)) for name, share in zip(sorted(generators), shares, strict=True)}
     kept = _first_of_each(usable, wanted)
     _report_shortfall(kept, count, label)
     return kept[COLUMNS].reset_index(drop=True)
@@ -166,6 +166,6 @@ def _report_shortfall(kept: pd.DataFrame, count: int, label: str) -> None:
         LOG.warning("%s: %s texts of the %s wanted can be used (%s)", label, len(kept), count, by)
 
 
-def codes_in(task: Task, texts: pd.DataFrame) -> Int[np.ndarray, " text"]:
+def class_indices(task: Task, texts: pd.DataFrame) -> Int[np.ndarray, " text"]:
     """Return each text's class as its index among the task's labels."""
     return np.asarray([task.labels.index(label) for label in texts["label"]], dtype=np.int64)

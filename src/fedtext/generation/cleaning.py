@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedtext.generation.messages import reads_like_one
+from fedtext.generation.messages import is_whole_message
 from fedtext.generation.prompt_forms import PromptForm
 from fedtext.generation.sentences import to_last_sentence, whole_sentences
 
@@ -64,7 +64,7 @@ LOOP = 0.2  # share of a text's phrases that stood in it before
 FEWEST_WORDS = 8  # words, below which a phrase may well come twice
 
 
-def read_like_text(texts: Sequence[str]) -> list[bool]:
+def pass_quality_filter(texts: Sequence[str]) -> list[bool]:
     """Return whether each text passes the quality filter and is not in a minority script."""
     return [is_legible(text) and not stray for text, stray in zip(texts, minority_script_mask(texts), strict=True)]
 
@@ -113,13 +113,13 @@ def clean_samples(
         samples = [to_last_sentence(text) for text in samples]
     if not legible_only:
         return samples
-    reads = read_like_text(samples)
+    reads = pass_quality_filter(samples)
     if form.sentences:
-        reads = [good and reads_like_one(text, form.description) for good, text in zip(reads, samples, strict=True)]
+        reads = [good and is_whole_message(text, form.description) for good, text in zip(reads, samples, strict=True)]
     return [text if good else "" for text, good in zip(samples, reads, strict=True)]
 
 
-def whole_answers(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, most: int) -> list[str]:
+def trim_to_sentences(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, most: int) -> list[str]:
     """Return each text; one of nearly `most` tokens, which a limit may have cut, ends at its last whole sentence."""
     counts = token_counts(texts, tokenizer)
     return [whole_sentences(text) if count > NEARLY * most else text for text, count in zip(texts, counts, strict=True)]

@@ -18,7 +18,7 @@ import pandas as pd
 
 from fedtext.embedding.similarity import without_near_duplicates
 from fedtext.generation.cleaning import clean_samples
-from fedtext.generation.few_shot import begun
+from fedtext.generation.few_shot import with_openings
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import ChatGenerator, Framing
 from fedtext.params.described import Texts, Topics
@@ -163,7 +163,7 @@ def _written(
     begins = [number // len(topics) for number in range(len(asked))]
     answers = generator.write(
         [form.request([], topic=topic) for topic in asked],
-        framing=begun(form.framing, sampler, begins),
+        framing=with_openings(form.framing, sampler, begins),
         responses=turns,
         sampler=sampler,
         seed=seed,

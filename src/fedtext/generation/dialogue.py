@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32
 
-from fedtext.generation.cleaning import whole_answers
+from fedtext.generation.cleaning import trim_to_sentences
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.generator import Framing
 from fedtext.params.generation import Sampler
@@ -86,12 +86,12 @@ class Dialogue:
         return text.partition(NEXT_TURN)[0].strip()
 
 
-def begun_prompts(generator: TrainableGenerator, form: Dialogue, prompts: Iterable[str]) -> list[str]:
+def answer_prompts(generator: TrainableGenerator, form: Dialogue, prompts: Iterable[str]) -> list[str]:
     """Return each prompt as the text that `generator` continues with an answer."""
     return generator.beginnings([form.request([], topic=prompt) for prompt in prompts], form.framing)
 
 
-def written_answers(
+def generate_answers(
     generator: Generator,
     form: Dialogue,
     prompts: pd.DataFrame,
@@ -119,7 +119,7 @@ def written_answers(
         label=label,
         form=form,
     )
-    texts = whole_answers(written["text"].tolist(), generator.length_tokenizer(), sampler.max_new_tokens)
+    texts = trim_to_sentences(written["text"].tolist(), generator.length_tokenizer(), sampler.max_new_tokens)
     return written.assign(text=texts)
 
 

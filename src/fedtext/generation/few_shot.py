@@ -122,14 +122,14 @@ def _prompts_of(
     return draw_prompts(unlabelled, np.arange(len(unlabelled)), count=count, classes=[label], form=form, rng=rng)
 
 
-def first_written(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:
+def first_nonempty(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:
     """Return ascending rows of `count` non-empty texts: the first of every class, then the second of each."""
     written = np.flatnonzero((texts["text"] != "").to_numpy())
     turn = texts["label"].iloc[written].groupby(texts["label"].iloc[written], dropna=False).cumcount()
     return np.sort(written[np.argsort(turn.to_numpy(), kind="stable")][:count])
 
 
-def validate_written(texts: pd.DataFrame, generator: Generator, label: str) -> None:
+def validate_generated(texts: pd.DataFrame, generator: Generator, label: str) -> None:
     """Raise ValueError if a generator was prompted for texts and none of them is usable."""
     if len(texts) and not (texts["text"] != "").any():
         raise InputError(
@@ -138,7 +138,7 @@ def validate_written(texts: pd.DataFrame, generator: Generator, label: str) -> N
         )
 
 
-def refuse_none(kept: int, wanted: int) -> None:
+def check_text_count(kept: int, wanted: int) -> None:
     """Raise ValueError if a data set has no text left, and warn if it has fewer than are wanted."""
     if kept == 0:
         raise InputError(
@@ -151,7 +151,7 @@ def refuse_none(kept: int, wanted: int) -> None:
         )
 
 
-def begun(framing: Framing, sampler: Sampler, numbers: Sequence[int]) -> Framing:
+def with_openings(framing: Framing, sampler: Sampler, numbers: Sequence[int]) -> Framing:
     """Return the framing with the sampler's openings, for requests of these numbers in turn; unchanged without any."""
     words = sampler.openings
     return replace(framing, begun=tuple(words[number % len(words)] for number in numbers)) if words else framing
@@ -180,7 +180,7 @@ def sampled_texts(
     form = form or prompt_form(generator.own(sampler))
     written = generator.write(
         prompts["prompt"].tolist(),
-        framing=begun(form.framing, sampler, prompts["prompt_id"].tolist()),
+        framing=with_openings(form.framing, sampler, prompts["prompt_id"].tolist()),
         responses=responses,
         sampler=sampler,
         seed=seed,

@@ -74,7 +74,7 @@ PHRASE, PIECE = 3, 6  # words; characters
 LEAST_RATIO, LONG_ENOUGH = 0.42, 60  # of compressed bytes to bytes, of texts of so many characters
 
 
-def reads_like_one(text: str, description: str | None) -> bool:
+def is_whole_message(text: str, description: str | None) -> bool:
     """Return whether a text may be a whole message of the described kind."""
     return not (
         _is_short(text)
@@ -87,8 +87,8 @@ def reads_like_one(text: str, description: str | None) -> bool:
         or NAME_ALONE.match(text)
         or len(SCRIPT.findall(text)) > 1
         or _emoji(text) > EMOJI_AT_MOST
-        or _is_no_prose(text)
-        or _goes_round(text)
+        or _lacks_prose(text)
+        or _is_repetitive(text)
     )
 
 
@@ -113,7 +113,7 @@ def _is_greeting(text: str) -> bool:
     return bool(GREETING.match(text)) and len(WORD.findall(text)) <= SHORT_GREETING and "?" not in text
 
 
-def _is_no_prose(text: str) -> bool:
+def _lacks_prose(text: str) -> bool:
     """Return whether the text is mostly numbers and punctuation, or capitals."""
     signs = [sign for sign in text if not sign.isspace()]
     cased = [sign for sign in signs if sign.isupper() or sign.islower()]
@@ -126,7 +126,7 @@ def _emoji(text: str) -> int:
     return sum(unicodedata.category(sign) == "So" for sign in text)
 
 
-def _goes_round(text: str) -> bool:
+def _is_repetitive(text: str) -> bool:
     """Return whether phrases, substrings or bytes of the text repeat many times."""
     words = WORD.findall(text.casefold())
     phrases = [tuple(words[k : k + PHRASE]) for k in range(len(words) - PHRASE + 1)]

@@ -58,7 +58,7 @@ class Claims(Parameters):
 
     _words = field_validator("measures", mode="before")(words)
 
-    def refuse_unknown(self, entries: Collection[str]) -> None:
+    def validate_names(self, entries: Collection[str]) -> None:
         """Raise ValueError for a claim about something that is neither an entry nor a condition."""
         for claim in self.judged.values():
             for side in (claim.better, claim.worse):
@@ -93,7 +93,7 @@ class Compare(Parameters):
                 raise InputError(f"entry {name!r} names files and datasets: use letters, digits and underscores")
         return value
 
-    def refuse_unknown(self, known: Collection[str]) -> None:
+    def validate_names(self, known: Collection[str]) -> None:
         """Raise ValueError for a name that is no entry and no algorithm, or an entry of an unknown algorithm.
 
         `known` are the names of all algorithms.

@@ -145,7 +145,7 @@ class Evaluation(Parameters):
         own = self.untuned
         if own.written is not None:
             return own.written
-        return public is None or own.sampler.shows_examples or not public.asks_as(own.sampler)
+        return public is None or own.sampler.shows_examples or not public.same_prompts_as(own.sampler)
 
     def declaration(self, privacy: Privacy) -> Privacy:
         """Return the test clients' privacy declaration.

@@ -78,11 +78,11 @@ class Sampler(Parameters):
         """True if a prompt names the topic of a text: a page that has a place for it."""
         return TOPIC in self.prompt or NAME in self.prompt
 
-    def asks_as(self, other: Sampler) -> bool:
+    def same_prompts_as(self, other: Sampler) -> bool:
         """Return whether prompt and sampling are those of `other`, whatever the batch size."""
         return self.model_copy(update={"batch_size": other.batch_size}) == other
 
-    def for_one(self, temperature: float | None, prompt: Prompt | None) -> Self:
+    def for_generator(self, temperature: float | None, prompt: Prompt | None) -> Self:
         """Return the same for a generator with a temperature or a prompt form of its own."""
         own = {"temperature": temperature, "prompt": prompt}
         return self.model_copy(update={name: value for name, value in own.items() if value is not None})

@@ -154,7 +154,7 @@ class LargeFedBench(Parameters):
             )
         return self
 
-    def bytes_matter(self) -> dict[str, object]:
+    def content_parameters(self) -> dict[str, object]:
         """Return the parameters that determine a snapshot's bytes, for its provenance: no paths and no resources."""
         left_out = {"raw_dir", "out_dir", "shard_bytes", "processes", "takedown", "window"}
         return self.model_dump(mode="json", exclude=left_out) | {"takedown_sha256": self.takedown_sha256()}

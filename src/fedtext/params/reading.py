@@ -26,7 +26,7 @@ def watched(read: set[str]) -> Iterator[None]:
 
 
 @contextmanager
-def unnoticed() -> Iterator[None]:
+def without_recording() -> Iterator[None]:
     """Record nothing in this context: these reads are the runner's, and no node's result depends on them."""
     watching, _watching[:] = _watching[:], []
     try:

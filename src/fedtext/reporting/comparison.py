@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from fedtext.evaluation.cost import cost_rows, with_seconds
 from fedtext.evaluation.intervals import Interval, mean_interval, paired_difference
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
-from fedtext.evaluation.measures.known import MEASURES, in_document, measure
+from fedtext.evaluation.measures.known import MEASURES, measure, measures_in_document
 from fedtext.evaluation.measures.measure import Direction, Measure, OnHeldOut
 from fedtext.evaluation.measures.preferences import DOCUMENT as WIN_RATES
 from fedtext.federation.communication import Cost
@@ -83,7 +83,7 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
     if len(sizes) > 1:
         runs = [run._replace(card={**run.card, "distribution": None}) for run in runs]
     entries = {name: [run for run in runs if run.entry == name] for name in dict.fromkeys(run.entry for run in runs)}
-    lead, *_ = in_document(runs[0].led)
+    lead, *_ = measures_in_document(runs[0].led)
     measures = list(dict.fromkeys((lead, *_asked(claims.measures, runs))))
     return {
         "corpus": runs[0].card["corpus"],
@@ -91,19 +91,19 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
         "measures": [each.name for each in measures],
         "entries": {name: _entry(own, lead, measures) for name, own in entries.items()},
         "conditions": _conditions(runs, lead, measures),
-        "claims": judged_claims(entries, claims),
+        "claims": evaluate_claims(entries, claims),
         "simulated": any(run.card["protection"]["simulated"] for run in runs),
         "public": all((run.card["protection"]["total"] or {}).get("public", False) for run in runs),
         "fid_sizes": sizes,
     }
 
 
-def lead_of(comparison: Mapping[str, Any]) -> Measure:
+def main_measure(comparison: Mapping[str, Any]) -> Measure:
     """Return the main measure of the runs."""
     return measure(comparison["measures"][0])
 
 
-def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[str, dict[str, Any]]:
+def evaluate_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[str, dict[str, Any]]:
     """Test each claim whose sides were both run, by differences paired by seed.
 
     Returns:
@@ -130,7 +130,7 @@ def _asked(names: Sequence[str], runs: Sequence[Run]) -> list[Measure]:
     """Return the named measures; without names all that a run has of its own output."""
     if names:
         return [measure(name) for name in names]
-    ranks = [each for run in runs for each in in_document(run.led)]
+    ranks = [each for run in runs for each in measures_in_document(run.led)]
     known = dict.fromkeys((*ranks, *MEASURES))
     return [each for each in known if any(run.value(each) is not None for run in runs)]
 
@@ -183,7 +183,7 @@ def measured_costs(timed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return cost_rows(rows)
 
 
-def price_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulated: bool = False) -> str:
+def privacy_cost_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulated: bool = False) -> str:
     """Return the sentence on the privacy cost of publishing `what` together (`privacy.composition.compose_runs`)."""
     if price["epsilon"] is None:
         return f"Publishing {what} together has no finite ε: {price['reason']}."

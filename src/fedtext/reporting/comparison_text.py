@@ -10,7 +10,7 @@ from markupsafe import Markup
 from fedtext.evaluation.measures.known import measure
 from fedtext.evaluation.measures.measure import ABSENT, SHARE, Measure, Unit
 from fedtext.params.conditions import CONDITIONS, EPS0
-from fedtext.reporting.comparison import lead_of
+from fedtext.reporting.comparison import main_measure
 from fedtext.reporting.page import bullets, figure_html, page
 from fedtext.reporting.tables import cost_table_html, table
 from fedtext.reporting.templates import render
@@ -142,7 +142,7 @@ def render_page(
     comparison: Mapping[str, Any], costs: Sequence[Mapping[str, Any]], figures: Mapping[str, Figure]
 ) -> str:
     """Render one HTML page that works offline; a figure without data is a sentence with the reason."""
-    lead = lead_of(comparison)
+    lead = main_measure(comparison)
     caption = f"{lead.title[:1].upper()}{lead.title[1:]} on held-out text, means over seeds (95% intervals)"
     tables = table(caption, table1_head(comparison), table1_rows(comparison))
     claims = table("Paired by seed", ("claim", "measured", "verdict"), claim_rows(comparison), kind="words")

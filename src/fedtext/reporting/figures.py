@@ -16,7 +16,7 @@ from jaxtyping import Int
 
 from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
-from fedtext.evaluation.measures.known import MEASURES, in_document
+from fedtext.evaluation.measures.known import MEASURES, measures_in_document
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.params.conditions import CONDITIONS, PREFERENCES, Role
 from fedtext.privacy.disclosure_control import MIN_UNITS, round_counts
@@ -105,7 +105,7 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
     """Draw the main measure of each condition with 95% intervals, and the share of the gap closed."""
     from plotly.graph_objects import Bar, Figure
 
-    measure, *_ = in_document(accuracy)
+    measure, *_ = measures_in_document(accuracy)
     scale = measure.unit.scale
     table, closed = accuracy["conditions"], accuracy["gap_closed"]
     names = [*[n for n in CONDITIONS if n in table], *[n for n in table if n not in CONDITIONS]][::-1]
@@ -152,14 +152,14 @@ def tokens_per_client(tokens: Int[np.ndarray, " client"]) -> Figure:
 
     clients = np.bincount(np.searchsorted(TOKEN_EDGES[1:], tokens), minlength=len(TOKEN_EDGES))
     labels = [f"{low + 1:g}–{high:g}" for low, high in pairwise(TOKEN_EDGES)]
-    figure = Figure(coarse_bars([*labels, f"over {TOKEN_EDGES[-1]}"], clients))
+    figure = Figure(rounded_bars([*labels, f"over {TOKEN_EDGES[-1]}"], clients))
     figure.update_xaxes(title_text="tokens", showgrid=False, type="category")
     figure.update_yaxes(title_text="clients")
     styled(figure, "Tokens per held-out client")
     return note(figure, "Evaluation only. Clients rounded to 10; bins under 20 are not shown.", below=BELOW_SLANTED)
 
 
-def coarse_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:
+def rounded_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:
     """Return one bar a bin: clients rounded to 10; bins of fewer than 20, or none, are hatched and alike."""
     from plotly.graph_objects import Bar
 

@@ -13,7 +13,7 @@ from fedtext.evaluation.intervals import mean_interval
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.params import conditions as known
-from fedtext.reporting.comparison import lead_of
+from fedtext.reporting.comparison import main_measure
 from fedtext.reporting.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, plain_text, styled
 from fedtext.reporting.figures import whole_step
 from fedtext.reporting.figures_pca import HELD_OUT
@@ -33,7 +33,7 @@ def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
     from plotly.graph_objects import Bar, Figure
 
     entries = dict(reversed(comparison["entries"].items()))
-    lead = lead_of(comparison)
+    lead = main_measure(comparison)
     scale, found = lead.unit.scale, [entry["measures"][lead.name] for entry in entries.values()]
     figure = Figure(
         Bar(
@@ -121,7 +121,7 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
 
     title = "Figure 2: synthetic and held-out text"
     if not maps:
-        return absent(title, "no entry made synthetic text.")
+        return empty_figure(title, "no entry made synthetic text.")
     names = [_wrapped(name.replace("_", " ")) for name in maps]
     compared = HELD_OUT if all(HELD_OUT in _titles(one) for one in maps.values()) else "public text"
     figure = make_subplots(rows=1, cols=len(maps) + 1, subplot_titles=[*names, compared], horizontal_spacing=0.03)
@@ -141,7 +141,7 @@ def _wrapped(words: str) -> str:
     return "<br>".join(plain_text(line) for line in wrap(words, width=16, break_long_words=False))
 
 
-def absent(title: str, reason: str) -> Figure:
+def empty_figure(title: str, reason: str) -> Figure:
     """Return an empty figure with the reason as text; `layout.meta` holds it too."""
     from plotly.graph_objects import Figure
 
@@ -155,7 +155,7 @@ def _sweep(comparison: Mapping[str, Any], title: str, axis: str, place: Place, r
     """Draw the main measure of the entries with a value on the axis, a line for each algorithm with two or more."""
     from plotly.graph_objects import Figure
 
-    figure, lead = Figure(), lead_of(comparison)
+    figure, lead = Figure(), main_measure(comparison)
     entries = comparison["entries"].values()
     for colour, algorithm in zip(COLOURS * 9, dict.fromkeys(e["algorithm"] for e in entries), strict=False):
         placed = [(place(e), e["measures"][lead.name]) for e in entries if e["algorithm"] == algorithm]
@@ -167,7 +167,7 @@ def _sweep(comparison: Mapping[str, Any], title: str, axis: str, place: Place, r
                 error_y=_whiskers(found, lead.unit.scale), line={"color": colour}, mode="lines+markers",
             )  # fmt: skip
     if not figure.data:
-        return absent(title, f"no two entries of one algorithm {reason}")
+        return empty_figure(title, f"no two entries of one algorithm {reason}")
     figure.update_xaxes(title_text=axis)
     figure.update_yaxes(title_text=f"{lead.title}{lead.axis}")
     return styled(figure, title, legend=True)
@@ -203,9 +203,9 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequ
     entries = comparison["entries"]
     drawn = [name for name in names if any(len(own) > 1 for own in entries[name]["curves"][FID.name])]
     if len(comparison["fid_sizes"]) > 1:
-        return absent(title, "the runs' FIDs are of different sizes and do not compare.")
+        return empty_figure(title, "the runs' FIDs are of different sizes and do not compare.")
     if not drawn:
-        return absent(title, "no entry that varies this has more than one round of candidates.")
+        return empty_figure(title, "no entry that varies this has more than one round of candidates.")
     figure = make_subplots(rows=1, cols=len(distances), subplot_titles=[each.title for each in distances])
     for column, distance in enumerate(distances, start=1):
         for colour, name in zip(COLOURS * 9, drawn, strict=False):

@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from fedtext.privacy.disclosure_control import MIN_UNITS
 from fedtext.reporting.figure_style import BELOW_SLANTED, PRIVATE, note, plain_text, styled
-from fedtext.reporting.figures import coarse_bars
+from fedtext.reporting.figures import rounded_bars
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Bar, Figure
@@ -56,7 +56,7 @@ def _sizes(held: Int[np.ndarray, "client label"]) -> Bar:
     sizes = held.sum(axis=1)
     clients = np.bincount(np.searchsorted(SIZE_EDGES, sizes, side="right") - 1, minlength=len(SIZE_EDGES))
     ends = [f"{low}" if high == low + 1 else f"{low}–{high - 1}" for low, high in pairwise(SIZE_EDGES)]
-    return coarse_bars([*ends, f"over {SIZE_EDGES[-1] - 1}"], clients)
+    return rounded_bars([*ends, f"over {SIZE_EDGES[-1] - 1}"], clients)
 
 
 def _label_shares(held: Int[np.ndarray, "client label"], names: Sequence[str]) -> Bar:
@@ -82,4 +82,4 @@ def _label_shares(held: Int[np.ndarray, "client label"], names: Sequence[str]) -
 def _largest_shares(held: Int[np.ndarray, "client label"]) -> Bar:
     percent = 100 * held.max(axis=1, initial=0) / held.sum(axis=1)
     clients = np.bincount(np.searchsorted(SHARE_EDGES, percent, side="right") - 1, minlength=len(SHARE_EDGES))
-    return coarse_bars([*(f"{low}–{high}%" for low, high in pairwise(SHARE_EDGES)), "100%"], clients)
+    return rounded_bars([*(f"{low}–{high}%" for low, high in pairwise(SHARE_EDGES)), "100%"], clients)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedtext.evaluation.measures.known import in_document
+from fedtext.evaluation.measures.known import measures_in_document
 from fedtext.evaluation.measures.measure import PerText
 from fedtext.params.conditions import CONTROLS, EPS0
 from fedtext.reporting.wording import MEASURED, UNKNOWN, count, interval, scientific, spent
@@ -106,7 +106,7 @@ def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
 
     A baseline that does better is mentioned first, and every verdict is given whether the measure changed or not.
     """
-    measure, *_ = in_document(accuracy)
+    measure, *_ = measures_in_document(accuracy)
     gain = accuracy["gains"][accuracy["judged"]][EPS0.name]
     better, equal, worse = _controls(measure, accuracy)
     said = _step(measure, accuracy, gain)

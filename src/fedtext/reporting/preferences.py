@@ -10,7 +10,7 @@ from jaxtyping import Float
 from markupsafe import Markup
 
 from fedtext.evaluation.cost import cost_rows
-from fedtext.evaluation.measures.known import in_document
+from fedtext.evaluation.measures.known import measures_in_document
 from fedtext.evaluation.measures.preferences import WIN_RATE
 from fedtext.evaluation.paired import in_order
 from fedtext.federation.communication import Cost
@@ -163,7 +163,7 @@ def preference_scorecard(
 
 def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
     """Return the sentence on the share of held-out pairs ordered correctly, and on what length alone would achieve."""
-    (measure, *_), judged = in_document(accuracy), accuracy["judged"]
+    (measure, *_), judged = measures_in_document(accuracy), accuracy["judged"]
     said = {name: measure.shown(accuracy["conditions"][name][measure.name]) for name in (judged, *_LENGTHS)}
     own = accuracy["conditions"][judged]
     return (
@@ -220,7 +220,7 @@ def render_preferences(
 
 def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
     """Return the table of held-out pairs ordered correctly, by the scorer or policy and by length, with the gains."""
-    measures = in_document(accuracy)
+    measures = measures_in_document(accuracy)
     lead, names = measures[0], [name for name in CONDITIONS if name in accuracy["conditions"]]
     judged = accuracy["judged"]
     gains = accuracy["gains"].get(judged, {})

@@ -177,7 +177,7 @@ def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, term
     return said
 
 
-def copied_sentence(copies: Mapping[str, Any]) -> str:
+def copies_sentence(copies: Mapping[str, Any]) -> str:
     """Return the sentence on held-out samples that are in the training samples too; empty where none is."""
     verbatim, near, samples = copies["verbatim"], copies["near"], copies["samples"]
     if verbatim + near == 0:
@@ -194,7 +194,7 @@ def _copies(copies: Mapping[str, Any] | None) -> str:
             "Whether held-out text stands in training text too is not known: clients are split by their ids, and "
             "nobody has compared what they hold."
         )
-    return copied_sentence(copies) or "No held-out sample stands in the training samples, word for word or nearly."
+    return copies_sentence(copies) or "No held-out sample stands in the training samples, word for word or nearly."
 
 
 def _open_limits(distribution: Distribution | None) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from markupsafe import Markup
 
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
-from fedtext.evaluation.measures.known import MEASURES, in_document, of_kind
-from fedtext.evaluation.measures.measure import ABSENT, Distance, OfTexts
+from fedtext.evaluation.measures.known import MEASURES, measures_in_document, measures_of_kind
+from fedtext.evaluation.measures.measure import ABSENT, Distance, TextProperty
 from fedtext.evaluation.scoring import PREFIX
 from fedtext.params.conditions import CONDITIONS, EPS0, SYNTHETIC
 from fedtext.reporting.templates import render
@@ -29,7 +29,7 @@ def table(
 
 def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
     """Return the table of each condition's accuracy, change against the public model, and share of the gap closed."""
-    lead, *others = in_document(accuracy)
+    lead, *others = measures_in_document(accuracy)
     conditions = accuracy["conditions"]
     names = [*[n for n in CONDITIONS if n in conditions], *[n for n in conditions if n not in CONDITIONS]]
     rows = []
@@ -56,7 +56,7 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
 
 def published_table(accuracy: Mapping[str, Any]) -> Markup:
     """Return the table of the released code's metric, apart from the correct one; empty where it was not computed."""
-    shown = in_document(accuracy)
+    shown = measures_in_document(accuracy)
     scored = {
         one.title: found
         for name, one in CONDITIONS.items()
@@ -125,7 +125,7 @@ def texts_table(texts: Mapping[str, Any] | None) -> Markup:
     """Return the table of properties of each set of texts by itself; empty where there are none."""
     if texts is None or not texts["measures"]:
         return Markup()
-    shown = of_kind(OfTexts, texts["measures"])
+    shown = measures_of_kind(TextProperty, texts["measures"])
     return table(
         "The texts by themselves, as many of each set as a model is trained on",
         ["set", "texts", *[f"{each.column} ({each.direction.word} is better)" for each in shown]],

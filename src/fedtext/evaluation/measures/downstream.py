@@ -172,7 +172,7 @@ ASKED, F1, EXACT = "asked", "answer_f1", "answer_exact"  # has a question? score
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfAnswers(PerText):
+class AnswerScore(PerText):
     """Mean score over held-out questions."""
 
     HOME = ("questions", "conditions")
@@ -183,7 +183,7 @@ def _over_asked(name: str, scored: Scored) -> Counts:
 
 
 ANSWER_F1, ANSWER_EXACT = (
-    OfAnswers(
+    AnswerScore(
         name=name,
         title=title,
         column=column,

@@ -9,7 +9,7 @@ from fedtext.evaluation.measures import downstream, next_token_accuracy
 from fedtext.evaluation.measures.distances import DISTANCES
 from fedtext.evaluation.measures.downstream import CLASSIFICATION, ENTITY_F1, QUESTIONS
 from fedtext.evaluation.measures.mauve import MAUVE
-from fedtext.evaluation.measures.measure import Measure, OfTexts, OnHeldOut, PerText
+from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText, TextProperty
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_DRAWN, WIN_RATE
 from fedtext.evaluation.measures.texts import DISTINCT_2, ILLEGIBLE_TEXTS, REPEATED_TEXTS
@@ -49,7 +49,7 @@ def measure(name: str) -> Measure:
     return found
 
 
-def of_kind(kind: type[Kind], names: Sequence[str]) -> tuple[Kind, ...]:
+def measures_of_kind(kind: type[Kind], names: Sequence[str]) -> tuple[Kind, ...]:
     """Return those of the named measures that are of one kind, in the order of the names.
 
     Raises:
@@ -58,7 +58,7 @@ def of_kind(kind: type[Kind], names: Sequence[str]) -> tuple[Kind, ...]:
     return tuple(one for one in map(measure, names) if isinstance(one, kind))
 
 
-def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
+def set_measures(names: Sequence[str]) -> tuple[Measure, ...]:
     """Return the named measures of sets of texts, as `evaluation.measures` lists them.
 
     Raises:
@@ -66,10 +66,10 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
             optional
             package is not installed.
     """
-    found = of_kind(Measure, names)
+    found = measures_of_kind(Measure, names)
     for one in found:
         if one.needs is not None:
-            one.needs.refuse_absent(one.name)
+            one.needs.validate_installed(one.name)
     if always := [one.name for one in found if isinstance(one, OnHeldOut)]:
         raise InputError(
             f"{', '.join(always)}: taken on held-out texts, so not named here; name distances and properties of sets "
@@ -78,9 +78,9 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
     return found
 
 
-def in_document(document: Mapping[str, Any]) -> tuple[PerText, ...]:
+def measures_in_document(document: Mapping[str, Any]) -> tuple[PerText, ...]:
     """Return the measures that an accuracy document of `evaluation.paired` names, the main one first."""
-    return of_kind(PerText, document["measures"])
+    return measures_of_kind(PerText, document["measures"])
 
 
 def measured_sets(evaluation: Evaluation, sets: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def measured_sets(evaluation: Evaluation, sets: Mapping[str, Sequence[str]]) -> 
     Returns:
         `measures` (names) and `sets` (condition -> values and number of `texts`).
     """
-    measures = of_kind(OfTexts, evaluation.measures)
+    measures = measures_of_kind(TextProperty, evaluation.measures)
     taken = {name: evenly_spaced(sets[name], evaluation.texts) for name in in_order(sets)}
     return {
         "measures": [each.name for each in measures],

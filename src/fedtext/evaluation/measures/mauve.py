@@ -32,7 +32,7 @@ def mauve_of(held_out: HeldOut, texts: Float[np.ndarray, "text dim"]) -> float |
     Raises:
         ValueError: the package is not installed, or there are fewer texts than `held_out.size`.
     """
-    PACKAGE.refuse_absent("mauve")
+    PACKAGE.validate_installed("mauve")
     return held_out.over_draws(_mauve, texts) if held_out.size >= FEWEST else None
 
 

@@ -2,7 +2,7 @@
 
 There are three kinds. `OnHeldOut` is counted on held-out texts, so it has intervals; most are `PerText`, a ratio of
 sums, with paired differences and a share of the gap as well (`evaluation.paired`). `Distance` compares the embeddings
-of a set of texts with those of held-out text. `OfTexts` is a property of a set of texts alone. The kind determines
+of a set of texts with those of held-out text. `TextProperty` is a property of a set of texts alone. The kind determines
 where a scorecard keeps the value.
 """
 
@@ -58,7 +58,7 @@ class Extra:
     module: str
     package: str
 
-    def refuse_absent(self, measure: str) -> None:
+    def validate_installed(self, measure: str) -> None:
         """Raise ValueError if the package is not installed."""
         if importlib.util.find_spec(self.module) is None:
             raise InputError(
@@ -193,7 +193,7 @@ class Distance(Measure):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfTexts(Measure):
+class TextProperty(Measure):
     """A property of a set of texts alone; it costs no privacy and needs no model."""
 
     HOME = ("texts", "sets")

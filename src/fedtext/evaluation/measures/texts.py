@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 
-from fedtext.evaluation.measures.measure import SHARE, Direction, OfTexts
-from fedtext.generation.cleaning import read_like_text
+from fedtext.evaluation.measures.measure import SHARE, Direction, TextProperty
+from fedtext.generation.cleaning import pass_quality_filter
 from fedtext.system.errors import InputError
 
 AMONG = 10_000
@@ -36,7 +36,7 @@ def distinct_share(texts: Sequence[str], n: int, among: int = AMONG) -> float:
     return len(set(ngrams)) / len(ngrams) if ngrams else 0.0
 
 
-DISTINCT_2 = OfTexts(
+DISTINCT_2 = TextProperty(
     name="distinct_2",
     title="share of distinct pairs of words",
     column="distinct 2-grams",
@@ -59,7 +59,7 @@ def repeated_share(texts: Sequence[str]) -> float:
     return 1 - len(distinct) / len(texts)
 
 
-REPEATED_TEXTS = OfTexts(
+REPEATED_TEXTS = TextProperty(
     name="repeated_texts",
     title="share of repeated texts",
     column="repeated texts",
@@ -78,10 +78,10 @@ def illegible_share(texts: Sequence[str]) -> float:
     """
     if not texts:
         raise InputError("no texts: a share of illegible texts needs at least one")
-    return read_like_text(texts).count(False) / len(texts)
+    return pass_quality_filter(texts).count(False) / len(texts)
 
 
-ILLEGIBLE_TEXTS = OfTexts(
+ILLEGIBLE_TEXTS = TextProperty(
     name="illegible_texts",
     title="share of texts that do not read like text",
     column="illegible texts",

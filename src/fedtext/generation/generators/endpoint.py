@@ -81,7 +81,7 @@ class EndpointGenerator:
 
     def own(self, sampler: Sampler) -> Sampler:
         """Return the sampler with this generator's own temperature and prompt form."""
-        return sampler.for_one(self.temperature, self.prompt)
+        return sampler.for_generator(self.temperature, self.prompt)
 
     def write(
         self,

@@ -229,7 +229,7 @@ class LocalGenerator(LanguageModel):
 
     def own(self, sampler: Sampler) -> Sampler:
         """Return the sampler with this generator's own temperature and prompt form."""
-        return sampler.for_one(self.temperature, self.prompt)
+        return sampler.for_generator(self.temperature, self.prompt)
 
     def write(
         self,
@@ -280,14 +280,14 @@ def _beginnings(
     if not framing.chat:
         return list(requests)
     if tokenizer.chat_template is None:
-        raise InputError(cannot_chat(source, "has no chat template"))
+        raise InputError(no_chat_message(source, "has no chat template"))
     first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
     turns = ([{"role": "user", "content": text}] for text in requests)
     texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]
     return [(text.removeprefix(first) if first else text) + framing.opening for text in texts]
 
 
-def cannot_chat(source: str, reason: str) -> str:
+def no_chat_message(source: str, reason: str) -> str:
     """Return an error message: the model cannot be prompted with messages; `reason` says why, as a predicate."""
     return (
         f"generator '{source}' {reason}, so it cannot be asked in messages: set generation.prompt=list, or take a "

@@ -23,11 +23,11 @@ import pandas as pd
 from fedtext.corpora.records import spread_samples
 from fedtext.evaluation.classification import (
     View,
+    class_codes,
     classify_by_name,
     classify_condition,
-    codes_of,
     compare_classified,
-    judged_with_parts,
+    evaluate_with_parts,
     labelled_texts,
 )
 from fedtext.evaluation.entities import compare_entities, entity_scores
@@ -81,7 +81,7 @@ def classify_by_names(private_test_sample: pd.DataFrame, classifier: Encoder, ta
     def judged(classes: Task, view: View) -> Codes:
         return classify_by_name(view(private_test_sample), classes, classifier)
 
-    return judged_with_parts(judged, task, corpus.code_columns)
+    return evaluate_with_parts(judged, task, corpus.code_columns)
 
 
 def classify_after_texts(
@@ -100,7 +100,7 @@ def classify_after_texts(
         held_out = view(private_test_sample)
         return classify_condition(lessons, held_out, classes, classification, classifier, label="texts")
 
-    return judged_with_parts(judged, task, corpus.code_columns)
+    return evaluate_with_parts(judged, task, corpus.code_columns)
 
 
 def classify_after_private_text(
@@ -113,7 +113,7 @@ def classify_after_private_text(
     private_train: pd.DataFrame,
 ) -> Codes:
     """Epsilon = infinity: after learning from `evaluation.private_texts` samples of the private text itself."""
-    own = private_train[codes_of(private_train["label"], task) != UNKNOWN].reset_index(drop=True)
+    own = private_train[class_codes(private_train["label"], task) != UNKNOWN].reset_index(drop=True)
     chosen = spread_samples(own, evaluation.private_texts)
 
     def judged(classes: Task, view: View) -> Codes:
@@ -121,7 +121,7 @@ def classify_after_private_text(
         held_out = view(private_test_sample)
         return classify_condition(lessons, held_out, classes, classification, classifier, label="private texts")
 
-    return judged_with_parts(judged, task, corpus.code_columns)
+    return evaluate_with_parts(judged, task, corpus.code_columns)
 
 
 def compare_classifications(
