@@ -14,7 +14,7 @@ from fedtext.federation.units import Population
 from fedtext.models.encoder import load_encoder
 
 DELTA = 1e-5
-# A silo's declared units. All of them are in each of its batches, for an auditor would be told by the draw who is.
+# A silo's declared units. All of them are in each of its batches, since the sample would reveal which ones are.
 HELD = 16
 LOCAL_STEPS = 2
 ENROLLED = Population.declared(CLIENTS, **SHARES).training

@@ -16,7 +16,7 @@ import numpy as np
 from fedtext.federation import noisy_steps
 
 DOOR: Any = noisy_steps  # whose own names are exchanged
-Answer = tuple[np.ndarray, float]  # a noised sum, and the deviation of its noise as it was charged
+Answer = tuple[np.ndarray, float]  # a noisy sum, and the recorded standard deviation of its noise
 
 
 @contextmanager

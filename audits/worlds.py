@@ -191,8 +191,8 @@ def _as_read(value: Any) -> Any:
 def without_noise() -> Iterator[None]:
     """Remove the noise of both release mechanisms, which leaves the values that it hides."""
     with ExitStack() as stack:
-        for door in (secure_sum, correlated_sum, noisy_steps):
-            stack.enter_context(patch.object(door, "discrete_gaussian", _nothing))
+        for mechanism in (secure_sum, correlated_sum, noisy_steps):
+            stack.enter_context(patch.object(mechanism, "discrete_gaussian", _nothing))
         yield
 
 

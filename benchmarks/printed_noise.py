@@ -71,7 +71,7 @@ PRINTED = (
 
 
 def ballots_table() -> str:
-    """Return Markdown: each printed multiplier, its epsilon by its own accountant, its exact cost, one that suffices."""
+    """Return Markdown: each printed multiplier, its epsilon by its own accountant, its exact cost, and enough noise."""
     head = [
         "source",
         "clients",

@@ -78,5 +78,5 @@ def test_a_name_that_is_not_its_folder_s_is_refused(beside: Path) -> None:
 
 def test_nothing_stands_on_what_is_not_there(beside: Path) -> None:
     define(beside, "newcomer", "newcomer", depends_on="nowhere")
-    with pytest.raises(ValueError, match="newcomer stands on 'nowhere': choose one of dp_fedavg"):
+    with pytest.raises(ValueError, match="newcomer depends on 'nowhere': choose one of dp_fedavg"):
         algorithms()

@@ -43,7 +43,7 @@ def algorithms() -> dict[str, Algorithm]:
         if algorithm.name != folder:
             raise InputError(f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name")
         if algorithm.depends_on is not None and algorithm.depends_on not in found:
-            raise InputError(f"{folder} stands on {algorithm.depends_on!r}: choose one of {', '.join(found)}")
+            raise InputError(f"{folder} depends on {algorithm.depends_on!r}: choose one of {', '.join(found)}")
     return found
 
 

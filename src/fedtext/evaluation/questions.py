@@ -69,7 +69,7 @@ def exercises_in(texts: Sequence[str], most: int | None, *, seed: int) -> list[E
 
 
 def question_scores(
-    lessons: Sequence[Exercise],
+    exercises: Sequence[Exercise],
     held_out: Sequence[str],
     encoder: Encoder,
     questions: Questions,
@@ -97,14 +97,14 @@ def question_scores(
             "chunking.length), or leave questions out (evaluation.questions.measured=false)"
         )
     given = [""] * len(asked)
-    if lessons:
-        given = train_extractive_qa(encoder, lessons, questions, seed=seed, label=label).answers(asked)
+    if exercises:
+        given = train_extractive_qa(encoder, exercises, questions, seed=seed, label=label).answers(asked)
     place = np.asarray([one is not None for one in found])
     return {
         ASKED: place.astype(np.int64),
         F1: _of_each(place, [f1(answer, one.answer) for answer, one in zip(given, asked, strict=True)]),
         EXACT: _of_each(place, [exact_match(answer, one.answer) for answer, one in zip(given, asked, strict=True)]),
-        "texts": np.asarray(len(lessons)),
+        "texts": np.asarray(len(exercises)),
     }
 
 

@@ -101,7 +101,7 @@ def clean_samples(
 ) -> list[str]:
     """Return the sample in each response: what `form` cuts out, at most `length` tokens, all of them printable.
 
-    The cut is by character offsets, as in `corpora.records`, so no text is re-rendered. Where the form asks for
+    The cut is by character offsets, as in `corpora.records`, so no text is re-rendered. Where the form requires
     `sentences`, a sample ends with its last whole one. A response that holds no sample, or with `legible_only` none
     that reads like text, is an empty string, so that positions stay; nothing empty may be scored.
     """

@@ -131,7 +131,7 @@ def _read(
     """Return the attention output of the queries, and the logarithm of the softmax normaliser."""
     import torch
 
-    if query.device.type == "cpu":  # fused; it is what scaled_dot_product_attention comes to here, and tells both
+    if query.device.type == "cpu":  # fused, as scaled_dot_product_attention is here, and returns both
         if mask is not None:
             mask = mask.expand(-1, -1, query.shape[2], -1)
         fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu

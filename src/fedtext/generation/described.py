@@ -175,7 +175,7 @@ def _written(
 
 
 def _report_shortfall(written: int, usable: int, distinct: int, count: int) -> None:
-    said = f"{written} public texts written, {written - usable} unusable, {usable - distinct} near-copies left out"
+    said = f"{written} public texts written, {written - usable} unusable, {usable - distinct} near-duplicates left out"
     if distinct < count:
         LOG.warning("%s: %s are fewer than corpus.public_texts %s", said, distinct, count)
     else:

@@ -70,11 +70,11 @@ class PromptForm(Protocol):
 
     @property
     def description(self) -> str | None:
-        """What the samples are, in the plural; None: not mentioned."""
+        """The samples' kind, in the plural; None: not mentioned."""
 
     @property
     def framing(self) -> Framing:
-        """How a generator presents the request, and where the sample begins and ends."""
+        """The presentation of the request to a generator: where the sample begins and ends."""
 
     @property
     def sentences(self) -> bool:

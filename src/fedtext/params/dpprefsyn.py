@@ -17,7 +17,7 @@ UNLEARNED = ("random", *BY_LENGTH, "public")
 
 
 class HeadTraining(Parameters):
-    """How Bradley-Terry heads are trained: `steps` on all pairs, or, with a `batch`, `epochs` of Poisson samples.
+    """Training of Bradley-Terry heads: `steps` on all pairs, or, with a `batch`, `epochs` of Poisson samples.
 
     `batch` is the expected number of units in a step; null: all of them. A unit's gradient is clipped to `clip_share`
     of the clip norm of differences.
@@ -31,7 +31,7 @@ class HeadTraining(Parameters):
 
 
 class Gap(Parameters):
-    """Which pairs are kept, by the difference between their answers' scores.
+    """A filter of pairs by the difference between their answers' scores.
 
     `absolute`: those at least `value` apart; `quantile`: all but the share `value` with the smallest gaps.
     """

@@ -36,14 +36,14 @@ class NonPrivateMeasure(Parameters):
         """Raise ValueError if the measure is requested and held-out figures must be private."""
         if self.measured and priced:
             raise InputError(
-                f"{self.group}.measured is true, but this run's test clients pay for figures of their text and "
-                f"{self.figures} have no priced form: leave it out ({self.group}.measured=false), or measure without "
+                f"{self.group}.measured is true, but this run releases figures of held-out text with noise, and "
+                f"{self.figures} have no such release: leave it out ({self.group}.measured=false), or measure without "
                 "protection (evaluation.priced=false)"
             )
 
 
 class Questions(NonPrivateMeasure):
-    """Whether a QA model (`models.classifier`, fine-tuned) is trained on the texts' exercises (`corpora.exercises`).
+    """Question answering: a model (`models.classifier`, fine-tuned) is trained on texts that are exercises.
 
     `length` is the most tokens of question and passage that it reads, `answer_length` the most of an answer.
     """
@@ -58,7 +58,7 @@ class Questions(NonPrivateMeasure):
 
 
 class Entities(NonPrivateMeasure):
-    """Whether entities of the texts (`models.tagger`) train a recogniser, which is evaluated on held-out text.
+    """Entity recognition: the texts' entities (`models.tagger`) train a recogniser, evaluated on held-out text.
 
     The recogniser is a logistic regression on words; `penalty` is C of scikit-learn's, the inverse of the L2 penalty's
     weight.
@@ -72,7 +72,7 @@ class Entities(NonPrivateMeasure):
 
 
 class UntunedControl(Parameters):
-    """How the untuned generator writes its baseline: `responses` texts a prompt.
+    """Settings of the baseline that the untuned generator writes: `responses` texts a prompt.
 
     `oversample` times as many as are wanted, since some are empty or dropped; the first usable ones are the baseline.
     `written`: whether this baseline exists. None: unless the public texts are such texts already.
@@ -173,7 +173,7 @@ class ClassifierTraining(Parameters):
 
 
 class Classification(Parameters):
-    """Whether a classifier evaluates the texts, and which one.
+    """Classification: a classifier is trained on the texts and evaluated on held-out text.
 
     `measured`: null: if `task.labels` names classes and figures of held-out text may be exact; true: also as a noisy
     release, where `clip_norm` is the clipping norm of a test client's contribution, in texts.

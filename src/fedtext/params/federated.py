@@ -28,7 +28,7 @@ class LocalTraining(Parameters):
 
 
 class ServerOptimizer(Parameters):
-    """How the server applies the clients' mean update, taken as a negative gradient (Reddi et al., ICLR 2021).
+    """The server's step along the clients' mean update, taken as a negative gradient (Reddi et al., ICLR 2021).
 
     `sgd` at learning rate 1 adds the mean update: federated averaging itself. `momentum` keeps the share `decay` of
     earlier updates; `adam` divides by the root of their mean square (`square_decay`) plus `smallest_root`.

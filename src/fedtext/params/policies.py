@@ -41,7 +41,7 @@ class Membership(Parameters):
         if self.measured and evaluation.is_priced(corpus):
             raise InputError(
                 "policies.membership.measured is true: it compares protected pairs with test clients' own, exactly, "
-                "and this run's test clients pay for figures of their text: leave it out, or measure without "
+                "and this run releases figures of held-out text only with noise: leave it out, or measure without "
                 "protection (evaluation.priced=false)"
             )
 
@@ -81,7 +81,7 @@ class Policies(Parameters):
         """Return the kind of the judge, None without one.
 
         Raises:
-            ValueError: the judge that is asked for cannot judge this corpus, or nobody can and figures were asked for.
+            ValueError: the requested judge cannot judge this corpus, or no judge can and win rates were requested.
         """
         if self.win_rate is False:
             return None
@@ -94,7 +94,7 @@ class Policies(Parameters):
             )
         if judge == "reward" and priced:
             raise InputError(
-                "policies.judge is reward, which learns from held-out pairs, and those have a price here: set "
+                "policies.judge is reward, which learns from held-out pairs, and this run protects those: set "
                 "policies.judge to model"
             )
         if judge is None and self.win_rate:

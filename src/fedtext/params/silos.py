@@ -14,7 +14,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Silos(Parameters):
-    """How clients are assigned to silos, and which silos are strong enough to train.
+    """The assignment of clients to silos, and the silos that are strong enough to train.
 
     A client's silo is the value of `corpus.silo_column`; else, with `groups`, one of so many by a hash of the client's
     id; else every client is a silo of its own, which holds records. With one group all clients are in one silo,

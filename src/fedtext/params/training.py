@@ -132,7 +132,7 @@ class PreferenceTraining(Parameters):
 
 
 class Recipe(Parameters):
-    """How one bundled language model is trained: `tokens` of rows, some of them few-shot lists, the rest documents.
+    """The training of one bundled language model: `tokens` of rows, some of them few-shot lists, the rest documents.
 
     `compiled` compiles the model with torch first; the two minutes pay off in a long training.
     """

@@ -76,7 +76,7 @@ def _differences(claim: Mapping[str, Any]) -> str:
 
 def _tolerance(each: Measure, tolerance: float | None) -> str:
     if tolerance is None:
-        return "; within what, nobody knows: there is no control on the private text itself"
+        return "; the tolerance is unknown, since no model was trained on the private text itself"
     return f"; alike within {each.unit.scale * tolerance:.{max(each.decimals, DECIMALS)}f}"
 
 

@@ -81,7 +81,7 @@ def win_rate_table(found: Document) -> Markup:
 def _what_follows(found: Document) -> str:
     """Return what an AUC above its bound means: a leak, unless other units' data may reveal a member."""
     if found["alone"]:
-        return "that is more than was paid for, so something leaks"
+        return "that is above the bound of the privacy budget, so something leaks"
     return (
         "that is more, and nothing follows from it: other units of a member's client or prompt were trained on, "
         "and no ε bounds what they tell of it"
@@ -101,7 +101,7 @@ def membership_sentence(found: Document) -> str:
 
 
 SHOWN = 8
-NOT_MEASURED = "No figure of held-out private pairs was taken: test clients have not paid for one."
+NOT_MEASURED = "No figure of held-out private pairs was computed: the test clients have no budget for one."
 
 OF_PAIRS = (
     "The pairs' prompts are public and their answers a generator's: only which of them is better was learned from "

@@ -156,9 +156,9 @@ def _reasons(protection: Protection) -> tuple[str, ...]:
 def _distances(distribution: Distribution | None) -> dict[str, Any] | None:
     if distribution is None:
         return None
-    bias, told = distribution.bias, distribution.model_dump(exclude={"floors"})
+    bias, values = distribution.bias, distribution.model_dump(exclude={"floors"})
     floors = {name: floor._asdict() for name, floor in distribution.floors.items()}
-    return {**told, "bias": None if bias is None else bias._asdict(), **({"floors": floors} if floors else {})}
+    return {**values, "bias": None if bias is None else bias._asdict(), **({"floors": floors} if floors else {})}
 
 
 def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, terms: Terms) -> list[str]:

@@ -41,7 +41,7 @@ class Direction(Enum):
 
 @dataclass(frozen=True)
 class Unit:
-    """How a number is formatted: multiplied by `scale`, followed by `mark`; differences are in units of `step`."""
+    """Format of a number: multiplied by `scale`, followed by `mark`; differences are in units of `step`."""
 
     scale: float = 1.0
     mark: str = ""
