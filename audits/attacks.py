@@ -68,7 +68,7 @@ class Finding(NamedTuple):
         return self.bounds.best <= self.claim
 
 
-def attacked(attack: Attack) -> Finding:
+def run_attack(attack: Attack) -> Finding:
     """Run the attack; every noise key is used once."""
     change, place = NEIGHBOURS[attack.neighbour]
     records = private_records()

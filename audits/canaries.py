@@ -72,7 +72,7 @@ def canary_records() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(RECORD_COLUMNS))
 
 
-def echoed(algorithm: str, runs: int) -> dict[str, Guesses]:
+def canary_attack(algorithm: str, runs: int) -> dict[str, Guesses]:
     """Run the membership attack on the synthetic texts of `runs` runs of `algorithm`, and return the result by signal.
 
     The best result has confidence `ALPHA`. `copies` plants the fault that the attack must find: the synthetic texts are

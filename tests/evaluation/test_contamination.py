@@ -19,10 +19,10 @@ from fedtext.evaluation.contamination import (
     bootstrap_gap,
     continuations,
     copy_masks,
-    halves,
     log_likelihoods,
     longest_run,
     shared_ngrams,
+    split_words,
     summary,
 )
 from fedtext.evaluation.next_token import PADDING, count_next_tokens, padded, text_windows
@@ -71,7 +71,7 @@ def test_both_are_bounded_by_a_copy_s(written: str, true: str) -> None:
 
 @given(st.text(), st.integers(1, 20))
 def test_halves_are_successive_words(text: str, count: int) -> None:
-    first, second = halves(text, count)
+    first, second = split_words(text, count)
     assert first.split() + second.split() == text.split()[: 2 * count]
 
 
@@ -127,7 +127,7 @@ def reader(read_and_unread: tuple[list[str], list[str]], tmp_path_factory: pytes
 def measures(model: LanguageModel, sides: tuple[list[str], list[str]]) -> dict[str, Gap]:
     texts = [*sides[0], *sides[1]]
     is_newer = np.arange(len(texts)) >= len(sides[0])
-    parts = [halves(text, WORDS) for text in texts]
+    parts = [split_words(text, WORDS) for text in texts]
     written = continuations(LocalGenerator(model.source), [a for a, _ in parts], words=WORDS, batch_size=32, seed=0)
     pairs = [(text, true) for text, (_, true) in zip(written, parts, strict=True)]
     values = {

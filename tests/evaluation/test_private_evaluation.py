@@ -246,7 +246,7 @@ def test_tokens_lost_in_the_noise_claim_nothing() -> None:
 
 def test_wrong_conditions_are_refused() -> None:
     with pytest.raises(ValueError, match="compares what an algorithm made"):
-        priced.ordered(("eps0", "public_control"))
+        priced.released_order(("eps0", "public_control"))
     with pytest.raises(ValueError, match="7 are wanted"):
         ReleasedCounts.of(np.zeros(5), NAMES, guess=GUESS, noise=1.0, clip_norm=CLIP)
 

@@ -75,7 +75,7 @@ def bootstrap_gap(
     return Gap(*(float(one) for one in (older.mean(), newer.mean(), older.mean() - newer.mean(), low, high)))
 
 
-def halves(text: str, words: int) -> tuple[str, str]:
+def split_words(text: str, words: int) -> tuple[str, str]:
     """Return the first `words` words of a text, and the next `words`."""
     held = text.split()
     return " ".join(held[:words]), " ".join(held[words : 2 * words])

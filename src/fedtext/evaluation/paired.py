@@ -67,13 +67,13 @@ def compare_conditions(
         excludes 0. `gap_closed`: name -> `{share, low, high, reason}`.
     """
     gains = {
-        name: {other: described(_difference(counts[name], counts[other], clients)) for other in others}
+        name: {other: as_document(_difference(counts[name], counts[other], clients)) for other in others}
         for name, others in pairs(counts).items()
     }
     closed = {}
     if EPS0.name in counts and PRIVATE.name in counts:
         ends = counts[EPS0.name], counts[PRIVATE.name]
-        closed = {name: gap_closed(measure, counts[name], *ends, clients) for name in between(counts)}
+        closed = {name: gap_closed(measure, counts[name], *ends, clients) for name in gap_conditions(counts)}
     return {"judged": evaluated_condition(counts), "gains": gains, "gap_closed": closed}
 
 
@@ -82,7 +82,7 @@ def evaluated_condition(names: Mapping[str, Any] | Sequence[str]) -> str | None:
     return next((one.name for one in JUDGED if one.name in names), None)
 
 
-def in_order(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
+def ordered_conditions(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
     """Return the names that are conditions, in the order of reports."""
     return [name for name in CONDITIONS if name in names]
 
@@ -93,7 +93,7 @@ def pairs(names: Mapping[str, Any] | Sequence[str]) -> dict[str, list[str]]:
     return {name: [one for one in references if one != name] for name in names if name != EPS0.name}
 
 
-def between(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
+def gap_conditions(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
     """Return the conditions that can close a part of the gap from the public model to the private text."""
     return [name for name in names if name not in (EPS0.name, PRIVATE.name)]
 
@@ -118,7 +118,7 @@ def gap_closed(
     return {"share": share.estimate, "low": share.low, "high": share.high, "reason": None}
 
 
-def described(found: Ratio) -> dict[str, Any]:
+def as_document(found: Ratio) -> dict[str, Any]:
     """Return a difference as a JSON document for a report."""
     measurable = found.low > 0 or found.high < 0
     return {"estimate": found.estimate, "low": found.low, "high": found.high, "measurable": measurable}

@@ -63,7 +63,7 @@ from jaxtyping import Float, Int, Int64
 from fedtext.evaluation.distribution import Pca, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEAN_GAP, MEDIAN_DISTANCE, MMD, stddev_of
 from fedtext.evaluation.measures.measure import PerText
-from fedtext.evaluation.paired import between, evaluated_condition, in_order, pairs
+from fedtext.evaluation.paired import evaluated_condition, gap_conditions, ordered_conditions, pairs
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Parts, Query
 from fedtext.federation.units import Block
@@ -155,7 +155,7 @@ def joint_clip_norm(clip_norm: float) -> float:
     return clip_norm * math.sqrt(1 + SQUARES**2)
 
 
-def ordered(conditions: Sequence[str]) -> tuple[str, ...]:
+def released_order(conditions: Sequence[str]) -> tuple[str, ...]:
     """Return the evaluated condition, then the others in the order of `CONDITIONS`, as coordinates are released.
 
     Raises:
@@ -166,7 +166,7 @@ def ordered(conditions: Sequence[str]) -> tuple[str, ...]:
         raise InputError(
             f"{', '.join(conditions)}: a private evaluation compares what an algorithm made with {EPS0.name}"
         )
-    return judged, *(name for name in in_order(conditions) if name != judged)
+    return judged, *(name for name in ordered_conditions(conditions) if name != judged)
 
 
 def accuracy_blocks(
@@ -180,7 +180,7 @@ def accuracy_blocks(
 ) -> Iterator[Block]:
     """Yield the contribution of each test client to the accuracy release.
 
-    Rows are `1 + 2 len(correct)` wide, in the order of `ordered`. A client's row is computed from its own whole-number
+    Rows are `1 + 2 len(correct)` wide, in the order of `released_order`. A client's row is computed from its own whole-number
     counts, so other clients do not change it.
 
     Args:
@@ -192,7 +192,7 @@ def accuracy_blocks(
         scale: Divisor of `tokens` in the contribution.
     """
     codes, place = np.unique(unit, return_inverse=True)
-    names = ordered(tuple(correct))
+    names = released_order(tuple(correct))
 
     def of_clients(counts: Int[np.ndarray, " text"]) -> Float[np.ndarray, " client"]:
         return np.bincount(place, weights=counts, minlength=len(codes))
@@ -234,7 +234,7 @@ class ReleasedCounts:
 
         If the noisy token count is below the noise level, the noise level is used as the count.
         """
-        names = ordered(conditions)
+        names = released_order(conditions)
         width = len(names)
         if released.shape != (1 + 2 * width,):
             raise InputError(f"{released.size} released numbers for {width} conditions: {1 + 2 * width} are wanted")
@@ -293,9 +293,9 @@ def compare_released(released: ReleasedCounts, texts: Mapping[str, int | None], 
         texts: Numbers of training texts by condition, where they are public.
         measure: The measure whose counts were released.
     """
-    names = in_order(released.names)
+    names = ordered_conditions(released.names)
     gains = {name: {one: released.gain(name, one) for one in others} for name, others in pairs(names).items()}
-    closed = {name: released.share(name) for name in between(names)} if PRIVATE.name in names else {}
+    closed = {name: released.share(name) for name in gap_conditions(names)} if PRIVATE.name in names else {}
     table = {name: _level(released.accuracy(name), measure) | {"texts": texts.get(name)} for name in names}
     compared = {"judged": released.names[0], "gains": gains, "gap_closed": closed}
     return {"measures": [measure.name], "conditions": table, **compared}

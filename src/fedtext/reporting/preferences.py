@@ -12,7 +12,7 @@ from markupsafe import Markup
 from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.measures.known import measures_in_document
 from fedtext.evaluation.measures.preferences import WIN_RATE
-from fedtext.evaluation.paired import in_order
+from fedtext.evaluation.paired import ordered_conditions
 from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONDITIONS, LONGER, POLICY, PREFERENCES, SHORTER, UNTUNED
 from fedtext.reporting.figure_style import SYNTHETIC, styled
@@ -37,7 +37,7 @@ Document = Mapping[str, Any]
 def win_rate_sentence(found: Document) -> str:
     """Return the sentence on the win rates of the policy and of the baselines against the untuned generator."""
     own = found["conditions"][found["judged"]]
-    others = [name for name in in_order(found["conditions"]) if name not in (found["judged"], UNTUNED.name)]
+    others = [name for name in ordered_conditions(found["conditions"]) if name not in (found["judged"], UNTUNED.name)]
     said = [f"{CONDITIONS[name].phrase} {WIN_RATE.shown(found['conditions'][name][WIN_RATE.name])}" for name in others]
     beside = f"; beside it, {', '.join(said)}" if said else ""
     return (
@@ -49,7 +49,7 @@ def win_rate_sentence(found: Document) -> str:
 
 def win_rate_table(found: Document) -> Markup:
     """Return the table of every policy against the untuned generator, and of the run's policy against the others."""
-    names, judged = in_order(found["conditions"]), found["judged"]
+    names, judged = ordered_conditions(found["conditions"]), found["judged"]
     gains = found["gains"].get(judged, {})
     rows = []
     for name in names:

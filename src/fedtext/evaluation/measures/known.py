@@ -13,7 +13,7 @@ from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText, Tex
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_DRAWN, WIN_RATE
 from fedtext.evaluation.measures.texts import DISTINCT_2, ILLEGIBLE_TEXTS, REPEATED_TEXTS
-from fedtext.evaluation.paired import in_order
+from fedtext.evaluation.paired import ordered_conditions
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.params.evaluation import Evaluation
 from fedtext.system.errors import InputError
@@ -94,7 +94,7 @@ def measured_sets(evaluation: Evaluation, sets: Mapping[str, Sequence[str]]) -> 
         `measures` (names) and `sets` (condition -> values and number of `texts`).
     """
     measures = measures_of_kind(TextProperty, evaluation.measures)
-    taken = {name: evenly_spaced(sets[name], evaluation.texts) for name in in_order(sets)}
+    taken = {name: evenly_spaced(sets[name], evaluation.texts) for name in ordered_conditions(sets)}
     return {
         "measures": [each.name for each in measures],
         "sets": {

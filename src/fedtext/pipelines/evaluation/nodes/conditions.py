@@ -29,7 +29,7 @@ from fedtext.evaluation.measures.distances import compared, floors
 from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
-from fedtext.evaluation.paired import compare_scored, in_order
+from fedtext.evaluation.paired import compare_scored, ordered_conditions
 from fedtext.evaluation.scoring import evenly_spaced, score_conditions
 from fedtext.generation.few_shot import draw_prompts, first_nonempty, sampled_texts
 from fedtext.generation.prompt_forms import prompt_form
@@ -147,7 +147,7 @@ def compare_accuracies(
 ) -> dict[str, Any]:
     """Accuracies of all conditions, their paired differences and the share of the gap closed."""
     drawn = drawn_units(private_test_sample, partition)
-    by_name = {name: conditions[name] for name in in_order(conditions)}
+    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
     ranks = ranks_of(next(iter(by_name.values())))
     return compare_scored(by_name, ranks, drawn, beside=[CROSS_ENTROPY])
 

@@ -32,7 +32,7 @@ from fedtext.evaluation.classification import (
 )
 from fedtext.evaluation.entities import compare_entities, entity_scores
 from fedtext.evaluation.measures.downstream import UNKNOWN
-from fedtext.evaluation.paired import in_order
+from fedtext.evaluation.paired import ordered_conditions
 from fedtext.evaluation.questions import compare_questions, exercises_in, question_scores
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.models.encoder import Encoder
@@ -68,7 +68,7 @@ def ask_after_private_text(
 
 def compare_answers(private_test_sample: pd.DataFrame, partition: Partition, **conditions: Scores) -> dict[str, Any]:
     """F1 and exact match of all conditions with their intervals, and paired differences."""
-    by_name = {name: conditions[name] for name in in_order(conditions)}
+    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
     return compare_questions(by_name, drawn_units(private_test_sample, partition))
 
 
@@ -133,7 +133,7 @@ def compare_classifications(
     **conditions: Codes,
 ) -> dict[str, Any]:
     """Accuracy and F1 of all conditions, paired differences and the share of the gap closed."""
-    by_name = {name: conditions[name] for name in in_order(conditions)}
+    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
     drawn = drawn_units(private_test_sample, partition)
     return compare_classified(by_name, task, drawn, classification.training.kind, corpus.code_columns)
 
@@ -164,5 +164,5 @@ def compare_entity_scores(
     private_test_sample: pd.DataFrame, tagger: Tagger, partition: Partition, **conditions: Counts
 ) -> dict[str, Any]:
     """Macro-F1 of all conditions with its intervals."""
-    by_name = {name: conditions[name] for name in in_order(conditions)}
+    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
     return compare_entities(by_name, tagger.kinds, drawn_units(private_test_sample, partition))
