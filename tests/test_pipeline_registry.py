@@ -16,9 +16,9 @@ from fedtext.wiring.algorithm import OutputType
 DEFINITION = """
 from kedro.pipeline import Pipeline
 
-from fedtext.wiring.algorithm import Algorithm, Makes
+from fedtext.wiring.algorithm import Algorithm, OutputType
 
-ALGORITHM = Algorithm("{name}", "Found", "nobody, never", Makes.TEXTS, lambda: Pipeline([]), stands_on={stands_on!r})
+ALGORITHM = Algorithm("{name}", "Found", "nobody, never", OutputType.TEXTS, lambda: Pipeline([]), depends_on={depends_on!r})
 """
 
 

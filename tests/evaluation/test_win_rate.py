@@ -80,7 +80,7 @@ def test_what_is_no_comparison_is_refused() -> None:
         wins(FirstPlace(1), ["q"], ["a"], [])
 
 
-def pairs(count: int, seed: int, description: bool = True) -> pd.DataFrame:
+def pairs(count: int, seed: int, informative: bool = True) -> pd.DataFrame:
     """The chosen answer says "kindly" nine times of ten, or as often as the rejected one."""
     rng = np.random.default_rng(seed)
 
@@ -88,7 +88,7 @@ def pairs(count: int, seed: int, description: bool = True) -> pd.DataFrame:
         filler = [str(n) for n in rng.integers(0, 50, size=9)]
         return " ".join([*filler[:4], "kindly" if kindly else "rudely", *filler[4:]])
 
-    kind = rng.random(count) < (0.9 if description else 0.5)
+    kind = rng.random(count) < (0.9 if informative else 0.5)
     texts = {"chosen": [answer(k) for k in kind], "rejected": [answer(not k) for k in kind]}
     return pd.DataFrame({"client_id": [f"c{n}" for n in range(count)], **texts})
 
@@ -113,7 +113,7 @@ def test_pairs_of_one_client_count_once_in_what_a_learned_judge_is_worth() -> No
 
 
 def test_a_learned_judge_of_coin_flips_says_that_it_is_none() -> None:
-    assert learned_judge(pairs(400, 0), pairs(600, 1, description=False)).tested.estimate == pytest.approx(
+    assert learned_judge(pairs(400, 0), pairs(600, 1, informative=False)).tested.estimate == pytest.approx(
         0.5, abs=0.07
     )
     with pytest.raises(InputError, match="no test pairs"):

@@ -38,7 +38,7 @@ def test_who_judges(corpus: Corpus, priced: bool, asked: dict[str, Any], judge: 
     [
         (FILE, False, {"judge": "rule"}, "only made-up annotators"),
         (FILE, True, {"judge": "reward"}, "this run protects those"),
-        (FILE, True, {"win_rate": True}, "nobody can judge"),
+        (FILE, True, {"win_rate": True}, "there is no judge"),
     ],
 )
 def test_who_cannot_judge(corpus: Corpus, priced: bool, asked: dict[str, Any], said: str) -> None:

@@ -180,8 +180,8 @@ def accuracy_blocks(
 ) -> Iterator[Block]:
     """Yield the contribution of each test client to the accuracy release.
 
-    Rows are `1 + 2 len(correct)` wide, in the order of `released_order`. A client's row is computed from its own whole-number
-    counts, so other clients do not change it.
+    Rows are `1 + 2 len(correct)` wide, in the order of `released_order`. A client's row is computed from its own
+    whole-number counts, so other clients do not change it.
 
     Args:
         correct: Correct predictions in each text, by condition.
@@ -189,7 +189,7 @@ def accuracy_blocks(
         unit: The client of each text.
         guess: A public guess of the accuracy.
         clip_norm: Clipping norm of a client's counts, in tokens.
-        scale: Divisor of `tokens` in the contribution.
+        scale: Factor of `tokens` in the contribution.
     """
     codes, place = np.unique(unit, return_inverse=True)
     names = released_order(tuple(correct))
