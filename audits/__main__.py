@@ -13,8 +13,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from audits.attacks import Finding, attacked
-from audits.canaries import COPIES, echoed
+from audits.attacks import Finding, run_attack
+from audits.canaries import COPIES, canary_attack
 from audits.corpus import CLIENTS
 from audits.page import page, tables
 from audits.plan import faulty, sound
@@ -24,13 +24,15 @@ ECHOES = {"popri": 6, "pe": 6, COPIES: 6}
 
 
 def main(names: Sequence[str]) -> int:
-    """Runs all, or those on the named algorithms, and says how many attacks came out other than they should."""
+    """Run all attacks, or those on the named algorithms, and return how many had an unexpected result."""
     began, workers = time.monotonic(), os.cpu_count() or 1
     chosen = [one for one in (*sound(), *faulty()) if not names or one.job.partition(" ")[0] in names]
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        attacks = [_said(pool.submit(attacked, one), str(one)) for one in chosen]
+        attacks = [_said(pool.submit(run_attack, one), str(one)) for one in chosen]
         echoing = {} if names else ECHOES
-        texts = {name: _said(pool.submit(echoed, name, runs), f"canaries, {name}") for name, runs in echoing.items()}
+        texts = {
+            name: _said(pool.submit(canary_attack, name, runs), f"canaries, {name}") for name, runs in echoing.items()
+        }
         found: list[Finding] = [one.result() for one in attacks]
         echoes = {name: (ECHOES[name], one.result()) for name, one in texts.items()}
     intact = [one for one in found if one.attack.fault == "none"]

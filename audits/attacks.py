@@ -1,4 +1,4 @@
-"""Attacks: an algorithm, two neighbouring corpora, perhaps a planted fault; what is claimed, and what is found."""
+"""Attacks: an algorithm, two neighbouring corpora, perhaps a planted fault; the claim, and the bound found."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FAULTS: dict[str, faults.Fault] = {
 
 
 class Attack(NamedTuple):
-    """`runs` of each world of a job and its neighbour, with a fault planted."""
+    """An attack: `runs` of a job in each of two neighbouring worlds, with or without a planted fault."""
 
     job: str
     neighbour: str
@@ -50,12 +50,12 @@ class Attack(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What an attack found.
+    """The result of an attack.
 
     Attributes:
-        attack: Which.
+        attack: The attack.
         claim: The epsilon that the run's privacy report states for such neighbours.
-        bounds: Lower bounds on the true one.
+        bounds: Lower bounds on the true epsilon.
     """
 
     attack: Attack
@@ -64,12 +64,12 @@ class Finding(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the claim survived."""
+        """True if no lower bound exceeds the claim."""
         return self.bounds.best <= self.claim
 
 
-def attacked(attack: Attack) -> Finding:
-    """Runs the attack; every noise key is used once."""
+def run_attack(attack: Attack) -> Finding:
+    """Run the attack; every noise key is used once."""
     change, place = NEIGHBOURS[attack.neighbour]
     records = private_records()
     neighbour = change(records, training_client(records["client_id"], place))

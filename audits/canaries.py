@@ -1,13 +1,13 @@
-"""Canaries in the text: what the published synthetic text alone gives away of who was in the private text.
+"""Canaries: membership inference from the published synthetic text alone.
 
 The setting of Meeus et al., "The Canary's Echo" (2025): the attacker sees the synthetic texts and nothing else. Records
-of unlikely words, each a client of its own, are in the private text or not, by a fair coin. The attacker guesses which
-were, by two signals: how much likelier a canary's letters are under a trigram model of the synthetic texts than under
-one of the public texts, and how near the synthetic text nearest to it is.
+of unlikely words, each a client of its own, are in the private text or not, by a fair coin flip. The attacker guesses
+which were, by two signals: how much likelier a canary's letters are under a trigram model of the synthetic texts than
+under one of the public texts, and the similarity of the nearest synthetic text.
 
-Each run has coins of its own. Of guesses about units that are in by fair coins of their own, (epsilon, delta) privacy
-lets no more than a binomial of probability e^epsilon / (1 + e^epsilon) be right, but for delta (Steinke, Nasr and
-Jagielski, NeurIPS 2023, Theorem 5.2): so many right guesses are a lower bound on epsilon.
+Each run has its own coin flips. If units are included by independent fair coins, (epsilon, delta) privacy lets at most
+a binomial of probability e^epsilon / (1 + e^epsilon) of the guesses be right, up to delta (Steinke, Nasr and Jagielski,
+NeurIPS 2023, Theorem 5.2). So the number of right guesses gives a lower bound on epsilon.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ Scores = np.ndarray  # one a canary: the larger, the likelier it was in
 
 
 class Guesses(NamedTuple):
-    """What a membership attack came to.
+    """The result of a membership attack.
 
     Attributes:
-        auc: The share of pairs of a canary that was in and one that was not, of one run, that it puts in order.
+        auc: AUC of the scores within a run, of canaries that were in against canaries that were not.
         low: Lower end of the 95% interval of `auc`, by bootstrap over canaries.
         high: Upper end.
         epsilon: Lower bound on epsilon.
@@ -63,7 +63,7 @@ class Guesses(NamedTuple):
 
 
 def canary_records() -> pd.DataFrame:
-    """One text of unlikely words a canary, each a client of its own that is trained on."""
+    """Return one text of unlikely words a canary, each by a client of its own that is trained on."""
     rng = stream(0, "audit", "canaries")
     splits = splits_of((f"canary {number}" for number in range(2 * CANARIES)), **SHARES, seed=0)
     trained = [one for one, split in splits.items() if split == "train"][:CANARIES]
@@ -72,10 +72,11 @@ def canary_records() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(RECORD_COLUMNS))
 
 
-def echoed(algorithm: str, runs: int) -> dict[str, Guesses]:
-    """The membership attack on the synthetic texts of `runs` runs of `algorithm`, by signal; the best is `ALPHA` sure.
+def canary_attack(algorithm: str, runs: int) -> dict[str, Guesses]:
+    """Run the membership attack on the synthetic texts of `runs` runs of `algorithm`, and return the result by signal.
 
-    `copies` plants the fault that it must find: the synthetic texts are the private ones.
+    The best result has confidence `ALPHA`. `copies` plants the fault that the attack must find: the synthetic texts are
+    the private ones.
     """
     coins = stream(0, "audit", "coins", algorithm).random((runs, CANARIES)) < 0.5
     found: dict[str, list[np.ndarray]] = {"trigrams": [], "similarity": []}
@@ -93,7 +94,7 @@ def echoed(algorithm: str, runs: int) -> dict[str, Guesses]:
 
 
 def _written(algorithm: str, private: pd.DataFrame, public: pd.DataFrame, seed: int) -> list[str]:
-    """The synthetic texts of one run, by the bundled generator."""
+    """Return the synthetic texts of one run, by the bundled generator."""
     privacy = {"epsilon": 1.0, "delta": DELTA, "population": CLIENTS + CANARIES, "noise_seed": 0}
     parameters = {"privacy": privacy, "partition": SHARES, "chunking": CHUNKING, algorithm: OWN[algorithm]}
     job = Job(algorithm, parameters, public, {**models(), "generator": LocalGenerator("bundled:generator")})
@@ -102,21 +103,21 @@ def _written(algorithm: str, private: pd.DataFrame, public: pd.DataFrame, seed: 
 
 
 def by_trigrams(canaries: Sequence[str], synthetic: Sequence[str], public: Sequence[str]) -> Scores:
-    """How much likelier a canary is under the synthetic texts than under the public ones, in nats a letter."""
+    """Return how much likelier a canary is under the synthetic texts than under the public ones, in nats a letter."""
     scores: Scores = _mean_log_likelihood(canaries, synthetic) - _mean_log_likelihood(canaries, public)
     return scores
 
 
 def by_similarity(canaries: Sequence[str], synthetic: Sequence[str], encoder: Encoder) -> Scores:
-    """Cosine of the nearest synthetic text."""
+    """Return the cosine similarity of the nearest synthetic text."""
     cosines: np.ndarray = nearest(encoder.encode(list(canaries)), encoder.encode(list(synthetic)))[1]
     return cosines
 
 
 def guessed(scores: np.ndarray, coins: np.ndarray, *, delta: float, alpha: float) -> Guesses:
-    """Of runs, each with a score and a coin for every canary (run, canary).
+    """Evaluate guesses from scores and coins of shape (run, canary).
 
-    The surest third of each run's canaries on either side are guessed, the others passed over.
+    A third of each run's canaries is guessed, those with the highest and the lowest scores; the others are passed over.
     """
     auc = _auc(scores, coins)
     rng = stream(0, "audit", "bootstrap")
@@ -126,7 +127,7 @@ def guessed(scores: np.ndarray, coins: np.ndarray, *, delta: float, alpha: float
 
 
 def implied_epsilon(scores: np.ndarray, coins: np.ndarray, *, delta: float, alpha: float) -> float:
-    """The smallest epsilon under which so many right guesses have a probability above `alpha`."""
+    """Return the smallest epsilon under which so many right guesses have a probability above `alpha`."""
     third = scores.shape[1] // 3
     order = np.argsort(scores, axis=1, kind="stable")
     right = int((~np.take_along_axis(coins, order[:, :third], 1)).sum())

@@ -1,4 +1,4 @@
-"""A corpus for audits, its neighbours, and models small enough to be trained some thousand times."""
+"""A corpus for audits, its neighbours, and models small enough to train some thousand times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 CLIENTS = 40
-ASKED = "why"  # of who has nothing to say: a pair has a prompt
+ASKED = "why"  # of a client without text: a pair has a prompt
 SHARES = {"validation_share": 0.1, "test_share": 0.15}
 WORDS = (
     *("harbour", "ferry", "gull", "rope", "tide", "anchor", "pilot", "storm", "lamp", "chart", "soup", "market"),
@@ -36,10 +36,10 @@ PLACES = ("first", "middle", "last")
 
 
 def private_records() -> pd.DataFrame:
-    """Forty clients with two to four records each.
+    """Return forty clients with two to four records each.
 
-    The first and the last to train have one, whose features no mean shortens, so that their part in a sum is as long as
-    its clip norm; the one in the middle has four, whose votes do not fit into one.
+    The first and the last client to train have one record, so that no mean shortens their features and their
+    contribution is as long as the clip norm. The one in the middle has four, whose votes exceed the clip norm.
     """
     rng = stream(0, "audit", "records")
     ids = [f"client {number:02d}" for number in range(CLIENTS)]
@@ -50,9 +50,9 @@ def private_records() -> pd.DataFrame:
 
 
 def public_records(texts: int = 2, spellings: int = 6) -> pd.DataFrame:
-    """`texts` in some spellings each, which differ in spaces.
+    """Return `texts` in some spellings each, which differ in spaces.
 
-    The encoder reads them alike, so that a vote between them hangs on the last bits of what it makes of them.
+    Their embeddings differ in the last bits only, so a vote between them depends on these bits.
     """
     rng = stream(0, "audit", "public")
     written = [_sentence(rng) for _ in range(texts)]
@@ -62,9 +62,9 @@ def public_records(texts: int = 2, spellings: int = 6) -> pd.DataFrame:
 
 
 def paired(records: pd.DataFrame) -> pd.DataFrame:
-    """With the pairs that jobs of preferences read: made of each record's own text alone.
+    """Add the pairs that preference jobs read, each made of the record's own text alone.
 
-    The prompt is its first word, so that the two halves, which are the answers, lie far apart.
+    The prompt is its first word, so that the two halves, which are the answers, are dissimilar.
     """
     halves = [
         (text.partition(" ")[0] or ASKED, text[: len(text) // 2], text[len(text) // 2 :]) for text in records["text"]
@@ -73,24 +73,24 @@ def paired(records: pd.DataFrame) -> pd.DataFrame:
 
 
 def training_client(ids: Iterable[str], place: str) -> str:
-    """The first, the middle or the last client, by id, that is trained on."""
+    """Return the first, the middle or the last training client, by id."""
     splits = splits_of(ids, **SHARES, seed=0)
     trained = sorted(one for one, split in splits.items() if split == "train")
     return trained[{"first": 0, "middle": len(trained) // 2, "last": -1}[place]]
 
 
 def without(records: pd.DataFrame, client: str) -> pd.DataFrame:
-    """The client is gone."""
+    """Return the records without the client."""
     return records[records["client_id"] != client].reset_index(drop=True)
 
 
 def zeroed(records: pd.DataFrame, client: str) -> pd.DataFrame:
-    """The client is there and has nothing to say."""
+    """Return the records with the client's texts empty."""
     return records.assign(text=records["text"].where(records["client_id"] != client, ""))
 
 
 def replaced(records: pd.DataFrame, client: str) -> pd.DataFrame:
-    """The client holds other texts, one more of them."""
+    """Return the records with other texts for the client, one more of them."""
     rng = stream(0, "audit", "replaced", client)
     own = records[records["client_id"] == client]
     others = pd.concat([own, own.iloc[:1]]).assign(text=[_sentence(rng) for _ in range(len(own) + 1)])
@@ -99,10 +99,10 @@ def replaced(records: pd.DataFrame, client: str) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class InMemory(LocalGenerator):
-    """A generator that is read from its directory once; who asks for it gets a copy."""
+    """A generator that is read from its directory once; each load returns a copy."""
 
     def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-        """As `LanguageModel.load`."""
+        """Load as `LanguageModel.load` does."""
         if self.adapter is not None:
             return super().load(merge_adapter)
         model, tokenizer = _read(self.source)
@@ -115,7 +115,7 @@ def _read(source: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
 
 
 def small_models(directory: Path) -> dict[str, LanguageModel | Tokenizer]:
-    """`generator`, with the bundled one's tokenizer, and `on_device` of three thousand weights, both untrained."""
+    """Return `generator`, with the bundled tokenizer, and `on_device` of three thousand weights; both untrained."""
     shape = LlamaShape(hidden_size=8, layers=1, heads=1, feed_forward=16, max_positions=512)
     own = train_tokenizer([" ".join(WORDS)], 300)
     theirs = LanguageModel(bundled("generator")).tokenizer()

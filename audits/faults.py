@@ -1,4 +1,4 @@
-"""Faults to be planted: each makes the claimed epsilon false, and an audit of it must say so."""
+"""Planted faults: each makes the claimed epsilon false, and an audit must find it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FINE = 2.0**20  # deviation of noise that is scaled
 
 @contextmanager
 def unclipped() -> Iterator[None]:
-    """The door takes contributions as they come, and so do units that clip by themselves."""
+    """Skip clipping, in the release mechanism and in units that clip by themselves."""
 
     def kept(rows: np.ndarray, clip_norm: float) -> np.ndarray:
         return np.asarray(rows, dtype=np.float64)
@@ -41,7 +41,7 @@ def unclipped() -> Iterator[None]:
 def too_little_noise(
     share: float = 0.85, doors: Sequence[Any] = (secure_sum, correlated_sum, noisy_steps)
 ) -> Iterator[None]:
-    """Noise of `share` of the deviation that is charged."""
+    """Scale the noise to `share` of the standard deviation that the ledger records."""
 
     def drawn(*given: Any, stddev_on_grid: float, **named: Any) -> np.ndarray:
         return discrete_gaussian(*given, stddev_on_grid=share * stddev_on_grid, **named)
@@ -51,13 +51,13 @@ def too_little_noise(
 
 
 def shared_among_silos(silos: int = 2) -> AbstractContextManager[None]:
-    """Silos add shares of one noise to their steps, which are seen one by one and not in a sum."""
+    """Let silos split one noise among their steps, although an attacker sees each step and not only their sum."""
     return too_little_noise(silos**-0.5, [noisy_steps])
 
 
 @contextmanager
 def one_noise(named: Callable[[str, int], str]) -> Iterator[None]:
-    """Noise of steps by a name of the release and its step (from 0), and of nothing else."""
+    """Draw the noise of steps from a name of the release and its step (from 0), and from nothing else."""
 
     def drawn(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]) -> np.ndarray:
         name = named(stream[0], int(stream[2].removeprefix("step ")) - 1)
@@ -70,7 +70,7 @@ def one_noise(named: Callable[[str, int], str]) -> Iterator[None]:
 
 @contextmanager
 def seeded_by_rank() -> Iterator[None]:
-    """A client's code is its place among the sorted ids: whoever goes moves all that come after."""
+    """Make a client's code its rank among the sorted ids, so that a removed client changes all later ones."""
 
     def ranks(ids: Sequence[str]) -> np.ndarray:
         return np.unique(np.asarray(ids, dtype=object), return_inverse=True)[1].astype(np.int64)
@@ -81,10 +81,10 @@ def seeded_by_rank() -> Iterator[None]:
 
 @contextmanager
 def embedded_in_company(size: float = 2e-3, batch: int = 8) -> Iterator[None]:
-    """The last bits of an embedding are its batch's, as bfloat16 products of padded batches make them.
+    """Let the last bits of an embedding depend on its batch, as bfloat16 products of padded batches do.
 
-    Drawn here, and not left to this machine's products, so that the fault is the same everywhere; up to 0.0066 an entry
-    was measured where it happened.
+    The error is random here, and not left to this machine's products, so that the fault is the same everywhere; up to
+    0.0066 an entry was measured where it happened.
     """
     alone = Encoder.encode
 
@@ -102,7 +102,7 @@ def embedded_in_company(size: float = 2e-3, batch: int = 8) -> Iterator[None]:
 
 @contextmanager
 def embedded_by_batch_statistics(batch: int = 4) -> Iterator[None]:
-    """An encoder that takes from every text the mean of its batch, as a normalisation left in training mode does."""
+    """Subtract the mean of its batch from every embedding, as a normalisation left in training mode does."""
     alone = Encoder.encode
 
     def encode(encoder: Encoder, texts: Sequence[str], **given: Any) -> np.ndarray:
@@ -117,7 +117,7 @@ def embedded_by_batch_statistics(batch: int = 4) -> Iterator[None]:
 
 @contextmanager
 def trained_in_company() -> Iterator[None]:
-    """All clients draw the order of their batches from one stream, one client after another."""
+    """Let all clients draw the order of their batches from one random stream, one client after another."""
 
     def coupled(train: Callable[..., Iterator[Block]]) -> Callable[..., Iterator[Block]]:
         def updates(*given: Any, seed: int) -> Iterator[Block]:
@@ -135,7 +135,7 @@ def trained_in_company() -> Iterator[None]:
 
 @contextmanager
 def last_release_uncharged() -> Iterator[None]:
-    """The charge of the last release is lost on its way to the report."""
+    """Drop the last release from the ledger before the report."""
 
     def report(ledger: Ledger, *given: Any) -> tuple[dict[str, Any], str]:
         return final_report(ledger.model_copy(update={"releases": ledger.releases[:-1]}), *given)

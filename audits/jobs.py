@@ -14,7 +14,7 @@ from fedtext.federation.units import Population
 from fedtext.models.encoder import load_encoder
 
 DELTA = 1e-5
-# A silo's declared units. All of them are in each of its batches, for an auditor would be told by the draw who is.
+# A silo's declared units. All of them are in each of its batches, since the sample would reveal which ones are.
 HELD = 16
 LOCAL_STEPS = 2
 ENROLLED = Population.declared(CLIENTS, **SHARES).training
@@ -57,14 +57,14 @@ GROUP = {"popri by ballots": "popri", "pe_sft": "pe"}  # whose parameters decide
 
 
 def job(name: str) -> Job:
-    """The algorithm `name`, or one of its forms, on the audit's public text and small models."""
+    """Return the algorithm `name`, or one of its variants, on the audit's public text and small models."""
     parameters = {**COMMON, GROUP.get(name, name): OWN[name], "models": {"plms": PLMS}, **CURATED.get(name, {})}
     return Job(name.partition(" ")[0], parameters, public_records(), models())
 
 
 @cache
 def models() -> dict[str, Any]:
-    """By data set name; the language models are small ones."""
+    """Return the models by data set name; the language models are small ones."""
     directory = Path(tempfile.mkdtemp(prefix="fedtext-audit-"))
     small = small_models(directory)
     named = {f"plm_{name}": small["generator"] for name in PLMS}

@@ -1,4 +1,4 @@
-"""docs/audits.md, from what the attacks found."""
+"""Write docs/audits.md from the results of the attacks."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def page(
     workers: int,
     clients: int,
 ) -> str:
-    """The whole page, tables in the order of what is given."""
+    """Return the whole page; tables keep the given order."""
     rows = [
         f"| {text} | {signal} | {runs} | {one.auc:.3f} ({one.low:.3f} to {one.high:.3f}) | {one.epsilon:.2f} |\n"
         for text, (runs, signals) in echoes.items()
@@ -118,7 +118,7 @@ def page(
 
 
 def tables(sound: Sequence[Finding], faulty: Sequence[Finding]) -> str:
-    """What the attacks found on the code as it is, and on the code with faults."""
+    """Return the results on the code as it is, and on the code with faults."""
     return "".join(
         [
             SOUND,

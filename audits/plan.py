@@ -1,11 +1,11 @@
-"""Which attacks there are: every algorithm against every neighbour, and against every fault that can touch it."""
+"""The list of attacks: every algorithm with every neighbour, and with every fault that can affect it."""
 
 from __future__ import annotations
 
 from audits.attacks import NEIGHBOURS, Attack
 
 TRAINED, VOTED = ("dp_fedavg", "dp_ftrl"), ("pe", "pe_sft")
-PAID_AT_ONCE = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED, "dp_sgd_generation")  # by everybody
+PAID_AT_ONCE = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED, "dp_sgd_generation")  # by all units
 ALGORITHMS = (*PAID_AT_ONCE, "flexible", "dp_ft")
 STEPPED = ("flexible", "dp_ft", "dp_sgd_generation")  # whose steps are seen one by one
 # Runs of either world: many where the bound that assumes nothing has something to see, and for the page's first rows.
@@ -38,7 +38,7 @@ HARM = {
 
 
 def sound() -> list[Attack]:
-    """Attacks on the code as it is: its claim must survive."""
+    """Return the attacks on the code as it is: its claim must hold."""
     return [
         Attack(job, neighbour, "none", (MANY if neighbour == "first removed" else SOME)[job])
         for job in ALGORITHMS
@@ -47,7 +47,7 @@ def sound() -> list[Attack]:
 
 
 def faulty() -> list[Attack]:
-    """Attacks on the code with a fault in it: its claim must fall."""
+    """Return the attacks on the code with a fault: its claim must be refuted."""
     return [
         Attack(job, neighbour, fault, (MANY if fault in LOUD else SOME)[job])
         for fault, (neighbour, jobs) in HARM.items()

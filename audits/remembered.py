@@ -1,4 +1,4 @@
-"""Local training that was done before is not done again."""
+"""Cache local training, so that the same training is not repeated."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def remembered(most: int = 32) -> Iterator[None]:
-    """Keeps the answers of `client_updates`, a function of what it is given: weights, tokens, clients and seed.
+    """Cache results of `client_updates`, a function of its arguments: weights, tokens, clients and seed.
 
-    Whole answers are kept, never one client's: that a client's part is a
-    function of the client alone is what is under attack.
+    Only whole results are cached, never one client's: that a client's part depends on the client alone is what the
+    audit tests.
     """
     kept: dict[str, list[Block]] = {}
 

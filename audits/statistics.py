@@ -1,15 +1,15 @@
-"""Lower bounds on epsilon from what an attack saw, each wrong with a stated probability.
+"""Lower bounds on epsilon from what an attack observed, each wrong with a stated probability.
 
-Four of them, of which the best counts.
+There are four, of which the best counts.
 
 - `threshold` assumes nothing: a threshold on the log likelihood ratio, chosen on one half of the runs, and
-  Clopper-Pearson intervals for its errors on the other half. It cannot pass about the logarithm of the runs.
-- `along` assumes that noise is Gaussian. Its deviation is measured along the line between what is expected of the two
-  worlds; the distance between the worlds over it is the shift of a Gaussian mechanism, whose epsilon is exact.
-- `everywhere` assumes in addition that noise is alike in all coordinates, so that some runs tell its deviation to a
-  percent. 15% too little noise shows whatever epsilon is.
-- `together` looks at the steps of a training alone, of which there are many of one size. It measures how their noise
-  varies together, and weighs them by that: noise that two steps share cancels in their difference.
+  Clopper-Pearson intervals for its errors on the other half. It cannot exceed about the logarithm of the runs.
+- `along` assumes that noise is Gaussian. Its standard deviation is measured along the line between the expected outputs
+  of the two worlds. Their distance divided by it is the shift of a Gaussian mechanism, whose epsilon is exact.
+- `everywhere` assumes in addition that noise has the same variance in all coordinates, so that some runs give its
+  deviation to a percent. 15% too little noise shows at any epsilon.
+- `together` uses the steps of a training alone, of which there are many of one size. It estimates the covariance of
+  their noise, and weighs them by it: noise that two steps share cancels in their difference.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ ALIKE = 1e-9  # of the largest variance: below it noise cancels, and no more is 
 
 
 class Sight(NamedTuple):
-    """What the auditor makes of one run.
+    """The auditor's observation of one run.
 
     Attributes:
         score: How much nearer the transcript is to what is expected of world 1 than of world 0, all in deviations of
-            the noise that was charged: the log likelihood ratio.
-        distance: Between what is expected of the two worlds, all releases together.
+            the recorded noise: the log likelihood ratio.
+        distance: Distance between the expected outputs of the two worlds, all releases together.
         along: Noise of each release, along the line between the two worlds.
         everywhere: Noise in each coordinate that has any.
         steps: Noise of a training's steps (step, coordinate), and the difference of the two worlds in each.
@@ -58,12 +58,12 @@ class Bounds(NamedTuple):
 
     @property
     def best(self) -> float:
-        """The largest."""
+        """The largest bound."""
         return max(self)
 
 
 def sight(leaks: Sequence[Leak], real: int) -> Sight:
-    """What the auditor makes of a run of world `real`."""
+    """Compute the auditor's observation of a run of world `real`."""
     score, squared, along, everywhere, steps = 0.0, 0.0, [], [np.empty(0)], []
     for released, expected, stddev, is_step in leaks:
         noise, difference = (released - expected[real]) / stddev, (expected[1] - expected[0]) / stddev
@@ -80,7 +80,7 @@ def sight(leaks: Sequence[Leak], real: int) -> Sight:
 
 
 def epsilon_bounds(worlds: tuple[Sequence[Sight], Sequence[Sight]], *, delta: float, alpha: float = ALPHA) -> Bounds:
-    """Bounds from runs of world 0 and of world 1, together wrong with probability at most `alpha`."""
+    """Compute bounds from runs of world 0 and of world 1, together wrong with probability at most `alpha`."""
     scores, runs = [np.array([one.score for one in world]) for world in worlds], [*worlds[0], *worlds[1]]
     nearest = min(one.distance for one in runs)  # where it depends on what was released before
     return Bounds(
@@ -92,9 +92,9 @@ def epsilon_bounds(worlds: tuple[Sequence[Sight], Sequence[Sight]], *, delta: fl
 
 
 def threshold_bound(scores: tuple[np.ndarray, np.ndarray], *, delta: float, alpha: float) -> float:
-    """Lower bound on epsilon, wrong with probability at most `alpha`, from scores of runs of world 0 and world 1.
+    """Compute a bound on epsilon, wrong with probability at most `alpha`, from scores of runs of both worlds.
 
-    (epsilon, delta) privacy says P1(S) <= e^epsilon P0(S) + delta for every event S, and the same with the worlds
+    (epsilon, delta) privacy means P1(S) <= e^epsilon P0(S) + delta for every event S, and the same with the worlds
     exchanged. The first half of the runs chooses S among all half-lines, the second half measures it.
     """
     best, measured = -math.inf, 0.0
@@ -113,12 +113,12 @@ def threshold_bound(scores: tuple[np.ndarray, np.ndarray], *, delta: float, alph
 
 
 def _halves(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first and the second half, each sorted."""
+    """Return the first and the second half, each sorted."""
     return np.sort(scores[: len(scores) // 2]), np.sort(scores[len(scores) // 2 :])
 
 
 def _bounds_at(edges: np.ndarray, likely: np.ndarray, other: np.ndarray, delta: float, alpha: float) -> np.ndarray:
-    """log((p - delta) / q) of `score >= edge`: p at least, q at most, what the hits allow; each wrong by alpha / 2."""
+    """Return log((p - delta) / q) of `score >= edge`, for the least p and largest q that the hits allow."""
     seen, mistaken = (len(world) - np.searchsorted(world, edges) for world in (likely, other))
     least = np.where(seen > 0, stats.beta.ppf(alpha / 2, np.maximum(seen, 1), len(likely) - seen + 1), 0.0)
     misses = len(other) - mistaken
@@ -127,7 +127,7 @@ def _bounds_at(edges: np.ndarray, likely: np.ndarray, other: np.ndarray, delta: 
 
 
 def gaussian_bound(distance: float, noise: Iterable[np.ndarray], *, delta: float, alpha: float) -> float:
-    """Lower bound on epsilon of worlds `distance` apart, wrong with probability at most `alpha` if noise is Gaussian.
+    """Compute a bound on epsilon of worlds `distance` apart, wrong with probability at most `alpha` for Gaussian noise.
 
     The deviation of the noise is at most what its squares allow (chi square, about the known mean of zero).
     """
@@ -141,7 +141,7 @@ def gaussian_bound(distance: float, noise: Iterable[np.ndarray], *, delta: float
 
 
 def together_bound(runs: Sequence[tuple[np.ndarray, np.ndarray]], *, delta: float, alpha: float) -> float:
-    """Lower bound on epsilon from the steps of trainings, wrong with probability at most `alpha` if noise is Gaussian.
+    """Compute a bound on epsilon from a training's steps, wrong with probability at most `alpha` for Gaussian noise.
 
     Noise is taken to be alike in all coordinates and runs, and to vary between steps as it may: of n columns of noise S
     is the mean square, and the true one is at most S / (1 - sqrt(steps / n) - sqrt(2 log(1 / alpha) / n))^2 (Davidson

@@ -1,7 +1,7 @@
-"""The steps of a training (`fedtext.federation.noisy_steps`), as an auditor sees them who knows both worlds.
+"""The steps of a training (`fedtext.federation.noisy_steps`), as seen by an auditor who knows both worlds.
 
-A step's noised sum decides where the next one is asked. So a world that is not the real one is led: its training is
-given the real one's answers, and what it would have answered there, without noise, is what the auditor expects of it.
+A step's noisy sum determines the gradients of the next one. So the training of the world that is not real is forced: it
+receives the real one's noisy sums, and its own sums, without noise, are what the auditor expects of that world.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from fedtext.federation import noisy_steps
 
 DOOR: Any = noisy_steps  # whose own names are exchanged
-Answer = tuple[np.ndarray, float]  # a noised sum, and the deviation of its noise as it was charged
+Answer = tuple[np.ndarray, float]  # a noisy sum, and the recorded standard deviation of its noise
 
 
 @contextmanager
 def answered() -> Iterator[list[Answer]]:
-    """What trainings are answered within, in the order in which they ask."""
+    """Record the noisy sums of trainings in this context, in their order."""
     seen: list[Answer] = []
     leaving, noise, charged = DOOR.dequantise, DOOR.discrete_gaussian, [0.0]
 
@@ -39,7 +39,7 @@ def answered() -> Iterator[list[Answer]]:
 
 @contextmanager
 def led(answers: Sequence[Answer]) -> Iterator[list[np.ndarray]]:
-    """Trainings within are given these answers, in order; what each of their steps came to by itself."""
+    """Replace the noisy sums of trainings in this context by the given ones, in order, and record their own sums."""
     own: list[np.ndarray] = []
     leaving, given = DOOR.dequantise, iter(answers)
 

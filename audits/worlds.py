@@ -1,14 +1,14 @@
-"""Two worlds and one transcript: a registered algorithm's own graph on two neighbouring corpora, and what leaves it.
+"""Two worlds and one transcript: an algorithm's registered graph on two neighbouring corpora, and its releases.
 
-The auditor is the strongest there is: it knows both corpora, every parameter and all that was released before, and
-asks which corpus the released values were made of. So each node that reads private data runs in both worlds, each node
-that does not runs once, on what was released in the world that is real. A release node runs three times: in the real
-world as it is, whose output leaves, and in both worlds without noise, which is what the auditor expects of either.
+The auditor is the strongest there is: it knows both corpora, every parameter and all earlier releases, and asks from
+which corpus the released values were computed. So each node that reads private data runs in both worlds, and each other
+node runs once, on the releases of the real world. A release node runs three times: in the real world as it is, whose
+output is released, and in both worlds without noise, which is what the auditor expects of either.
 
-A training of many steps leaves more than its result: the auditor sees each noised sum. Both worlds are then led by
-what the steps of the real one gave out (`audits/steps.py`).
+A training of many steps releases more than its result: the auditor sees each noisy sum. Both worlds are then forced to
+follow the steps of the real one (`audits/steps.py`).
 
-Nodes that the run's noise key does not reach are run once a pair of corpora, all others once a noise key.
+Nodes that do not depend on the run's noise key run once a pair of corpora, all others once a noise key.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ Store = dict[str, Any]
 
 
 class Leak(NamedTuple):
-    """One released artefact, flat, and what it would have been in world 0 and in world 1 without noise.
+    """One released artefact as a flat array, and its value in world 0 and in world 1 without noise.
 
     Attributes:
-        released: What everybody sees.
-        expected: What either world makes of what was released before.
-        stddev: Of the noise on it, as it was charged.
-        is_step: Whether it is one of several steps of a training, which are of one size and may be held side by side.
+        released: The released value.
+        expected: The value in either world, given earlier releases.
+        stddev: Standard deviation of the noise, as recorded.
+        is_step: Whether it is one of several training steps, which have one size and can be compared.
     """
 
     released: np.ndarray
@@ -60,12 +60,12 @@ class Leak(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """A registered algorithm, what is laid over conf/base, its public text, and its models.
+    """A registered algorithm, its parameters on top of conf/base, its public text, and its models.
 
     Attributes:
         algorithm: Its name among the registered pipelines.
         parameters: By group, as on the command line.
-        public: `public_records`.
+        public: The records of `public_records`.
         models: By data set name: `encoder`, `generator`, `chunk_tokenizer`, `on_device`.
     """
 
@@ -75,7 +75,7 @@ class Job:
     models: Mapping[str, Any]
 
     def graph(self) -> Pipeline:
-        """The job as the registry builds it, over a table."""
+        """Return the job as the registry builds it, with a table as source."""
         from fedtext.pipeline_registry import register_pipelines
 
         bootstrap_project(ROOT)
@@ -86,7 +86,7 @@ class Job:
         return register_pipelines()[self.algorithm]
 
     def inputs(self, graph: Pipeline) -> Store:
-        """All that is public before a run, parameters as Kedro hands them to nodes."""
+        """Return all that is public before a run, parameters as Kedro passes them to nodes."""
         validated = ParameterValidator({self.algorithm: graph}).validate_raw_params(active_parameters())
         names = [name for name in graph.inputs() if name.startswith("params:")]
         named = {name: _field(validated, name.removeprefix("params:")) for name in names}
@@ -118,7 +118,7 @@ class TwoWorlds:
                 _step(node, self._public, self._private)
 
     def run(self, real: int, seed: int) -> tuple[list[Leak], Any]:
-        """All that leaves in world `real` under the noise key of `seed`, in order, and the target."""
+        """Return all releases in world `real` under the noise key of `seed`, in order, and the target."""
         key, public = new_noise_key(seed), dict(self._public)
         private: tuple[Store, Store] = ({**self._private[0], KEY: key}, {**self._private[1], KEY: key})
         leaks: list[Leak] = []
@@ -131,7 +131,7 @@ class TwoWorlds:
 
 
 def _step(node: Node, public: Store, private: tuple[Store, Store]) -> None:
-    """Runs a node that releases nothing: in both worlds where it reads private data, else once."""
+    """Run a node that releases nothing: in both worlds if it reads private data, else once."""
     if any(map(_is_private, node.inputs)):
         for own in private:
             own.update(_outputs(node, public, own))
@@ -140,7 +140,7 @@ def _step(node: Node, public: Store, private: tuple[Store, Store]) -> None:
 
 
 def _release(node: Node, public: Store, private: tuple[Store, Store], real: int) -> Iterator[Leak]:
-    """What a release node writes in the real world, which is all that others will see; of a training each step."""
+    """Yield the output of a release node in the real world, which others will see; for a training, each step."""
     with answered() as steps:
         out = _outputs(node, public, private[real])
     plain, asked = [], []
@@ -162,13 +162,13 @@ def _release(node: Node, public: Store, private: tuple[Store, Store], real: int)
 
 
 def _noised(name: str, value: Any) -> np.ndarray | None:
-    """The array that leaves, or a released scorer's heads: all else in that is public; nothing of a ledger."""
+    """Return the released array, or a released scorer's heads, since all else in it is public; None for a ledger."""
     part = value["heads"] if name.endswith("_scorers") else value
     return part if isinstance(part, np.ndarray) else None
 
 
 def _charged(out: Store) -> float:
-    """The deviation of the noise that the ledger among a release's outputs was charged with last."""
+    """Return the noise deviation of the last release in the ledger among a release's outputs."""
     releases = [value.releases for value in out.values() if isinstance(value, Ledger) and value.releases]
     return float(releases[0][-1].noise_stddev) if releases else 1.0
 
@@ -179,7 +179,7 @@ def _outputs(node: Node, public: Store, own: Store) -> Store:
 
 
 def _as_read(value: Any) -> Any:
-    """What the catalog would hand to the next node: an adapter lies in a directory."""
+    """Return what the catalog would pass to the next node: an adapter is in a directory."""
     if not isinstance(value, TrainedAdapter):
         return value
     directory = Path(tempfile.mkdtemp(prefix="fedtext-audit-"))
@@ -189,10 +189,10 @@ def _as_read(value: Any) -> Any:
 
 @contextmanager
 def without_noise() -> Iterator[None]:
-    """No noise at either door: what is left is what the noise was to hide."""
+    """Remove the noise of both release mechanisms, which leaves the values that it hides."""
     with ExitStack() as stack:
-        for door in (secure_sum, correlated_sum, noisy_steps):
-            stack.enter_context(patch.object(door, "discrete_gaussian", _nothing))
+        for mechanism in (secure_sum, correlated_sum, noisy_steps):
+            stack.enter_context(patch.object(mechanism, "discrete_gaussian", _nothing))
         yield
 
 

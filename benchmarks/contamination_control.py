@@ -1,9 +1,9 @@
-"""Whether the contamination tests find a model that has read records, and leave one alone that has not.
+"""Check that the contamination tests detect a model that has read records, and not one that has not.
 
     python benchmarks/contamination_control.py SNAPSHOT --cutoff 2012-01-01
 
-SNAPSHOT is a directory. The on-device model is trained on the drawn texts from before the cutoff, a copy for every
-number of epochs in --epochs; 0 leaves it as it ships.
+SNAPSHOT is a directory. The on-device model is trained on sampled texts from before the cutoff, a copy for every number
+of epochs in --epochs; 0 leaves it as it ships.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LENGTH = 256  # tokens of a text that are trained on
 
 
 def trained(texts: list[str], epochs: int, place: Path) -> LanguageModel:
-    """The on-device model after `epochs` of the texts, saved below `place`."""
+    """Return the on-device model after `epochs` epochs on the texts, saved below `place`."""
     if not epochs:
         return ON_DEVICE
     model, tokenizer = ON_DEVICE.load()
@@ -42,7 +42,7 @@ def trained(texts: list[str], epochs: int, place: Path) -> LanguageModel:
 
 
 def measured(model: LanguageModel, texts: pd.DataFrame, params: Contamination) -> dict[str, str]:
-    """Each test's difference with its interval, marked where it stands out."""
+    """Return each test's difference with its interval, marked where it is detected."""
     counts = {"snapshot": "", "cutoff": "", "totals": {"newer": 0, "older": 0, "undated": 0}, "by_month": []}
     completions = nodes.complete_texts(texts, model, params)
     likelihoods = nodes.score_likelihoods(texts, model, params, ON_DEVICE)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from fedtext.evaluation.measures.distances import FID, MEAN_GAP
-from fedtext.evaluation.measures.known import in_document
+from fedtext.evaluation.measures.known import measures_in_document
 from fedtext.params.conditions import CONDITIONS, CONTROLS, EPS0, PRIVATE
 from fedtext.reporting.wording import change, count, share
 
@@ -42,7 +42,7 @@ US_RECORD = "us-2005/congress/clients/train-00000.parquet"
 
 
 class Job(NamedTuple):
-    """One run: its data root's name, what it is in words, where its text comes from, and what else it sets."""
+    """One run: its data root's name, a description, the source of its text, and its other parameters."""
 
     name: str
     title: str
@@ -63,18 +63,18 @@ PAGES = {
 
 
 def command(*words: str, **params: object) -> list[str]:
-    """`kedro run` with parameters; their names are given with `__` for a point, or as they are."""
+    """Return a `kedro run` command; parameter names have `__` for a point, or are given as they are."""
     return ["kedro", "run", *words, "--params", ",".join(f"{name}={value}" for name, value in params.items())]
 
 
 def run(line: list[str]) -> None:
-    """Runs it in the project, in this environment, without tracking."""
+    """Run the command in the project, in this environment, without tracking."""
     environment = {**os.environ, "FEDTEXT_TRACKING": "off"}
     subprocess.run([str(KEDRO), *line[1:]], cwd=ROOT, env=environment, check=True)
 
 
 def link_raw_pages(shared: Path, raw: Path) -> None:
-    """The directory that the build expects, as links to the real files."""
+    """Create the directory that the build expects, with links to the real files."""
     (raw / "scitldr").mkdir(parents=True, exist_ok=True)
     places = {raw / name: shared / "congress" / name for name in ("ca", "us")}
     places |= {raw / "scitldr" / path.name: path for path in sorted((shared / "abstracts").glob("*.jsonl"))}
@@ -84,14 +84,14 @@ def link_raw_pages(shared: Path, raw: Path) -> None:
 
 
 def build_commands(root: Path, wanted: set[str]) -> list[list[str]]:
-    """One build a snapshot; the figures of the benchmark itself are left out."""
+    """Return one build command a snapshot, without the figures of the benchmark itself."""
     words = ("--pipelines", "largefedbench", "--to-nodes", "build_largefedbench")
     common = {"data_root": root, "largefedbench.near_duplicates": "ignore"}
     return [command(*words, **common, **{"largefedbench.snapshot": name}, **SNAPSHOTS[name]) for name in sorted(wanted)]
 
 
 def job_command(job: Job, root: Path, extra: str) -> list[str]:
-    """The run itself."""
+    """Return the command of a run."""
     snapshots = root / "03_primary" / "largefedbench"
     source = {"corpus.source": "snapshot", "corpus.snapshot": snapshots / job.snapshot, "corpus.config": job.config}
     public = {"corpus.public_path": snapshots / job.public} if job.public else {}
@@ -105,9 +105,9 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def accuracy_table(accuracy: Mapping[str, Any]) -> str:
-    """Every condition with what it gains over the public model, and what the synthetic texts gain over it."""
+    """Return the table of every condition: its gain over the public model, and the synthetic texts' gain over it."""
     conditions, judged = accuracy["conditions"], accuracy["judged"]
-    measure, *_ = in_document(accuracy)
+    measure, *_ = measures_in_document(accuracy)
     references = {one.name for one in (EPS0, *CONTROLS)}
     rows = []
     for name in [name for name in CONDITIONS if name in conditions]:
@@ -121,7 +121,7 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> str:
 
 
 def distance_table(distribution: Mapping[str, Any]) -> str:
-    """FID of the sets and of each round's candidates, and the floor of held-out text against itself."""
+    """Return the table of FIDs of the sets and of each round's candidates, and the self-distance of held-out text."""
     shown = (FID, MEAN_GAP)
     rows = [[CONDITIONS[name].title, *[each.shown(found[each.name]) for each in shown], "–"]
             for name, found in distribution["sets"].items()]  # fmt: skip
@@ -136,7 +136,7 @@ def distance_table(distribution: Mapping[str, Any]) -> str:
 
 
 def section(job: Job, root: Path, line: list[str]) -> Iterator[str]:
-    """One run on the page."""
+    """Yield one run's section of the page."""
     card = json.loads((root / job.name / "08_reporting" / "popri" / "scorecard.json").read_text("utf-8"))
     texts = pd.read_parquet(root / job.name / "07_model_output" / "popri" / "synthetic.parquet")["text"]
     yield f"## {job.title}\n"
@@ -149,7 +149,7 @@ def section(job: Job, root: Path, line: list[str]) -> Iterator[str]:
 
 
 def write_page(page: str, jobs: list[tuple[Job, list[str]]], builds: list[list[str]], root: Path) -> Path:
-    """The page, with the conclusion that stands there already."""
+    """Write the page, and keep the conclusion that it already has."""
     path = ROOT / "docs" / "reports" / f"{page}.md"
     written = path.read_text("utf-8").partition(CONCLUSION)[2] if path.is_file() else "\n\n(to be written)\n"
     parts = [f"# POPri on the {page} of a LargeFedBench snapshot\n"]

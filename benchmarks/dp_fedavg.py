@@ -54,7 +54,7 @@ RESULT = Path("build/benchmarks/dp_fedavg.json")
 
 
 def rows_of_clients(clients: int) -> tuple[np.ndarray, np.ndarray]:
-    """Token rows of `clients` documented objects, evenly spaced over the standard library, and codes of the objects."""
+    """Return token rows of `clients` documented objects, evenly spaced over the standard library, and object codes."""
     records = stdlib_records(conf_base(Corpus))
     records = records.iloc[np.linspace(0, len(records) - 1, clients).astype(int)]
     samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), conf_base(Chunking))
@@ -63,7 +63,7 @@ def rows_of_clients(clients: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shuffled(client: np.ndarray) -> list[np.ndarray]:
-    """Each client's rows in the order in which `client_updates` takes them."""
+    """Return each client's rows in the order in which `client_updates` uses them."""
     return [stream(SEED, "local training", c).permutation(np.flatnonzero(client == c)) for c in range(client.max() + 1)]
 
 
@@ -110,7 +110,7 @@ def client_loop(
 
 
 def pfl_round(model: Any, tokens: np.ndarray, client: np.ndarray, noise: float = CLIP_NORM * MULTIPLIER) -> np.ndarray:
-    """One central iteration of pfl's FederatedAveraging with its Gaussian mechanism; the summed update."""
+    """Run one central iteration of pfl's FederatedAveraging with its Gaussian mechanism; return the summed update."""
     from pfl.aggregate.simulate import SimulatedBackend
     from pfl.algorithm.base import NNAlgorithmParams
     from pfl.algorithm.federated_averaging import FederatedAveraging
@@ -145,7 +145,7 @@ def pfl_round(model: Any, tokens: np.ndarray, client: np.ndarray, noise: float =
 
 
 def seconds(work: Callable[[Any], object]) -> tuple[float, float]:
-    """Wall and CPU seconds of one round, from a model that is there already."""
+    """Return wall and CPU seconds of one round, without loading the model."""
     model = public_model()
     wall, cpu = time.perf_counter(), time.process_time()
     work(model)

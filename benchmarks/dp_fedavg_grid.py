@@ -1,4 +1,4 @@
-"""DP-FedAvg's learning rate, clip norm and rounds, chosen on PUBLIC text: third-party docstrings stand in as clients.
+"""Choose DP-FedAvg's learning rate, clip norm and rounds on PUBLIC text: third-party docstrings stand in as clients.
 
     python benchmarks/dp_fedavg_grid.py [--stand-ins 200] [--clients 2377] [--epsilon 1]
 
@@ -40,7 +40,7 @@ Rows = list[list[int]]
 
 
 def public_rows(clients: int, held_out: int) -> tuple[Rows, np.ndarray, Rows]:
-    """Token rows of the stand-in clients, whose they are, and rows of other public objects."""
+    """Return token rows of the stand-in clients, the client of each, and rows of other public objects."""
     records = public_records(conf_base(Corpus), max_texts=clients + held_out)
     samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), conf_base(Chunking))
     rows = token_rows(LanguageModel("bundled:on_device").tokenizer(), samples["text"].tolist(), 64)
@@ -53,7 +53,7 @@ def public_rows(clients: int, held_out: int) -> tuple[Rows, np.ndarray, Rows]:
 def trained(
     tokens: np.ndarray, client: np.ndarray, local: LocalTraining, clip_norm: float, rounds: int, mean_noise: float
 ) -> np.ndarray:
-    """Weights after `rounds` rounds; `mean_noise` is the deviation of the mean update's noise, in clip norms."""
+    """Return weights after `rounds` rounds; `mean_noise` is the deviation of the mean update's noise, in clip norms."""
     model = LanguageModel("bundled:on_device").load()[0].float()
     weights, drawn = flat_weights(model), np.random.default_rng(1)
     for t in range(rounds):

@@ -1,11 +1,11 @@
-"""DP-SGD beside Opacus' own loop: seconds a step on the same adapter, rows and clip norm, in turns.
+"""Compare DP-SGD with Opacus' own loop: seconds a step on the same adapter, rows and clip norm, in turns.
 
     python benchmarks/dp_sgd.py [--model bundled:generator] [--batch 32] [--tokens 64] [--steps 6]
 
-On the GPU where there is one; `--units-at-once 32` suits it.
-Ours makes more: a unit's message is its own to the bit, on an exact grid, with exact noise. Both sum the same clipped
-gradients, which is checked. Opacus is taken as its documentation has it, GradSampleModule and DPOptimizer, but for the
-precision: both multiply in bfloat16 where that pays, as all training here does.
+It uses the GPU where there is one; `--units-at-once 32` suits it. Ours does more: a unit's message depends on the unit
+alone to the bit, on an exact grid, with exact noise. Both sum the same clipped gradients, which is checked. Opacus is
+used as documented, with GradSampleModule and DPOptimizer, except for the precision: both multiply in bfloat16 where
+that is faster, as all training here does.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Timed = tuple[float, float]  # seconds of the clock, and of all cores together
 
 
 def opacus_step(model: Any, rows: np.ndarray, noise: float) -> Callable[[], np.ndarray]:
-    """Opacus' step: per-sample gradients by hooks, clip, sum, float noise."""
+    """Return Opacus' step: per-sample gradients by hooks, clip, sum, float noise."""
     from opacus import GradSampleModule
     from opacus.optimizers import DPOptimizer
 

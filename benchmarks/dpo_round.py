@@ -49,7 +49,7 @@ class Wide:
     source: str = "wide"
 
     def load(self) -> tuple[Any, Any]:
-        """The model, always with the same weights, and the tokenizer."""
+        """Return the model, always with the same weights, and the tokenizer."""
         import torch
         from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -60,7 +60,7 @@ class Wide:
 
 
 def make_pairs(count: int, tokenizer: Any) -> pd.DataFrame:
-    """Pairs of random words, each word one token, so that lengths are what they should be."""
+    """Return pairs of random words, each word one token, so that lengths are exact."""
     words = [w for w in (tokenizer.decode([i]) for i in range(3, len(tokenizer))) if w[1:].isalpha() and w[0] == " "]
     random = np.random.default_rng(0)
 
@@ -72,7 +72,7 @@ def make_pairs(count: int, tokenizer: Any) -> pd.DataFrame:
 
 
 def trl_round(base: Any, pairs: pd.DataFrame, params: PreferenceTraining, **changed: Any) -> list[float]:
-    """The losses of TRL's own trainer on our tokens; `changed` are settings other than its defaults."""
+    """Return the losses of TRL's own trainer on our tokens; `changed` are settings other than its defaults."""
     import torch
     from datasets import Dataset
     from transformers import PrinterCallback
@@ -117,7 +117,7 @@ def trl_round(base: Any, pairs: pd.DataFrame, params: PreferenceTraining, **chan
 
 
 def our_round(base: Any, pairs: pd.DataFrame, params: PreferenceTraining) -> list[float]:
-    """The losses of fedtext's path."""
+    """Return the losses of fedtext's training."""
     _, history = train_preferences(base, pairs, params, seed=42)  # 42 is TRL's default
     return [entry["loss"] for entry in history]
 
@@ -130,7 +130,7 @@ VARIANTS: dict[str, Callable[..., list[float]]] = {
 
 
 def compare(base: Any, count: int, batch: int, turns: int) -> dict[str, Any]:
-    """Fastest turn of every variant on `count` pairs, its ratio to TRL's defaults, and how far the losses differ."""
+    """Return each variant's fastest turn on `count` pairs, its ratio to TRL's defaults, and the loss differences."""
     model, tokenizer = base.load()
     pairs = make_pairs(count, tokenizer)
     params = PARAMS.model_copy(update={"batch_size": batch})

@@ -5,8 +5,8 @@
 Chunks of 64 tokens of third-party docstrings. Both sides run the same encoder on the same texts, to the same vectors
 (checked), and take turns, so that both meet the same load; the median of each counts. `encode` sorts by characters,
 which in text with code says little about tokens, and spreads each matrix product over the cores. On a machine with one
-core, or on a GPU, only the first of the two differences is left. Ours pays for one thing more: padded lengths and full
-batches that make a text's vector the same to the bit in any company (checked too, with half of the texts).
+core, or on a GPU, only the first of the two differences is left. Ours has one extra cost: padded lengths and full
+batches, which make a vector independent of the batch composition to the bit (checked too, with half of the texts).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TOLERANCE = {False: 1e-4, True: 1e-2}  # largest difference of an entry, in floa
 
 
 def sides(texts: list[str]) -> dict[str, Callable[[], np.ndarray]]:
-    """Both ways to embed `texts`, sentence-transformers' with its own batch size and with as many tokens as ours."""
+    """Return both ways to embed `texts`: sentence-transformers' own batch size, and as many tokens as ours."""
     encoder = load_encoder("offline")
 
     alike = encoder.batch_tokens // conf_base(Chunking).length

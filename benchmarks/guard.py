@@ -23,7 +23,7 @@ FOLDERS = 100
 
 
 def main(files: int) -> None:
-    """Prints processor and wall milliseconds of a node: of the first, which loads libraries, and of the others."""
+    """Print CPU and wall milliseconds of a node: of the first, which loads libraries, and of the others."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for number in range(files):

@@ -30,7 +30,7 @@ GAP = "of the gap"
 
 
 def trained(root: Path, seed: int, training: int, extra: str) -> pd.Series[float]:
-    """Accuracy by condition, in percent, of one training on the texts of one seed."""
+    """Return accuracy by condition, in percent, of one training on the texts of one seed."""
     kept = root / f"accuracy-{training}.json"
     if not kept.is_file():
         seeds = f"popri.seed={seed},described.seed={seed},evaluation.seed={seed + 1000 * training}"
@@ -44,7 +44,7 @@ def trained(root: Path, seed: int, training: int, extra: str) -> pd.Series[float
 
 
 def said(values: pd.Series[float]) -> str:
-    """A mean and its interval."""
+    """Format a mean and its interval."""
     found = mean_interval(values.tolist())
     return f"{found.mean:.1f} ({found.low:.1f} to {found.high:.1f})"
 

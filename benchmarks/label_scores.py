@@ -1,4 +1,4 @@
-"""How well the cleaning keeps what was said: precision and recall of kept words on passages labelled by reading.
+"""Precision and recall of the words that cleaning keeps, on passages labelled by reading.
 
 A label names a passage of a raw page and the runs of its words that are not an ordinary speaker's own. It holds
 positions and a digest, no text: the words are read from the page. What the build keeps is laid beside the passage and
@@ -67,26 +67,26 @@ class Score:
     rightly_named: int = 0
 
     def precision(self) -> float:
-        """Share of the kept words that should be."""
+        """Return the share of the kept words that should be kept."""
         return self.right / self.kept
 
     def recall(self) -> float:
-        """Share of the words that should be kept that are."""
+        """Return the share of the words to keep that are kept."""
         return self.right / self.expected
 
 
 def words_of(text: str) -> list[str]:
-    """Runs of letters and digits, in lower case."""
+    """Return runs of letters and digits, in lower case."""
     return re.findall(r"[^\W_]+", text.lower())
 
 
 def digest(words: Sequence[str]) -> str:
-    """The digest that a label keeps of its passage's words."""
+    """Return the digest that a label keeps of its passage's words."""
     return hashlib.sha256(" ".join(words).encode()).hexdigest()[:16]
 
 
 def read_labels(path: Path) -> list[Passage]:
-    """The labels of one country's file."""
+    """Return the labels of one country's file."""
     runs = [(one.pop("left_out"), one.pop("speakers"), one) for one in json.loads(path.read_text("utf-8"))]
     return [
         Passage(**rest, left_out=tuple((a, b) for a, b in left_out), speakers=tuple((a, b) for a, b in speakers))
@@ -119,7 +119,7 @@ def score(labels: Iterable[Passage], data: Path, source: str, params: LargeFedBe
 
 
 def raw_words(page: RawPage, part: str, source: str) -> Words:
-    """The words of a passage as the raw page has them."""
+    """Return the words of a passage as the raw page has them."""
     if source == "us":
         granule, _, lines = part.partition(" ")
         first, last = map(int, lines.split("-"))
@@ -141,7 +141,7 @@ class _Kept:
         self._clients = sorted(clients, key=lambda client: client.client_id)
 
     def near(self, read: Words, part: str, source: str) -> list[tuple[str, str]]:
-        """(Word, speaker) of what was kept of the passage, some words around it included for a US page."""
+        """Return (word, speaker) of what was kept of the passage, with some words around it for a US page."""
         if source == "us":
             prefix = part.split()[0].split("-", 4)[4] + "."
         else:
@@ -162,7 +162,7 @@ def _belongs(client_id: str, prefix: str, source: str) -> bool:
 
 
 def _around(words: Sequence[str], kept: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The stretch of the granule's kept words that shares the most runs of `ANCHOR` words with the passage."""
+    """Return the part of the granule's kept words that shares the most runs of `ANCHOR` words with the passage."""
     runs = {tuple(words[start : start + ANCHOR]) for start in range(len(words) - ANCHOR + 1)}
     plain = [word for word, _ in kept]
     hits = [at for at in range(len(plain) - ANCHOR + 1) if tuple(plain[at : at + ANCHOR]) in runs]

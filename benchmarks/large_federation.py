@@ -2,7 +2,7 @@
 
     python benchmarks/large_federation.py [--clients 134000]
 
-Each of the three releases that text generation stands on, whole (ballots, clipping, rounding to the grid, sum, exact
+Each of the three releases that text generation depends on, whole (ballots, clipping, rounding to the grid, sum, exact
 noise, ledger), in a process of its own, with 6.6 samples a client and their embeddings in memory. The peak counts
 everything, embeddings included, and must stay below 4 GiB.
 """
@@ -81,7 +81,7 @@ MECHANISMS: dict[str, tuple[str, Mechanism]] = {
 
 
 def measured(name: str, clients: int) -> dict[str, Any]:
-    """Peak resident MiB and seconds of one release, in this process."""
+    """Return peak resident MiB and seconds of one release, in this process."""
     random = np.random.default_rng(0)
     n = int(clients * SAMPLES_PER_CLIENT)
     codes = unit_codes([str(i) for i in range(clients)])

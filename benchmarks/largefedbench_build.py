@@ -1,11 +1,11 @@
-"""How fast and how big a LargeFedBench build is: memory, linearity, and documents a second against a plain one.
+"""Measure a LargeFedBench build: memory, linearity, and documents a second against a plain implementation.
 
     python benchmarks/largefedbench_build.py ratio                # the same pages both ways, interleaved, same chunks
     python benchmarks/largefedbench_build.py scale --copies 158   # up to 134,000 speeches and 72,000 abstracts
 
 Raw pages are the real ones (../shared, or --shared DIR), repeated with other dates and other words
 (`largefedbench_pages`). The plain implementation (`largefedbench_plain`) does less: it hashes no page, keeps no counts
-of turns, splits nobody and verifies nothing.
+of turns, splits no clients and verifies nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMPARED = ["client_id", "index", "text", "n_tokens"]
 
 
 def ratio(shared: Path, work: Path, copies: int, repeats: int, processes: int) -> dict[str, Any]:
-    """Documents a second of CPU time (of wall time, if more than one process), interleaved `repeats` times."""
+    """Return documents a second of CPU time (of wall time, if more than one process), interleaved `repeats` times."""
     from transformers import AutoTokenizer
 
     raw = make_raw(shared, work / "raw", copies, 800 * copies)
@@ -71,7 +71,7 @@ def _timed(clock: Callable[[], float], work: Callable[[], Any]) -> tuple[Any, fl
 
 
 def _same_chunks(plain: Path, snapshot: Path, clients: int) -> None:
-    """Both made the same chunks of the same clients, to the letter."""
+    """Check that both made the same chunks of the same clients, to the letter."""
     import pandas as pd
 
     configs = provenance(snapshot)["configs"]
@@ -85,7 +85,7 @@ def _same_chunks(plain: Path, snapshot: Path, clients: int) -> None:
 
 
 def scale(shared: Path, work: Path, copies: int, processes: int) -> dict[str, Any]:
-    """Wall and CPU seconds and peak memory of builds of a quarter, a half and all of `copies`, each in its own process."""
+    """Return wall and CPU seconds and peak memory of builds of a quarter, a half and all of `copies`."""
     measured = []
     for part in (copies // 4, copies // 2, copies):
         root = work / f"part{part}"
@@ -99,7 +99,7 @@ def scale(shared: Path, work: Path, copies: int, processes: int) -> dict[str, An
 
 
 def one(root: Path, processes: int) -> dict[str, Any]:
-    """One build in this process: what it took, and its peak memory (and that of its largest worker)."""
+    """Run one build in this process; return its cost and its peak memory (and that of its largest worker)."""
     tokenizer = load_tokenizer(bundled("generator"), name="bundled:generator")
     params = conf_base(
         LargeFedBench, snapshot="s", processes=processes, near_duplicates="report"

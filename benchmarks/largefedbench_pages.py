@@ -45,7 +45,7 @@ SWAPS_A_COPY = 12
 
 
 def make_raw(shared: Path, root: Path, copies: int, abstracts: int) -> Path:
-    """`copies` of the real sittings and days, each with its own dates and words, and `abstracts` preprints."""
+    """Write `copies` of the real sittings and days, each with its own dates and words, and `abstracts` preprints."""
     for copy in range(copies):
         draw = random.Random(copy)
         pairs = list(

@@ -46,7 +46,7 @@ def _turns(raw: Path) -> Iterator[Turn]:
 
 
 def plain_text(turn: Turn, counts: Counts) -> str:
-    """The text of one client, with the words each rule took added to `counts`."""
+    """Return the text of one client, and add the words that each rule removed to `counts`."""
     spoken = [paragraph.text for paragraph in turn.paragraphs if paragraph.kind == SPOKEN]
     if turn.source == "biorxiv":
         return clean_abstract(spoken, turn.source).text
@@ -61,7 +61,7 @@ def plain_text(turn: Turn, counts: Counts) -> str:
 
 
 def _without(pattern: str, rule: str, text: str, counts: Counts) -> str:
-    """`text` without the matches of one pattern, and without the space before one that a mark or a space follows."""
+    """Return `text` without a pattern's matches, and without the space before one that a mark or a space follows."""
 
     def take_out(match: re.Match[str]) -> str:
         keep = match.groupdict().get("keep") or ""

@@ -26,13 +26,13 @@ from fedtext.params.largefedbench import LargeFedBench
 
 
 def turns_of(raw: Path, source: str, named: str = "") -> list[Turn]:
-    """Every turn of the source's pages whose names hold `named`."""
+    """Return every turn of the source's pages whose names contain `named`."""
     pages = [page for page in raw_pages(raw, SOURCES[source]) if named in page.name]
     return [item for page in pages for item in SOURCES[source].parse(page) if isinstance(item, Turn)]
 
 
 def removals(turns: list[Turn]) -> Iterator[tuple[str, str]]:
-    """(Rule, text) of every turn and every piece of a turn that the clean reading leaves out."""
+    """Yield (rule, text) of every turn and every piece of a turn that the clean reading leaves out."""
     for turn in turns:
         if turn.kind != SPEECH:
             yield turn.kind, " ".join(paragraph.text for paragraph in turn.paragraphs)
@@ -42,7 +42,7 @@ def removals(turns: list[Turn]) -> Iterator[tuple[str, str]]:
 
 
 def summary(turns: list[Turn]) -> dict[str, object]:
-    """The table of real counts, and what the published cleaner never sanitises."""
+    """Return the table of real counts, and what the published cleaner never sanitises."""
     params, counts, published = conf_base(LargeFedBench), SourceCounts(), SourceCounts()
     clients = list(clients_of(turns, params, counts))
     chunked = load_tokenizer(bundled("generator")).chunks([client.text for client in clients], params.chunking)

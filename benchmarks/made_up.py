@@ -1,4 +1,4 @@
-"""Embeddings and clients that the benchmarks make up: only their number and shape matter to speed and memory."""
+"""Simulated embeddings and clients for benchmarks: only their number and shape matter to speed and memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BLOCK = 10_000
 
 
 def unit_rows(random: np.random.Generator, n: int) -> np.ndarray:
-    """Unit rows around a common direction, as sentence embeddings are; made in blocks, so that the peak is the data."""
+    """Return unit rows around a common direction, as sentence embeddings are; made in blocks to limit peak memory."""
     rows = np.empty((n, DIM), dtype=np.float32)
     for first in range(0, n, _BLOCK):
         block = random.standard_normal((min(_BLOCK, n - first), DIM), dtype=np.float32) + np.float32(0.3)
@@ -18,5 +18,5 @@ def unit_rows(random: np.random.Generator, n: int) -> np.ndarray:
 
 
 def clients_of(random: np.random.Generator, samples: int, clients: int) -> np.ndarray:
-    """A client for each sample; every client has at least one."""
+    """Return a client for each sample; every client has at least one."""
     return np.sort(np.concatenate([np.arange(clients), random.integers(0, clients, samples - clients)]))

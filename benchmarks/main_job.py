@@ -1,4 +1,4 @@
-"""The main job by stage, so that the next improvement is obvious.
+"""Seconds and memory of the main job by stage, to see what to improve next.
 
     python benchmarks/main_job.py [--params privacy.epsilon=4,...] [--data-root DIR]
 
@@ -34,14 +34,14 @@ RESET_PEAK = "5"  # proc(5), clear_refs
 
 
 class Stages(NamedTuple):
-    """Seconds, added up over rounds, and peak gigabytes by node name; `start` is what precedes the first node."""
+    """Seconds, added up over rounds, and peak gigabytes by node name; `start` is before the first node."""
 
     seconds: dict[str, float]
     gigabytes: dict[str, float]
 
 
 def peak_gigabytes(process: int) -> float:
-    """Peak resident memory since the last call; 0 where the system does not tell."""
+    """Return peak resident memory since the last call; 0 where the system does not report it."""
     status = Path(f"/proc/{process}")
     try:
         found = PEAK.search((status / "status").read_text())
@@ -52,7 +52,7 @@ def peak_gigabytes(process: int) -> float:
 
 
 def logged(process: subprocess.Popen[bytes], log: Path) -> Iterator[str]:
-    """Lines that a run writes to its log, soon after it has; a line that is half written waits for its rest."""
+    """Yield lines soon after a run writes them to its log; a line that is half written waits for its rest."""
     seen = 0
     while True:
         ended = process.poll() is not None
@@ -65,7 +65,7 @@ def logged(process: subprocess.Popen[bytes], log: Path) -> Iterator[str]:
 
 
 def timed_run(extra: str, data_root: str) -> Stages:
-    """One run of the main job by stage."""
+    """Run the main job once and return its stages."""
     params = ",".join([f"data_root={data_root}", *([extra] if extra else [])])
     environment = {**os.environ, "FEDTEXT_PROGRESS": "0"}
     process = subprocess.Popen(

@@ -24,7 +24,7 @@ RESPONSES, PROMPT, STEPS = 8, 16, 6  # of a prompt; its tokens; steps that are t
 
 
 def step_seconds(model: Any, rows: int) -> float:
-    """Seconds of a step of `rows` responses, the mean of a few."""
+    """Return seconds of a step of `rows` responses, the mean of a few."""
     import torch
 
     each = min(RESPONSES, rows)

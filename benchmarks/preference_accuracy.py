@@ -1,4 +1,4 @@
-"""How rightly DPPrefSyn's scorers order held-out pairs of people's choices, against epsilon; beside length, and chance.
+"""Accuracy of DPPrefSyn's scorers on held-out pairs of people's choices, by epsilon, beside length and chance.
 
     python benchmarks/preference_accuracy.py --corpus alpaca_eval
     python benchmarks/preference_accuracy.py --corpus hh --forms single clustered --epsilons 1 inf
@@ -11,8 +11,10 @@ differences say R and the projection, and its own pairs make the scorer `public`
 Forms, each with the whole budget, a pair the unit, delta 1e-5:
 
 - `single`: one noised sum of differences. `one head`: a Bradley-Terry head of 20 noised gradient steps, p = 20.
-- `clustered`: 5 noised clusters and heads. `published`: as printed, centred, at length 1, with exact sizes: not private.
-- `random`: a direction that says nothing. `public`: a head of the other corpus's pairs. `longer`, `shorter`: characters.
+- `clustered`: 5 noised clusters and heads. `published`: as printed, centred, at length 1, with exact sizes: not
+    private.
+- `random`: a direction that says nothing. `public`: a head of the other corpus's pairs. `longer`, `shorter`:
+    characters.
 
 Forms of several heads are judged by a drawn head and by the mixture; never by a pair's own cluster
 (benchmarks/scorers.py).
@@ -40,7 +42,7 @@ from fedtext.corpora.preferences import PairForm, read_pairs
 from fedtext.corpora.splits import splits_of
 from fedtext.embedding.similarity import differences_of
 from fedtext.evaluation.intervals import Interval, mean_interval
-from fedtext.evaluation.pairwise import by_length, rightly_ordered
+from fedtext.evaluation.pairwise import correctly_ordered, length_baselines
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.generation.dialogue import Dialogue, embedded_answers
 from fedtext.models.encoder import load_encoder
@@ -73,7 +75,7 @@ RESULT = Path("build/benchmarks/preference_accuracy.json")
 
 @dataclass(frozen=True)
 class Pairs:
-    """A corpus: both embeddings of each pair, who a pair is split with, and what length alone says."""
+    """A corpus: both embeddings of each pair, the group that a pair is split with, and the choice by length."""
 
     embeddings: np.ndarray
     group: list[str]
@@ -81,7 +83,7 @@ class Pairs:
 
 
 def loaded(name: str, cache: Path) -> Pairs:
-    """The corpus with its embeddings, which are made where the cache has none."""
+    """Return the corpus with its embeddings, which are computed if the cache has none."""
     file, form = CORPORA[name]
     table = read_pairs(form, PLACE / file)
     stored = cache / f"{name}.npy"
@@ -91,11 +93,13 @@ def loaded(name: str, cache: Path) -> Pairs:
         made = embedded_answers(load_encoder("offline"), Dialogue(), table["prompt"].tolist(), answers, label=name)
         np.save(stored, made)
     group = table["client_id"] if form == "hh" else table["prompt"]  # hh's client is its conversation
-    return Pairs(np.load(stored), group.tolist(), by_length(table["chosen"].tolist(), table["rejected"].tolist()))
+    return Pairs(
+        np.load(stored), group.tolist(), length_baselines(table["chosen"].tolist(), table["rejected"].tolist())
+    )
 
 
 def rights(private: Pairs, public: Pairs, form: str, epsilon: float, seed: int) -> dict[str, float]:
-    """Accuracy on the test pairs of this seed's split, by each way of judging."""
+    """Return the accuracy on the test pairs of this seed's split, by each way of judging."""
     differences, middles = differences_of(private.embeddings)
     train, test = split(private, seed)
     params = conf_base(Dpprefsyn, FORMS[form], seed=seed)
@@ -110,7 +114,7 @@ def rights(private: Pairs, public: Pairs, form: str, epsilon: float, seed: int) 
 
 
 def judged(scorer: Scorer, differences: np.ndarray) -> dict[str, float]:
-    """Accuracy by a drawn head and by the mixture; of one head they are the same."""
+    """Return the accuracy by a sampled head and by the mixture; they are equal for one head."""
     parts = differences if scorer.directions is None else differences @ scorer.directions
     found = {"mixed": float(by_mixture(scorer.heads, scorer.mixture, parts).mean())}
     if len(scorer.heads) > 1:
@@ -119,19 +123,19 @@ def judged(scorer: Scorer, differences: np.ndarray) -> dict[str, float]:
 
 
 def controls(private: Pairs, others: np.ndarray, seed: int) -> dict[str, float]:
-    """What reads no private pair: lengths, a random direction, the head of the other corpus's preferences."""
+    """Return baselines that read no private pair: lengths, a random direction, a head of the other corpus's pairs."""
     differences, _ = differences_of(private.embeddings)
     _, test = split(private, seed)
     drawn = Scorer.random(differences.shape[1], seed).heads
     told = {"random": drawn, "public": others}
     return {
-        **{name: float(rightly_ordered(differences[test] @ heads[0]).mean()) for name, heads in told.items()},
+        **{name: float(correctly_ordered(differences[test] @ heads[0]).mean()) for name, heads in told.items()},
         **{name: float(right[test].mean()) for name, right in private.lengths.items()},
     }
 
 
 def split(private: Pairs, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which pairs are trained on, and which are held out, no conversation or prompt in both."""
+    """Return the training pairs and the held-out pairs, no conversation or prompt in both."""
     found = splits_of(private.group, validation_share=0.0, test_share=TEST_SHARE, seed=seed)
     train = np.array([found[one] == "train" for one in private.group])
     return train, ~train
@@ -140,7 +144,7 @@ def split(private: Pairs, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def measured(
     private: Pairs, public: Pairs, forms: list[str], epsilons: list[float], seeds: int
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Form with its way of judging, epsilon (None: no private pair is read), values by seed."""
+    """Yield form with its way of judging, epsilon (None: no private pair is read), values by seed."""
     training = conf_base(Dpprefsyn).training
     others = fitted(differences_of(public.embeddings)[0], steps=200, learning_rate=training.learning_rate)
     without = [controls(private, others, seed) for seed in range(seeds)]
@@ -154,7 +158,7 @@ def measured(
 
 
 def cell(values: list[float]) -> str:
-    """Mean and interval over the seeds, in percent."""
+    """Format mean and interval over the seeds, in percent."""
     told: Interval = mean_interval(values)
     ends = "" if told.low is None or told.high is None else f" ({100 * told.low:.1f} to {100 * told.high:.1f})"
     return f"{100 * told.mean:.1f}{ends}"

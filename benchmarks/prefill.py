@@ -42,7 +42,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 
 
 def build(shape: str, device: Any) -> Any:
-    """A generator at hand, or random weights of a shape; where bfloat16 pays, the latter are made in it."""
+    """Return a local generator, or random weights of a shape, in bfloat16 where that is faster."""
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig
 
@@ -55,7 +55,7 @@ def build(shape: str, device: Any) -> Any:
 
 
 def sides(model: Any, ids: Any, responses: int, completion: int) -> dict[str, Callable[[], Any]]:
-    """Both ways to write `responses` completions of every prompt."""
+    """Return both ways to generate `responses` completions of every prompt."""
     import torch
     from transformers import GenerationConfig
 
@@ -80,7 +80,7 @@ def sides(model: Any, ids: Any, responses: int, completion: int) -> dict[str, Ca
 
 @contextmanager
 def clock(device: Any, taken: dict[str, list[float]]) -> Iterator[None]:
-    """Appends wall and CPU seconds of its block to `taken`."""
+    """Append wall and CPU seconds of its block to `taken`."""
     import torch
 
     def now() -> tuple[float, float]:
@@ -96,7 +96,7 @@ def clock(device: Any, taken: dict[str, list[float]]) -> Iterator[None]:
 
 
 def compare(shape: str, options: argparse.Namespace) -> dict[str, Any]:
-    """Median seconds of both sides over `options.repeats` turns, after one turn that is not counted."""
+    """Return median seconds of both sides over `options.repeats` turns, after one turn that is not counted."""
     import torch
 
     device = compute_device(options.device)

@@ -1,11 +1,11 @@
-"""The noise multipliers that POPri's papers print, and what they cost exactly: the two tables of docs/privacy.md.
+"""The noise multipliers that POPri's papers print, and their exact privacy cost: the two tables of docs/privacy.md.
 
     python benchmarks/printed_noise.py              # of POPri's own releases
     python benchmarks/printed_noise.py --dp-ftrl    # of the baseline DP-FTRL
 
-DP-FTRL's multipliers of v1's Table 3 are those of the accounting in DP-FTRL's released code for a tree that restarts every
-epoch of n / L rounds, with 20 EPOCHS, in each of which a client takes part once: one Gaussian whose squared sensitivity
-is 20 (floor(log2(n / L)) + 1) clip norms. But 20 ROUNDS were run, which are 20 L / n epochs.
+DP-FTRL's multipliers of v1's Table 3 are those of the accounting in DP-FTRL's released code for a tree that restarts
+every epoch of n / L rounds, with 20 EPOCHS, in each of which a client takes part once: one Gaussian whose squared
+sensitivity is 20 (floor(log2(n / L)) + 1) clip norms. But 20 ROUNDS were run, which are 20 L / n epochs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PrintedNoise:
 
     @property
     def rate(self) -> float:
-        """Share of the clients asked in one round."""
+        """Share of the clients sampled in one round."""
         return self.per_round / self.clients
 
 
@@ -71,7 +71,7 @@ PRINTED = (
 
 
 def ballots_table() -> str:
-    """Markdown: each printed multiplier, its epsilon by the accountant used, its exact cost, and what is enough."""
+    """Return Markdown: each printed multiplier, its epsilon by its own accountant, its exact cost, and enough noise."""
     head = [
         "source",
         "clients",
@@ -172,7 +172,7 @@ PRINTED_TREES = (
 
 
 def trees_table() -> str:
-    """Markdown: each printed multiplier, its epsilon as charged and as run, and what is enough."""
+    """Return Markdown: each printed multiplier, its epsilon as claimed and as run, and a sufficient one."""
     head = [
         "source",
         "clients",

@@ -1,4 +1,4 @@
-"""What tokenising twice does to POPri's next-token accuracy, on real text (docs/published_metric.md).
+"""The effect of tokenising twice on POPri's next-token accuracy, on real text (docs/published_metric.md).
 
     python benchmarks/published_metric.py [--train 800] [--held-out 300]
 
@@ -32,7 +32,7 @@ TRAINING = conf_base(TunedTraining, learning_rates=[1e-3], epochs=2, held_out_sh
 
 
 def corpora(count: int) -> dict[str, list[str]]:
-    """`count` texts of each corpus that is at hand, spread over all of it."""
+    """Return `count` texts of each available corpus, evenly spaced."""
     found = {"docstrings": public_records(conf_base(Corpus), max_texts=count)["text"].tolist()}
     abstracts = SHARED / "data" / "abstracts" / "scitldr_train.jsonl"
     if abstracts.exists():
@@ -42,7 +42,7 @@ def corpora(count: int) -> dict[str, list[str]]:
 
 
 def window(on_device: LanguageModel, texts: list[str]) -> dict[str, float]:
-    """Filler among the scored labels, and pieces of text in a full window."""
+    """Return the share of filler among the scored labels, and pieces of text in a full window."""
     tokenizer = on_device.tokenizer()
     labels = filler = 0
     pieces_in_window = []
@@ -59,7 +59,7 @@ def window(on_device: LanguageModel, texts: list[str]) -> dict[str, float]:
 
 
 def accuracies(on_device: LanguageModel, train: list[str], held_out: list[str]) -> dict[str, float]:
-    """Top-1 accuracy by either metric, before and after training on `train`."""
+    """Return top-1 accuracy by either metric, before and after training on `train`."""
     params, recipe = (
         conf_base(Evaluation, training=TRAINING, texts=len(train)),
         {"length": LENGTH, "seed": 0},

@@ -44,7 +44,7 @@ ARTICLE = {
 
 
 def scripts() -> list[str]:
-    """Of each script: unknown to the encoder, what the encoder alone would cut, and the on-device model's tokens."""
+    """Return for each script: unknown to the encoder, cut by the encoder alone, and the on-device model's tokens."""
     encoder = load_encoder("offline")
     writer, device = Tokenizer("smollm2").load(), Tokenizer("bundled:on_device").load()
     room = (encoder.limit or 0) - encoder.model.tokenizer.num_special_tokens_to_add()
@@ -61,7 +61,7 @@ def scripts() -> list[str]:
 
 
 def neighbours() -> list[str]:
-    """Of English texts with a share of unknown words: how many keep the nearest of the other texts."""
+    """Return how many English texts keep their nearest neighbour, by the share of unknown words."""
     encoder, rng = load_encoder("offline"), np.random.default_rng(0)
     texts = stdlib_records(conf_base(Corpus))["text"].tolist()[: 2 * TEXTS]
     asked, others = texts[::2], encoder.encode(texts[1::2])

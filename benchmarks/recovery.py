@@ -60,7 +60,7 @@ class StandIn(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """How many clients answer, and the noise multiplier of a ballot of each round and of a single release."""
+    """Number of sampled clients, and the noise multiplier of a ballot of each round and of a single release."""
 
     name: str
     clients: int
@@ -70,7 +70,7 @@ class Setting(NamedTuple):
 
 
 def stand_in(prompts: int, responses: int, documents: int, cache: Path) -> StandIn:
-    """Embeddings of candidates and of the stand-in clients' samples, from `cache` if they are there."""
+    """Return embeddings of candidates and of the stand-in clients' samples, from `cache` if they are there."""
     if not cache.exists():
         cache.parent.mkdir(parents=True, exist_ok=True)
         np.savez(cache, **_embedded(prompts, responses, documents))
@@ -107,7 +107,7 @@ def _embedded(prompts: int, responses: int, documents: int) -> dict[str, np.ndar
 
 
 def settings() -> list[Setting]:
-    """The three settings of the module's docstring."""
+    """Return the three settings of the module's docstring."""
     exact = noise_multiplier(epsilon=EPSILON, delta=DELTA, rounds=ROUNDS)
     single = noise_multiplier(epsilon=EPSILON, delta=DELTA, rounds=1)
     published = PUBLISHED["sampled"]
@@ -120,7 +120,7 @@ def settings() -> list[Setting]:
 
 
 def rates(data: StandIn, setting: Setting, responses: int, seed: int) -> dict[str, float]:
-    """Recovery rate of each scoring for one draw of clients and one of noise."""
+    """Return the recovery rate of each scoring for one sample of clients and one of noise."""
     rng = stream(seed, "recovery", setting.name)
     drawn = rng.integers(len(data.means), size=setting.clients)
     means, full = data.means[drawn], written(data.candidates)
@@ -160,7 +160,7 @@ def rates(data: StandIn, setting: Setting, responses: int, seed: int) -> dict[st
 
 
 def histograms(data: StandIn, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Private Evolution's votes of the drawn clients, each clipped to norm 1, and as they are."""
+    """Return Private Evolution's votes of the sampled clients, each clipped to norm 1, and unclipped."""
     times = np.bincount(drawn, minlength=len(data.means)).astype(np.float64)
     full = np.flatnonzero(written(data.candidates))
     totals = []
@@ -176,7 +176,7 @@ def histograms(data: StandIn, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def table(results: dict[str, dict[str, list[float]]]) -> str:
-    """Markdown: a row a scoring, a column a setting, means in percent with 95% intervals over the seeds."""
+    """Return Markdown: a row a scoring, a column a setting, means in percent with 95% intervals over the seeds."""
 
     def cell(values: list[float]) -> str:
         interval = mean_interval(values)

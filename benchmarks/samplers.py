@@ -1,4 +1,4 @@
-"""Ways to draw the generator's texts: what the on-device model learns from each, and how the texts read.
+"""Compare samplers of the generator: what the on-device model learns from their texts, and how the texts read.
 
     kedro run                                                   # the main job, whose samples are read
     python benchmarks/samplers.py [--data-root data] [--seeds 3]
@@ -41,7 +41,7 @@ SAMPLERS = {
 
 
 def written(samples: pd.DataFrame, changes: dict[str, float], seed: int) -> tuple[list[str], float]:
-    """The untuned generator's texts by one sampler, and seconds."""
+    """Return the untuned generator's texts by one sampler, and seconds."""
     evaluation = conf_base(Evaluation, seed=seed, untuned={"sampler": {**changes, "legible_only": False}})
     generator = NamedGeneratorDataset(name="one", generators={"one": "smollm2"}).load()
     started = time.perf_counter()
@@ -50,7 +50,7 @@ def written(samples: pd.DataFrame, changes: dict[str, float], seed: int) -> tupl
 
 
 def measured(root: Path, seed: int) -> dict[str, dict[str, float]]:
-    """By sampler, of one seed."""
+    """Return the measurements of one seed, by sampler."""
     samples = pd.read_parquet(root / "03_primary/public_samples.parquet")
     held_out = pd.read_parquet(root / "03_primary/private_test_sample.parquet")["text"].tolist()
     sets = {name: written(samples, changes, seed) for name, changes in SAMPLERS.items()}
@@ -70,7 +70,7 @@ def measured(root: Path, seed: int) -> dict[str, dict[str, float]]:
 
 
 def said(value: Interval) -> str:
-    """Mean and, of several seeds, the interval."""
+    """Format the mean and, of several seeds, the interval."""
     return f"{value.mean:.2f}" + ("" if value.low is None else f" ({value.low:.2f} to {value.high:.2f})")
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.evaluation.pairwise import Right, mixed_margin, rightly_ordered
+from fedtext.evaluation.pairwise import Right, correctly_ordered, mixture_margin
 from fedtext.system.errors import InputError
 from fedtext.training.bradley_terry import descents
 
@@ -23,31 +23,31 @@ Differences = Float[np.ndarray, "pair dim"]
 
 
 def by_drawn_head(heads: Heads, mixture: Float[np.ndarray, " head"], differences: Differences) -> Right:
-    """Share of the draws of a head that order each pair rightly.
+    """Return for each pair the probability that a sampled head orders it correctly.
 
     Raises:
         ValueError: the mixture is not one of these heads.
     """
-    _refuse_other_mixture(heads, mixture)
-    return np.asarray(rightly_ordered(differences @ heads.T) @ mixture)
+    _validate_mixture(heads, mixture)
+    return np.asarray(correctly_ordered(differences @ heads.T) @ mixture)
 
 
 def by_mixture(heads: Heads, mixture: Float[np.ndarray, " head"], differences: Differences) -> Right:
-    """Whether the mixture's win probability orders each pair rightly: 1, 1/2 or 0.
+    """Return whether the mixture's win probability orders each pair correctly: 1, 1/2 or 0.
 
     Raises:
         ValueError: the mixture is not one of these heads.
     """
-    _refuse_other_mixture(heads, mixture)
-    return rightly_ordered(mixed_margin(differences @ heads.T, mixture))
+    _validate_mixture(heads, mixture)
+    return correctly_ordered(mixture_margin(differences @ heads.T, mixture))
 
 
 def fitted(
     differences: Float[np.ndarray, "pair dim"], *, steps: int, learning_rate: float
 ) -> Float[np.ndarray, "1 dim"]:
-    """One head by full gradient steps without noise, from zero: of public pairs, and as the un-noised bound.
+    """Fit one head by full gradient steps without noise, from zero: on public pairs, or as a non-private bound.
 
-    Of private pairs it is no release: nothing of it may leave.
+    A head of private pairs is not private: it must not be published.
     """
     heads, only = np.zeros((1, differences.shape[1])), np.zeros(len(differences), dtype=np.int64)
     for _ in range(steps):
@@ -55,7 +55,7 @@ def fitted(
     return np.asarray(heads)
 
 
-def _refuse_other_mixture(heads: Heads, mixture: Float[np.ndarray, " head"]) -> None:
+def _validate_mixture(heads: Heads, mixture: Float[np.ndarray, " head"]) -> None:
     if len(heads) != len(mixture) or (mixture < 0).any() or not np.isclose(mixture.sum(), 1.0):
         raise InputError(
             f"a mixture of {len(mixture)} shares that sum to {mixture.sum():g} for {len(heads)} heads: give each head "

@@ -40,14 +40,14 @@ RESULT = Path("build/benchmarks/scoring.json")
 
 
 def corpus(clients: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sample embeddings and the client of each; every client has at least one."""
+    """Return sample embeddings and the client of each; every client has at least one."""
     random = np.random.default_rng(clients)
     index = np.repeat(np.arange(clients), 1 + random.poisson(SAMPLES_PER_CLIENT - 1, size=clients))
     return unit_rows(random, len(index)), index
 
 
 def loop_scores(samples: np.ndarray, index: np.ndarray, clients: int, candidates: np.ndarray) -> np.ndarray:
-    """Sum of standardised, clipped ballots, one client after another."""
+    """Return the sum of standardised, clipped ballots, one client after another."""
     from sentence_transformers.util import cos_sim
 
     total = np.zeros(len(candidates))
@@ -57,7 +57,7 @@ def loop_scores(samples: np.ndarray, index: np.ndarray, clients: int, candidates
 
 
 def leaner_loop_scores(samples: np.ndarray, index: np.ndarray, clients: int, candidates: np.ndarray) -> np.ndarray:
-    """The same sum where the candidates count as normalised and a client's samples are added up first."""
+    """Return the same sum, with candidates normalised and a client's samples added up beforehand."""
     total = np.zeros(len(candidates))
     for client in range(clients):
         total += standardised(candidates @ samples[index == client].sum(axis=0))
@@ -80,7 +80,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def speed() -> dict[str, float]:
-    """Median over turns of the ratio of each loop, scaled to all clients, to the Gram form."""
+    """Return the median over turns of each loop's time, scaled to all clients, over the Gram form's."""
     samples, index = corpus(CLIENTS)
     candidates = unit_rows(np.random.default_rng(0), CANDIDATES)
     few = index < LOOP_CLIENTS
@@ -101,7 +101,7 @@ def speed() -> dict[str, float]:
 
 
 def growth() -> dict[str, Any]:
-    """Seconds of `summed_scores` at growing numbers of clients, and the exponent of the straight line in log-log.
+    """Return seconds of `summed_scores` at growing numbers of clients, and the slope of the line in log-log.
 
     The Gram matrix of the candidates costs the same whatever the number of clients: it is timed alone and taken off.
     """
@@ -117,7 +117,7 @@ def growth() -> dict[str, Any]:
 
 
 def peak_megabytes(clients: int, candidates: int) -> dict[str, float]:
-    """Rise of the peak resident set through one call of `summed_scores`, in a process of its own."""
+    """Return the rise of the peak resident set in one call of `summed_scores`, in a process of its own."""
     command = [sys.executable, __file__, "--peak", str(clients), str(candidates)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {"clients": clients, "candidates": candidates, "megabytes": float(answer)}

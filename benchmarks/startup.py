@@ -43,14 +43,14 @@ BARE = {
 
 
 def make_bare_project(directory: Path) -> None:
-    """The least that Kedro accepts as a project."""
+    """Write the least that Kedro accepts as a project."""
     for name, text in BARE.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text, encoding="utf-8")
 
 
 def seconds(project: Path) -> tuple[float, float]:
-    """CPU and wall seconds of one `kedro registry list`."""
+    """Return CPU and wall seconds of one `kedro registry list`."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     env = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "KEDRO_ENV"}}
     subprocess.run(COMMAND, cwd=project, env=env, check=True, capture_output=True)
@@ -60,7 +60,7 @@ def seconds(project: Path) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints the medians and the ratio, writes build/benchmarks/startup.json, exits with 1 above the goal."""
+    """Print the medians and the ratio, write build/benchmarks/startup.json, exit with 1 above the goal."""
     with tempfile.TemporaryDirectory() as directory:
         bare = Path(directory)
         make_bare_project(bare)

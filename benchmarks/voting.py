@@ -30,7 +30,7 @@ RESULT = Path("build/benchmarks/voting.json")
 
 
 def faiss_histogram(samples: np.ndarray, index: np.ndarray, clients: int, candidates: np.ndarray) -> np.ndarray:
-    """The same sum of clipped histograms from faiss' nearest neighbours."""
+    """Return the same sum of clipped histograms from faiss' nearest neighbours."""
     import faiss
     from scipy.sparse import csr_array
 
@@ -44,21 +44,21 @@ def faiss_histogram(samples: np.ndarray, index: np.ndarray, clients: int, candid
 
 
 def summed_histogram(samples: np.ndarray, index: np.ndarray, clients: int, candidates: np.ndarray) -> np.ndarray:
-    """Sum over clients of their clipped nearest-candidate histograms, before noise, from our votes."""
+    """Return the sum over clients of their clipped nearest-candidate histograms, before noise, from our votes."""
     votes = ballots._votes(samples, index, clients, candidates)
     norms = np.sqrt(votes.multiply(votes).sum(axis=1))
     return np.asarray(clip_factors(norms, 1.0) @ votes)
 
 
 def seconds(work: object, *arguments: object) -> tuple[np.ndarray, np.ndarray]:
-    """Wall and CPU seconds of a call, and its result."""
+    """Return wall and CPU seconds of a call, and its result."""
     start = np.array([time.perf_counter(), time.process_time()])
     result = work(*arguments)  # type: ignore[operator]
     return np.array([time.perf_counter(), time.process_time()]) - start, result
 
 
 def speed() -> dict[str, float]:
-    """Median over turns of our time over faiss', and how far the two sums lie apart."""
+    """Return the median over turns of our time over faiss', and the difference of the two sums."""
     random = np.random.default_rng(0)
     samples, candidates = unit_rows(random, SAMPLES), unit_rows(random, CANDIDATES)
     clients = int(SAMPLES / SAMPLES_PER_CLIENT)

@@ -1,9 +1,9 @@
-"""WASP's vote: near and far top-Q ballots of many records, against a plain loop over the records.
+"""WASP's vote: similar and dissimilar top-Q ballots of many records, against a plain loop over the records.
 
     python benchmarks/wasp.py
     python benchmarks/wasp.py --records 1000 --candidates 20000
 
-Seconds of the summed ballots (`voting.ballots`, what the door is handed, before clip and noise) against a loop that
+Seconds of the summed ballots (`voting.ballots`, before clip and noise) against a loop that
 computes one record's similarities, picks the Q nearest and furthest, and adds the votes. The loop is timed on a part of
 the records and scaled up. Memory: what the ballots take beyond their inputs, which must not grow with records times
 candidates.
@@ -29,7 +29,7 @@ RESULT = Path("build/benchmarks/wasp.json")
 
 
 def summed(records: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Near and far votes of all records, a block at a time."""
+    """Return similar and dissimilar votes of all records, computed a block at a time."""
     who, block = np.arange(len(records)), max(1, CELLS // (2 * len(candidates)))
     total = np.zeros((2, len(candidates)))
     for part, furthest in enumerate((False, True)):
@@ -40,7 +40,7 @@ def summed(records: np.ndarray, candidates: np.ndarray) -> np.ndarray:
 
 
 def loop(records: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """The same, one record after the other."""
+    """Return the same votes, computed one record after the other."""
     total = np.zeros((2, len(candidates)))
     worth = 0.5 ** np.arange(VOTES)
     for record in records:
@@ -52,7 +52,7 @@ def loop(records: np.ndarray, candidates: np.ndarray) -> np.ndarray:
 
 
 def peak() -> float:
-    """Largest resident memory so far, in MiB."""
+    """Return the largest resident memory so far, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

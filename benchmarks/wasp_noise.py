@@ -1,4 +1,4 @@
-"""How much of what WASP's votes say is left after the noise: real questions, real candidates, the door's own release.
+"""How much of WASP's votes is left after the noise: real questions, real candidates, the real release mechanism.
 
     python benchmarks/wasp_noise.py --questions ../shared/data/banking77/train.csv
 
@@ -63,7 +63,7 @@ class World(NamedTuple):
 
 
 def written_once(path: Path) -> pd.DataFrame:
-    """The first round's texts, by all models of conf/base in equal parts."""
+    """Return the first round's texts, by all models of conf/base in equal parts."""
     if not path.exists():
         plms = yaml.safe_load((ROOT / "conf/base/globals.yml").read_text())["models"]["plms"]
         each = np.full(len(WASP.classes), WASP.texts_of_round(1) // len(plms) // len(WASP.classes))
@@ -77,7 +77,7 @@ def written_once(path: Path) -> pd.DataFrame:
 
 
 def loaded(questions: Path, kept: Path) -> World:
-    """Candidates and questions, embedded."""
+    """Return candidates and questions with their embeddings."""
     table = pd.read_csv(questions)
     table = table[table["category"].isin(WASP.labels)]
     candidates, encoder = written_once(kept), load_encoder("offline")
@@ -90,7 +90,7 @@ def loaded(questions: Path, kept: Path) -> World:
 
 
 def scored(form: str, world: World, drawn: np.ndarray, seed: int) -> np.ndarray:
-    """Near and far scores of the candidates by one of the forms, of the records `drawn`."""
+    """Return similar and dissimilar scores of the candidates by one variant, from the records `drawn`."""
     kind, calibration = FORMS[form]
     declared = conf_base(Privacy, epsilon=4.0, delta=1e-5, unit="record", aggregation="trusted", noise_seed=seed,
                          calibration=calibration)  # fmt: skip
@@ -112,7 +112,7 @@ def scored(form: str, world: World, drawn: np.ndarray, seed: int) -> np.ndarray:
 
 
 def percentiles(world: World, drawn: np.ndarray) -> pd.DataFrame:
-    """Of each candidate that is written, how many percent of its class are less like the class's held-out questions."""
+    """Return for each non-empty candidate the percentage of its class that is less similar to held-out questions."""
     held_out = np.setdiff1d(np.arange(len(world.label)), drawn)
     place = judging.label_index(world.candidates, WASP)
     found = pd.DataFrame(index=world.candidates.index, columns=["mean", "nearest"], dtype=float)
@@ -125,7 +125,7 @@ def percentiles(world: World, drawn: np.ndarray) -> pd.DataFrame:
 
 
 def judged(form: str, world: World, records: int, seed: int) -> dict[str, float]:
-    """How good the texts are that one draw of records and noise calls good, and how many the small model wrote."""
+    """Return the quality of the good examples from one sample of records and noise, and the small model's share."""
     drawn = np.sort(stream(seed, "wasp noise", records).permutation(len(world.label))[:records])
     examples = chosen_examples(world.candidates, scored(form, world, drawn, seed), WASP)
     good = examples[examples["kind"] == GOOD]

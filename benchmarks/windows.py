@@ -25,7 +25,7 @@ WIDTHS = (64, 256, 1023)
 
 
 def samples_of(path: Path, chunk_tokenizer: str | None) -> list[str]:
-    """The file's texts, cut into samples unless they are samples."""
+    """Return the file's texts, cut into samples unless they are samples."""
     texts = (pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path))["text"].astype(str).tolist()
     if chunk_tokenizer is None:
         return texts

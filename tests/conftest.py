@@ -1,4 +1,4 @@
-"""Array shapes and types are checked while the tests run, and only then (jaxtyping with beartype)."""
+"""Check array shapes and types while the tests run, and only then (jaxtyping with beartype)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
 LONG = {"end_to_end", "neighbours", "golden", "audits", "wiring", "tutorial", "contracts"}
 SHARED = "test_main_job.py"
 ARRAYS = ("voting", "privacy", "federation")
-# Told by their own tests to refuse what their signatures forbid, with messages of their own.
+# Their own tests call them with arguments that their signatures forbid, and expect their error messages.
 UNCHECKED = {"privacy.accounting", "privacy.calibration"}
 
 
 def tower(function: object) -> object:
-    """Beartype with whole numbers allowed where a float is meant, as PEP 484 has it."""
+    """Apply beartype, with integers allowed for floats, as in PEP 484."""
     return beartype(conf=BeartypeConf(is_pep484_tower=True))(function)  # type: ignore[call-overload]
 
 
@@ -41,21 +41,21 @@ settings.load_profile("fedtext")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Every run says what its tests cost."""
+    """Register the plugin that reports the cost of tests."""
     config.pluginmanager.register(CpuSeconds(), "cpu_seconds")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Rooms whose tests take minutes come first, or one worker would end with them while the others have nothing.
+    """Run packages whose tests take minutes first, so that no worker ends alone with them.
 
-    Before all others come the tests of the run that other files share: nobody waits for it in the midst of it.
+    Tests of the run that other files share come before all others, so that no worker waits for it later.
     """
     items.sort(key=lambda item: (item.path.name != SHARED, not LONG & set(item.path.parts)))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def no_registry_of_a_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What jobs of shared fixtures release is registered in a folder of the session's, and in no user's own."""
+    """Register releases of shared fixtures in a folder of the session, and not in a user's own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(STATE, str(tmp_path_factory.mktemp("state")))
         yield
@@ -63,7 +63,7 @@ def no_registry_of_a_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(autouse=True)
 def registry_of_the_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Each test has a user's folder of its own: what one test releases, another has not spent."""
+    """Give each test a user folder of its own, so that no test spends another one's budget."""
     folder = tmp_path_factory.mktemp("state")
     monkeypatch.setenv(STATE, str(folder))
     return folder
@@ -71,7 +71,7 @@ def registry_of_the_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
 
 @pytest.fixture(scope="session", autouse=True)
 def files_are_parsed_once() -> Iterator[None]:
-    """YAML of the same words is parsed once in a process: that is half of a command's start, and hundreds start."""
+    """Parse the same YAML once in a process: that is half of a command's start, and hundreds start."""
     parse, known = OmegaConf.load, dict[str, bytes]()
 
     def load(file: str | Path | IO[str]) -> object:
@@ -87,7 +87,7 @@ def files_are_parsed_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def docstrings_are_parsed_once() -> Iterator[None]:
-    """Those of a file that has not changed: a job reads the whole library, and dozens of jobs run in a process."""
+    """Parse the docstrings of an unchanged file once: a job reads the whole library, and dozens run in a process."""
     from fedtext.corpora import docstrings  # once the checks of arrays are in place
 
     known = dict[tuple[Path, Path, int, int], list[docstrings.Docstring]]()
@@ -107,7 +107,7 @@ def docstrings_are_parsed_once() -> Iterator[None]:
 
 @pytest.fixture
 def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Training and decoding as exact as float32 is, whatever pays on this machine."""
+    """Train and decode in float32, whatever precision is faster on this machine."""
     for place in ("system.hardware", "system.precision", "models.language_model"):
         monkeypatch.setattr(f"fedtext.{place}.bfloat16_pays", lambda device: False)
     monkeypatch.setattr("fedtext.system.precision.float16_packs", lambda device: False)

@@ -1,8 +1,8 @@
-"""Processor seconds of every test, its processes included: what took how long, and whether a test takes too long.
+"""CPU seconds of every test, its processes included, and a limit on them.
 
-Seconds on a clock say how busy a machine is; processor seconds say what a test costs. A test without the mark `slow`
-may take `AT_MOST` of them, so that the suite stays one that people run. What a fixture makes for several tests is not
-charged to the one that happens to need it first.
+Wall seconds depend on how busy a machine is; CPU seconds are what a test costs. A test without the mark `slow` may take
+`AT_MOST` of them, so that people still run the suite. A fixture shared by several tests is not counted for the test
+that happens to need it first.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ PROPERTY, FILE = "cpu_seconds", "FEDTEXT_CPU_SECONDS"  # a file that all of them
 
 
 def spent() -> float:
-    """Processor seconds of this process and of those that it has waited for."""
+    """Return CPU seconds of this process and of its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 class CpuSeconds:
-    """A plugin of pytest: workers measure, and whoever prints the summary adds up."""
+    """A pytest plugin: workers measure, and the process that prints the summary adds up."""
 
     def __init__(self) -> None:
         self.setup: dict[str, float] = defaultdict(float)
@@ -36,12 +36,12 @@ class CpuSeconds:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
-        """What a test needs."""
+        """Measure the setup of a test."""
         return (yield from self._measured(item, "setup"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """The test itself."""
+        """Measure the test itself."""
         return (yield from self._measured(item, "call"))
 
     def _measured(self, item: pytest.Item, phase: str) -> Generator[None, object, object]:
@@ -52,7 +52,7 @@ class CpuSeconds:
             item.user_properties.append((f"{PROPERTY}.{phase}", spent() - began))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Takes down what a worker has measured."""
+        """Record what a worker has measured."""
         if report.when == "teardown":
             measured = dict(report.user_properties)
             self.setup[report.nodeid] = float(str(measured.get(f"{PROPERTY}.setup", 0.0)))
@@ -61,16 +61,16 @@ class CpuSeconds:
                 self.slow.add(report.nodeid)
 
     def too_long(self) -> dict[str, float]:
-        """Tests without the mark that take more than they may."""
+        """Return tests without the mark that exceed the limit."""
         return {name: took for name, took in self.call.items() if took > AT_MOST and name not in self.slow}
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """A test that takes too long fails the run, once all have run."""
+        """Fail the run if a test exceeds the limit, once all have run."""
         if self.too_long() and session.exitstatus == pytest.ExitCode.OK and not _is_worker(session.config):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Prints seconds by package, and the tests that take most."""
+        """Print seconds by package, and the slowest tests."""
         if file := os.environ.get(FILE):
             with open(file, "w", encoding="utf-8") as lines:
                 lines.writelines(f"{self.call[name]:.2f}\t{self.setup[name]:.2f}\t{name}\n" for name in self.call)

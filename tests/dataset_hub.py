@@ -1,4 +1,4 @@
-"""A dataset hub on this machine: as much of the hub's writing protocol as its own client asks for."""
+"""A dataset hub on this machine: as much of the hub's upload protocol as its own client uses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMIT = "a" * 40
 
 
 class DatasetHub:
-    """What was pushed: files by path, the tags, and every token that came."""
+    """The pushed content: files by path, the tags, and every token received."""
 
     def __init__(self, token: str) -> None:
         self.token, self.endpoint = token, ""
@@ -24,7 +24,7 @@ class DatasetHub:
         self.tags: list[str] = []
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
-        """Status and JSON of one authorised request."""
+        """Return status and JSON of one authorised request."""
         parts = path.strip("/").split("/")
         name = "/".join(parts[2:4])
         if parts[:3] == ["api", "repos", "create"]:
@@ -70,7 +70,7 @@ class DatasetHub:
 
 @contextmanager
 def serving(hub: DatasetHub) -> Iterator[DatasetHub]:
-    """Answers at `hub.endpoint` until the block ends."""
+    """Serve at `hub.endpoint` until the block ends."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

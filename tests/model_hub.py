@@ -1,4 +1,4 @@
-"""A model hub on this machine: as much of the Hugging Face hub's protocol as its own client asks for."""
+"""A model hub on this machine: as much of the Hugging Face hub's protocol as its own client uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 
 def commit_of(directory: Path) -> str:
-    """A commit's name: 40 hexadecimal digits that the content of its files decides."""
+    """Return a commit's name: 40 hexadecimal digits that the content of its files determines."""
     files = sorted(path for path in directory.rglob("*") if path.is_file())
     return hashlib.sha1(b"".join(path.read_bytes() for path in files), usedforsecurity=False).hexdigest()
 
@@ -27,13 +27,13 @@ class Hub:
         self.endpoint = ""
 
     def upload(self, name: str, directory: Path) -> str:
-        """Makes the directory the newest commit of `name`; returns the commit."""
+        """Make the directory the newest commit of `name`; return the commit."""
         commit = commit_of(directory)
         self.commits.setdefault(name, {})[commit] = directory
         return commit
 
     def find(self, name: str, revision: str) -> tuple[str, Path] | None:
-        """Commit and files of a revision, None if there are none."""
+        """Return commit and files of a revision, None if there are none."""
         commits = self.commits.get(name, {})
         commit = next(reversed(commits), "") if revision == "main" else revision
         return (commit, commits[commit]) if commit in commits else None
@@ -41,7 +41,7 @@ class Hub:
 
 @contextmanager
 def serving(hub: Hub) -> Iterator[Hub]:
-    """Answers at `hub.endpoint` until the block ends."""
+    """Serve at `hub.endpoint` until the block ends."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

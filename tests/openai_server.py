@@ -1,4 +1,4 @@
-"""A server on this machine that speaks OpenAI's API: models, completions and chat completions, and faults on request."""
+"""A server on this machine with OpenAI's API: models, completions and chat completions, and faults on request."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ WORDS = [
 
 
 def written(prompt: str, seed: int, number: int, most: int) -> str:
-    """A text that prompt, seed and number decide, of at most `most` words."""
+    """Return a text that prompt, seed and number determine, of at most `most` words."""
     digest = hashlib.sha256(f"{prompt}|{seed}|{number}".encode()).digest()
     return " ".join(WORDS[byte % len(WORDS)] for byte in digest[: min(most, 20)])
 
 
 @dataclass
 class Served:
-    """What the server does, and what it was asked.
+    """The server's behaviour, and the requests that it received.
 
     Attributes:
         models: Its models.
-        key: The key that it asks for, None for none.
-        faults: Served to the next requests for text, one each: status, and headers.
+        key: The key that it requires, None for none.
+        faults: Responses to the next requests for text, one each: status, and headers.
         delay: Seconds before an answer.
-        most: Responses that it gives to a request, whatever is asked for.
-        refuses_several: Whether more than one response asked for is an error.
-        form: What stands around a text.
+        most: Most responses that it returns to a request.
+        refuses_several: Whether a request for more than one response is an error.
+        form: The text around a response.
         routes: What it serves beside the models.
         asked: Route, body and key of every request for text.
     """
@@ -72,7 +72,7 @@ class Served:
     lock: Lock = field(default_factory=Lock)
 
     def answer(self, route: str, body: dict[str, Any], key: str) -> tuple[int, dict[str, str], dict[str, Any]]:
-        """Status, headers and content for one request for text."""
+        """Return status, headers and content for one request for text."""
         with self.lock:
             self.asked.append((route, body, key))
             fault = self.faults.pop(0) if self.faults else None
@@ -108,7 +108,7 @@ def _error(message: str, code: str) -> dict[str, Any]:
 
 @contextmanager
 def serving(served: Served) -> Iterator[Served]:
-    """Answers at `served.url` until the block ends."""
+    """Serve at `served.url` until the block ends."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

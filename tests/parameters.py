@@ -1,4 +1,4 @@
-"""Parameters as tests and benchmarks give them: what one says itself, laid over the values of conf/base."""
+"""Parameters for tests and benchmarks: own values on top of those of conf/base."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ Kind = TypeVar("Kind", bound=Parameters)
 
 
 def conf_base(kind: type[Kind], given: Mapping[str, Any] | None = None, /, **changes: Any) -> Kind:
-    """A `kind` with the values of conf/base, over which `given` and `changes` are laid, mappings key by key.
+    """Return a `kind` with the values of conf/base, overridden by `given` and `changes`, mappings key by key.
 
     Raises:
         ValidationError: the values do not fit the model, or each other.
@@ -136,7 +136,7 @@ def conf_base(kind: type[Kind], given: Mapping[str, Any] | None = None, /, **cha
 
 @cache
 def parameters() -> dict[str, Any]:
-    """All groups of conf/base as a run reads them that says nothing of its texts; `${data_root:}` and the like stay."""
+    """Return all groups of conf/base as a run without text settings reads them; `${data_root:}` and the like stay."""
     groups: dict[str, Any] = {}
     for path in sorted(BASE.glob("parameters/*.yml")):
         written = GIVEN_ELSE_GLOBAL.sub(_global, path.read_text(encoding="utf-8"))
@@ -147,7 +147,7 @@ def parameters() -> dict[str, Any]:
 
 
 def _comparisons() -> dict[str, Any]:
-    """Entries and claims of conf/base/compare, where the groups `compare` and `claims` have them."""
+    """Return entries and claims of conf/base/compare, under the groups `compare` and `claims`."""
     found: dict[str, Any] = {}
     for path in sorted(BASE.glob("compare/*.yml")):
         found = laid_over(found, read(path.read_text(encoding="utf-8")))

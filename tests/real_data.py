@@ -1,4 +1,4 @@
-"""The real raw files beside the project, which tests may need and the project does not."""
+"""The real raw files beside the project, which some tests need and the project does not."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ PROJECT = Path(__file__).parents[1]
 
 
 def real_data(name: str) -> Path:
-    """The file or folder `name` of real raw data (FEDTEXT_SHARED, by default ../shared), or a skip."""
+    """Return the file or folder `name` of real raw data (FEDTEXT_SHARED, by default ../shared), or skip."""
     return shared(f"data/{name}")
 
 
 def shared(name: str) -> Path:
-    """The file or folder `name` beside the project, or a skip."""
+    """Return the file or folder `name` beside the project, or skip."""
     path = (PROJECT / os.environ.get("FEDTEXT_SHARED", "../shared")).resolve() / name
     if not path.exists():
         pytest.skip(f"no {path}: set FEDTEXT_SHARED")

@@ -1,4 +1,4 @@
-"""Algorithms are found where they are defined, and what they stand on is there."""
+"""Algorithms are found where they are defined, and those that they depend on exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALGORITHM = Algorithm("{name}", "Found", "nobody, never", OutputType.TEXTS, lamb
 
 @pytest.fixture
 def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder whose packages count as pipelines of fedtext."""
+    """Return a folder whose packages count as pipelines of fedtext."""
     monkeypatch.setattr(pipelines, "__path__", [*pipelines.__path__, str(tmp_path)])
     before = set(sys.modules)
     yield tmp_path
@@ -78,5 +78,5 @@ def test_a_name_that_is_not_its_folder_s_is_refused(beside: Path) -> None:
 
 def test_nothing_stands_on_what_is_not_there(beside: Path) -> None:
     define(beside, "newcomer", "newcomer", depends_on="nowhere")
-    with pytest.raises(ValueError, match="newcomer stands on 'nowhere': choose one of dp_fedavg"):
+    with pytest.raises(ValueError, match="newcomer depends on 'nowhere': choose one of dp_fedavg"):
         algorithms()

@@ -1,4 +1,4 @@
-"""Words of made-up private texts: enough to tell them apart, too few to say anything."""
+"""Words of made-up private texts: enough to distinguish them."""
 
 WORDS = [
     "the",

@@ -12,15 +12,15 @@ from kedro.framework.project import configure_project
 
 
 def main(arguments: Sequence[str] | None = None, **options: Any) -> Any:
-    """The run of Kedro's command line; the working directory is the project, with its `conf`.
+    """Run Kedro's command `run`; the working directory is the project, with its `conf`.
 
     Args:
         arguments: The options of `kedro run`, as `["--env", "tiny"]`; None: those of the command line, which ends the
             process. With arguments a failed run raises its error.
-        options: Of click's, as Kedro hands them to a packaged project.
+        options: click's options, as Kedro passes them to a packaged project.
 
     Returns:
-        What the run returns.
+        The return value of the run.
     """
     package = Path(__file__).parent.name
     configure_project(package)

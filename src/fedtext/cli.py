@@ -1,7 +1,7 @@
-"""Kedro's command line, where it would answer a mistake with a traceback or refuse a list.
+"""Kedro's command line, with one-sentence errors in place of tracebacks, and lists as parameter values.
 
-Kedro finds `cli` and `run` here by their names; `BEFORE` is an entry point of the package (`kedro.cli_hooks`), which is
-asked before every command.
+Kedro finds `cli` and `run` here by their names; `BEFORE` is an entry point of the package (`kedro.cli_hooks`), which
+Kedro calls before every command.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ PACKAGE = "fedtext"
 
 
 def with_lists(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """`--params` as nested groups; what is no `NAME=VALUE` belongs to the value before it: `a.b=1,2,c=3`.
+    """Parse `--params` into nested groups; an item without `NAME=` belongs to the value before it: `a.b=1,2,c=3`.
 
     `NAME=` is an empty text and not null, so that an unset variable is not taken for none.
 
     Raises:
-        UsageError: the first item has no name, or a value is no YAML.
+        UsageError: the first item has no name, or a value is not valid YAML.
     """
     if not isinstance(value, str) or not value:
         return value or {}
@@ -55,7 +55,7 @@ def with_lists(context: click.Context, option: click.Parameter, value: Any) -> A
 
 
 def _quoted(item: str) -> str:
-    """`NAME=VALUE` with quotes around what YAML would not read as a text: nothing, words with a colon or a `#`."""
+    """Return `NAME=VALUE`, quoting a value that YAML would not read as text: nothing, words with a colon or a `#`."""
     name, _, value = item.partition("=")
     in_words = not value.lstrip().startswith(tuple("[{'\""))
     cut = any(sign in value for sign in (": ", " #"))
@@ -63,7 +63,7 @@ def _quoted(item: str) -> str:
 
 
 def known_runner(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Raises RunRefusedError for a runner that Kedro does not have; a dotted name is another's."""
+    """Raise RunRefusedError for a runner that Kedro does not have; a dotted name is another package's, and passes."""
     if value and "." not in value and not hasattr(runners, value):
         names = [name for name in dir(runners) if name.endswith("Runner") and name != "AbstractRunner"]
         raise RunRefusedError(f"no runner is named '{value}': {meant(value, names)}")
@@ -71,7 +71,7 @@ def known_runner(context: click.Context, option: click.Parameter, value: str | N
 
 
 def _command() -> click.Command:
-    """Kedro's own `run` with two options read in our way."""
+    """Return Kedro's own `run`, with two options parsed by this module."""
     command = copy(kedro_run)
     command.params = [copy(option) for option in kedro_run.params]
     for option in command.params:
@@ -87,11 +87,14 @@ cli = click.Group(name=PACKAGE, commands={"run": run})
 
 
 class BeforeViz:
-    """`kedro viz run` builds the graph in a process of its own, whose traceback nobody waits for: it is built first."""
+    """A hook before `kedro viz run`, which builds the graph in a process of its own and hides the traceback.
+
+    The graph's inputs are checked here first.
+    """
 
     @cli_hook_impl
     def before_command_run(self, project_metadata: ProjectMetadata | None, command_args: list[str]) -> None:
-        """Ends the process with one sentence where environment, parameters or pipeline are wrong."""
+        """End the process with one sentence if environment, parameters or pipeline are wrong."""
         ours = project_metadata is not None and project_metadata.package_name == PACKAGE
         if not ours or command_args[:1] != ["viz"] or command_args[1:2] in (["build"], ["deploy"], ["--help"], ["-h"]):
             return
@@ -108,12 +111,12 @@ class BeforeViz:
 
 
 def check_viz(arguments: list[str]) -> None:
-    """Raises FedtextError for an environment, parameters or a pipeline that are not there."""
+    """Raise FedtextError for an environment, parameters or a pipeline that do not exist."""
     from kedro_viz.launchers.cli.run import run as viz
 
-    told = viz.make_context("viz", arguments, resilient_parsing=True).params
-    loader_for(told.get("env"), told.get("params") or {})
-    check_pipelines([told["pipeline"]] if told.get("pipeline") else ["__default__"])
+    options = viz.make_context("viz", arguments, resilient_parsing=True).params
+    loader_for(options.get("env"), options.get("params") or {})
+    check_pipelines([options["pipeline"]] if options.get("pipeline") else ["__default__"])
 
 
 BEFORE = BeforeViz()

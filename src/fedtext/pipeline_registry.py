@@ -1,4 +1,4 @@
-"""The table of contents: every pipeline by name, and the main job."""
+"""The pipeline registry: every pipeline by name, and the default job."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -28,10 +28,10 @@ from fedtext.wiring.config import active_group, corpus_is_public
 
 
 def algorithms() -> dict[str, Algorithm]:
-    """All algorithms by name, in the alphabet's order: each `ALGORITHM` of a `pipelines/<name>/pipeline.py`.
+    """Return all algorithms by name, in alphabetical order: each `ALGORITHM` of a `pipelines/<name>/pipeline.py`.
 
     Raises:
-        ValueError: an algorithm's name is not its folder's, or it stands on one that is not there.
+        ValueError: an algorithm's name is not its folder's, or it depends on one that does not exist.
     """
     found = {}
     for folder in sorted(module.name for module in iter_modules(pipelines.__path__)):
@@ -43,16 +43,16 @@ def algorithms() -> dict[str, Algorithm]:
         if algorithm.name != folder:
             raise InputError(f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name")
         if algorithm.depends_on is not None and algorithm.depends_on not in found:
-            raise InputError(f"{folder} stands on {algorithm.depends_on!r}: choose one of {', '.join(found)}")
+            raise InputError(f"{folder} depends on {algorithm.depends_on!r}: choose one of {', '.join(found)}")
     return found
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """All pipelines. An algorithm's name is its whole job; `__default__` is POPri's.
+    """Return all pipelines by name. An algorithm's name is its whole job; `__default__` is POPri's.
 
-    A job is source -> public text -> partition -> clients -> algorithm -> evaluation -> report; of an algorithm that
-    makes preferences it is pairs -> algorithm -> report. What an earlier run has left below the data root is not done
-    again, so jobs share all that they have in common.
+    A job is source -> public text -> partition -> clients -> algorithm -> evaluation -> report; for an algorithm whose
+    output are preferences it is pairs -> algorithm -> report. Results of an earlier run below the data root are not
+    computed again, so jobs share all that they have in common.
     """
     private = {
         "docstrings": sources.docstrings_pipeline(),
@@ -102,7 +102,7 @@ def register_pipelines() -> dict[str, Pipeline]:
 
 
 def whole(algorithm: Algorithm, known: Mapping[str, Algorithm]) -> Pipeline:
-    """The algorithm with its handover, after those that it stands on."""
+    """Return the algorithm's pipeline with its output nodes, after those of the algorithms that it depends on."""
     below = [whole(known[algorithm.depends_on], known)] if algorithm.depends_on else []
     tokens = [clients.tokens_pipeline()] if algorithm.client_tokens else []
     return Pipeline([*below, *tokens, algorithm.pipeline(), handover(algorithm)])

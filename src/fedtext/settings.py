@@ -14,7 +14,7 @@ from fedtext.wiring.config import ProjectConfigLoader
 from fedtext.wiring.hooks import HOOKS as PROJECT_HOOKS
 from fedtext.wiring.session import ResumableSession, SessionHook, resume_in_every_session
 
-# Said at every command by others' code, which sets its own filters: Kedro calling OmegaConf, kedro-mlflow calling
+# Logged at every command by dependencies, which set their own filters: Kedro calling OmegaConf, kedro-mlflow calling
 # MLflow. Nothing that a user could act on.
 IDLE_WARNINGS = ("register_new_resolver() is deprecated", "Add type hints to the `predict` method")
 
@@ -34,7 +34,7 @@ CONFIG_LOADER_CLASS = ProjectConfigLoader
 CONFIG_LOADER_ARGS = {"base_env": "base", "default_run_env": "local"}
 
 # Kedro-Viz's own hooks write row counts of every table they see, private ones too, into the project: exact counts are
-# not ours to publish. FEDTEXT_TRACKING=off leaves MLflow out of a run altogether; `kedro mlflow ui` runs nothing, and
+# private. FEDTEXT_TRACKING=off leaves MLflow out of a run altogether; `kedro mlflow ui` runs nothing, and
 # cannot do without the hook.
 _UNTRACKED = os.environ.get("FEDTEXT_TRACKING", "on") == "off" and sys.argv[1:2] != ["mlflow"]
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-viz", "kedro_mlflow") if _UNTRACKED else ("kedro-viz",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from audits.attacks import Attack, attacked
+from audits.attacks import Attack, run_attack
 from audits.plan import HARM, faulty, sound
 from audits.statistics import ALPHA
 
@@ -24,7 +24,7 @@ def test_every_algorithm_and_every_neighbour_is_attacked() -> None:
 
 @pytest.mark.parametrize("name", ["popri", "dpprefsyn", "dp_fedavg"])
 def test_the_claim_survives_and_little_of_it_is_spare(name: str) -> None:
-    found = attacked(Attack(name, "first removed", "none", 6))
+    found = run_attack(Attack(name, "first removed", "none", 6))
     assert found.holds
     assert found.claim == pytest.approx(1.0)
     assert found.bounds.best > 0.7
@@ -46,18 +46,18 @@ def test_the_claim_survives_and_little_of_it_is_spare(name: str) -> None:
     ],
 )
 def test_a_planted_fault_passes_its_claim(name: str, neighbour: str, fault: str) -> None:
-    assert not attacked(Attack(name, neighbour, fault, {"popri": 20, "dpprefsyn": 20}.get(name, 3))).holds
+    assert not run_attack(Attack(name, neighbour, fault, {"popri": 20, "dpprefsyn": 20}.get(name, 3))).holds
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("attack", sound(), ids=str)
 def test_every_claim_survives(attack: Attack) -> None:
-    assert attacked(attack).holds
+    assert run_attack(attack).holds
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("attack", faulty(), ids=str)
 def test_every_planted_fault_passes_its_claim(attack: Attack) -> None:
-    assert not attacked(attack).holds
+    assert not run_attack(attack).holds

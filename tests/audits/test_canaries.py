@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audits.canaries import CANARIES, COPIES, DELTA, by_trigrams, canary_records, echoed, guessed, implied_epsilon
+from audits.canaries import (
+    CANARIES,
+    COPIES,
+    DELTA,
+    by_trigrams,
+    canary_attack,
+    canary_records,
+    guessed,
+    implied_epsilon,
+)
 from audits.corpus import CLIENTS, SHARES
 from fedtext.corpora.splits import splits_of
 
@@ -18,7 +27,7 @@ def test_every_canary_would_be_trained_on() -> None:
 
 
 def test_text_that_copies_is_caught() -> None:
-    for signal, found in echoed(COPIES, runs=2).items():
+    for signal, found in canary_attack(COPIES, runs=2).items():
         assert found.low > 0.9, signal
         assert found.epsilon > 1.5, signal
 
@@ -55,5 +64,5 @@ def test_the_bound_of_answers_at_random_is_below_their_epsilon(epsilon: float) -
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["popri", "pe"])
 def test_synthetic_text_gives_no_canary_away(algorithm: str) -> None:
-    for found in echoed(algorithm, runs=6).values():
+    for found in canary_attack(algorithm, runs=6).values():
         assert found.epsilon <= 1.0

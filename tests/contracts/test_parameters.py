@@ -92,7 +92,7 @@ def test_every_model_is_part_of_a_group() -> None:
 
 def test_every_entry_of_a_comparison_is_one_that_its_algorithm_takes() -> None:
     kinds, asked = {home: kind for kind, home in HOMES.items()}, conf_base(Compare)
-    asked.model_copy(update={"algorithms": tuple(asked.entries)}).refuse_unknown(algorithms())
+    asked.model_copy(update={"algorithms": tuple(asked.entries)}).validate_names(algorithms())
     models = yaml.safe_load((BASE / "globals.yml").read_text("utf-8"))["models"]
     for entry in asked.entries.values():
         assert entry.params.keys() <= {*kinds, "models"}

@@ -156,7 +156,7 @@ def test_an_algorithm_without_rounds_has_no_figures_of_rounds() -> None:
 def test_every_algorithm_can_be_compared() -> None:
     known = list(jobs())
     given = active_parameters()["compare"]
-    Compare.model_validate(given).refuse_unknown(known)
+    Compare.model_validate(given).validate_names(known)
     assert list(Compare.model_validate(given | {"algorithms": " ".join(known)}).chosen) == known
 
 

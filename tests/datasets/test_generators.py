@@ -84,7 +84,7 @@ def test_one_of_several_has_a_form_of_its_own_and_one_it_cannot_be_asked_in_is_r
     said = {"own": {"source": "bundled:generator", "prompt": "labelled"}, "none": "bundled:generator"}
     own, none = (NamedGeneratorDataset(name=name, generators=said) for name in said)
     sampler = conf_base(Popri).sampler
-    assert own.load().own(sampler) == sampler.for_one(None, "labelled")
+    assert own.load().own(sampler) == sampler.for_generator(None, "labelled")
     assert none.load().own(sampler) == sampler
     assert own.shaping() != none.shaping()
     with pytest.raises(DatasetError, match=r"models.plms.x.prompt is 'chatt', no page .* did you mean 'chat'"):

@@ -17,7 +17,7 @@ from fedtext.evaluation.classification import (
     classify_condition,
     code_parts,
     compare_classified,
-    judged_with_parts,
+    evaluate_with_parts,
     labelled_texts,
 )
 from fedtext.params.evaluation import Classification
@@ -156,7 +156,7 @@ def test_every_part_is_judged_by_its_own_classes() -> None:
         seen.append((task.labels, view(TABLE)["label"].tolist()))
         return {"true_class": np.arange(2), "given_class": np.arange(2) + len(seen), "texts": np.asarray(len(seen))}
 
-    found = judged_with_parts(judge, TASK_CODE_PARTS, ["category", "stars"])
+    found = evaluate_with_parts(judge, TASK_CODE_PARTS, ["category", "stars"])
     assert [labels for labels, _ in seen] == [tuple(CODES), ("food", "spa"), ("1", "5")]
     assert seen[0][1] == TABLE["label"].tolist()
     assert int(found["texts"]) == 1  # of the classes themselves

@@ -18,11 +18,11 @@ from fedtext.evaluation.contamination import (
     Gap,
     bootstrap_gap,
     continuations,
-    copied,
-    halves,
+    copy_masks,
     log_likelihoods,
     longest_run,
     shared_ngrams,
+    split_words,
     summary,
 )
 from fedtext.evaluation.next_token import PADDING, count_next_tokens, padded, text_windows
@@ -71,7 +71,7 @@ def test_both_are_bounded_by_a_copy_s(written: str, true: str) -> None:
 
 @given(st.text(), st.integers(1, 20))
 def test_halves_are_successive_words(text: str, count: int) -> None:
-    first, second = halves(text, count)
+    first, second = split_words(text, count)
     assert first.split() + second.split() == text.split()[: 2 * count]
 
 
@@ -127,7 +127,7 @@ def reader(read_and_unread: tuple[list[str], list[str]], tmp_path_factory: pytes
 def measures(model: LanguageModel, sides: tuple[list[str], list[str]]) -> dict[str, Gap]:
     texts = [*sides[0], *sides[1]]
     is_newer = np.arange(len(texts)) >= len(sides[0])
-    parts = [halves(text, WORDS) for text in texts]
+    parts = [split_words(text, WORDS) for text in texts]
     written = continuations(LocalGenerator(model.source), [a for a, _ in parts], words=WORDS, batch_size=32, seed=0)
     pairs = [(text, true) for text, (_, true) in zip(written, parts, strict=True)]
     values = {
@@ -172,14 +172,14 @@ WORDS_COPIES = st.lists(
 
 def test_exact_copies_near_copies_and_others_are_told_apart() -> None:
     held_out = [TEXT, TEXT.upper().replace(",", " ,"), TEXT.replace("changed", "gone"), "Another day, another bus.", ""]
-    found = copied([TEXT, "Tea."], held_out)
+    found = copy_masks([TEXT, "Tea."], held_out)
     assert found["verbatim"].tolist() == [True, True, False, False, False]
     assert found["near"].tolist() == [False, False, True, False, False]
     assert summary(found) == {"samples": 5, "verbatim": 2, "near": 1}
 
 
 def test_short_texts_are_copies_only_word_for_word() -> None:
-    assert summary(copied(["Two cups of tea"], ["two cups of tea", "cups of tea"])) == {
+    assert summary(copy_masks(["Two cups of tea"], ["two cups of tea", "cups of tea"])) == {
         "samples": 2,
         "verbatim": 1,
         "near": 0,
@@ -188,7 +188,7 @@ def test_short_texts_are_copies_only_word_for_word() -> None:
 
 @given(st.lists(WORDS_COPIES, max_size=5), st.lists(WORDS_COPIES, max_size=5))
 def test_what_is_in_the_training_text_is_a_copy_and_none_is_counted_twice(train: list[str], others: list[str]) -> None:
-    found = copied(train, [*train, *others])
+    found = copy_masks(train, [*train, *others])
     assert found["verbatim"][: len(train)].all()
     assert not (found["verbatim"] & found["near"]).any()
-    assert summary(copied([], train)) == {"samples": len(train), "verbatim": 0, "near": 0}
+    assert summary(copy_masks([], train)) == {"samples": len(train), "verbatim": 0, "near": 0}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.evaluation.entities import Stretch, compare_entities, entity_scores, stretches, token_codes
+from fedtext.evaluation.entities import EntitySpan, compare_entities, entity_scores, entity_spans, token_codes
 from fedtext.evaluation.measures.downstream import ENTITIES_GIVEN, ENTITIES_RIGHT, ENTITIES_TRUE, ENTITY_F1
 from fedtext.evaluation.measures.known import measure
 from fedtext.models.rule_tagger import RuleTagger
@@ -36,13 +36,17 @@ def test_codes_say_the_entities_that_made_them(laid: list[tuple[int, int]]) -> N
         if kind == 2:
             codes += [0] * length
         else:
-            expected.append(Stretch(len(codes), len(codes) + length - 1, kind))
+            expected.append(EntitySpan(len(codes), len(codes) + length - 1, kind))
             codes += [1 + 2 * kind, *[2 + 2 * kind] * (length - 1)]
-    assert stretches(np.asarray(codes, dtype=np.int64)) == expected
+    assert entity_spans(np.asarray(codes, dtype=np.int64)) == expected
 
 
 def test_what_goes_on_without_a_beginning_is_an_entity_too() -> None:
-    assert stretches(np.asarray([2, 0, 1, 4])) == [Stretch(0, 0, DAY), Stretch(2, 2, DAY), Stretch(3, 3, PLACE)]
+    assert entity_spans(np.asarray([2, 0, 1, 4])) == [
+        EntitySpan(0, 0, DAY),
+        EntitySpan(2, 2, DAY),
+        EntitySpan(3, 3, PLACE),
+    ]
 
 
 # Two texts: day found, place with a wrong end; place found, day of another kind, one place made up.
@@ -75,9 +79,9 @@ def test_it_is_nervaluate_s_strict_f1_over_kinds() -> None:
     told = [[[tags[code] for code in row] for row in rows] for rows in (true, given_)]
     found = nervaluate.Evaluator(*told, tags=list(KINDS), loader="list").evaluate()["entities"]
     theirs = np.mean([found[kind]["strict"].f1 for kind in KINDS])
-    pairs = [(set(stretches(t)), set(stretches(g))) for t, g in zip(true, given_, strict=True)]
+    pairs = [(set(entity_spans(t)), set(entity_spans(g))) for t, g in zip(true, given_, strict=True)]
 
-    def count(rows: list[set[Stretch]]) -> np.ndarray:
+    def count(rows: list[set[EntitySpan]]) -> np.ndarray:
         return np.asarray([np.bincount([one.kind for one in row], minlength=2) for row in rows])
 
     ours = ENTITY_F1.ratio(

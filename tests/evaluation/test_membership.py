@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from fedtext.evaluation.membership import (
     Attack,
-    are_alone,
+    are_independent,
     attack,
     ceiling,
     gaussian_ceiling,
@@ -68,7 +68,7 @@ def test_units_are_alone_that_share_neither_client_nor_prompt(
     clients: str, prompts: str, by_client: bool, by_record: bool
 ) -> None:
     pairs = pd.DataFrame({"client_id": list(clients), "prompt": list(prompts)})
-    assert (are_alone(pairs, "client"), are_alone(pairs, "record")) == (by_client, by_record)
+    assert (are_independent(pairs, "client"), are_independent(pairs, "record")) == (by_client, by_record)
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 8.0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from benchmarks.scorers import by_drawn_head, by_mixture
-from fedtext.evaluation.pairwise import by_length, rightly_ordered
+from fedtext.evaluation.pairwise import correctly_ordered, length_baselines
 from fedtext.system.errors import InputError
 
 HEADS = np.array([[1.0, 0.0], [0.0, 1.0]])
@@ -54,8 +54,8 @@ def test_random_labels_give_a_half_and_the_own_cluster_would_give_them_nearly_al
     for judged in (by_drawn_head, by_mixture):
         assert judged(heads, mixture, fresh).mean() == pytest.approx(0.5, abs=0.03)
     own = heads[np.argmax(fresh @ heads.T, axis=1)]
-    assert rightly_ordered((own * fresh).sum(axis=1)).mean() > 0.95
+    assert correctly_ordered((own * fresh).sum(axis=1)).mean() > 0.95
 
 
 def test_an_answer_of_the_same_length_is_a_coin() -> None:
-    assert by_length(["ab"], ["cd"]) == {"longer": np.array([0.5]), "shorter": np.array([0.5])}
+    assert length_baselines(["ab"], ["cd"]) == {"longer": np.array([0.5]), "shorter": np.array([0.5])}

@@ -17,7 +17,7 @@ from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.private_evaluation import (
     FEATURES,
     PRESENT,
-    Asked,
+    EvaluationQuery,
     FeatureMap,
     ReleasedCounts,
     ReleasedMean,
@@ -25,10 +25,10 @@ from fedtext.evaluation.private_evaluation import (
     accuracy_release,
     compare_released,
     evaluation_ledger,
+    evenly_spaced_by_unit,
     joint_clip_norm,
     mean_feature_blocks,
-    samples_of_each,
-    spread_over_own,
+    samples_per_unit,
 )
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
@@ -44,24 +44,24 @@ from tests.parameters import conf_base
 PRIVACY = conf_base(
     Privacy, epsilon=2.0, delta=1e-5, noise_seed=1, sampling="poisson", clients_per_round=5, aggregation="trusted"
 )
-TWO = (Asked(FEATURES, 2, 1.0), Asked("evaluation.popri.accuracy", 9, 13.4))
+TWO = (EvaluationQuery(FEATURES, 2, 1.0), EvaluationQuery("evaluation.popri.accuracy", 9, 13.4))
 
 
 def test_whose_samples_are_chosen_depends_on_their_owner_alone() -> None:
     rng = np.random.default_rng(0)
     unit = rng.permutation(np.repeat(np.arange(40), np.arange(40) % 9 + 1))
     for most in (1, 3, 100):
-        kept = spread_over_own(unit, most)
+        kept = evenly_spaced_by_unit(unit, most)
         assert np.array_equal(np.bincount(unit[kept]), np.minimum(np.bincount(unit), most))
         there = np.flatnonzero(unit % 4 != 1)
-        alone = there[spread_over_own(unit[there], most)]
+        alone = there[evenly_spaced_by_unit(unit[there], most)]
         assert np.array_equal(alone, kept[unit[kept] % 4 != 1])
 
 
 def test_samples_are_spread_over_what_a_client_holds() -> None:
-    assert spread_over_own(np.zeros(10, dtype=np.int64), 3).tolist() == [0, 4, 7]
-    assert samples_of_each(conf_base(Evaluation, max_eval_samples=2000), 484) == 4
-    assert samples_of_each(conf_base(Evaluation, max_eval_samples=20), 484) == 1
+    assert evenly_spaced_by_unit(np.zeros(10, dtype=np.int64), 3).tolist() == [0, 4, 7]
+    assert samples_per_unit(conf_base(Evaluation, max_eval_samples=2000), 484) == 4
+    assert samples_per_unit(conf_base(Evaluation, max_eval_samples=20), 484) == 1
 
 
 def test_the_ledger_is_the_test_clients_own_and_asks_all_of_them() -> None:
@@ -129,7 +129,7 @@ def rows(said: Said, clip_norm: float = CLIP) -> dict[int, np.ndarray]:
 def released(said: Said, seed: int, *, epsilon: float = 1.0, clip_norm: float = CLIP) -> ReleasedCounts:
     correct, tokens, unit = said
     privacy = conf_base(Privacy, epsilon=epsilon, delta=1e-5, noise_seed=seed, aggregation="trusted")
-    asked = Asked(RELEASE, 1 + 2 * len(correct), joint_clip_norm(clip_norm))
+    asked = EvaluationQuery(RELEASE, 1 + 2 * len(correct), joint_clip_norm(clip_norm))
     ledger = evaluation_ledger(privacy, conf_base(Evaluation), len(np.unique(unit)), [asked])
     total, charged = release_noisy_sum(
         asked.query_of(ledger),
@@ -246,7 +246,7 @@ def test_tokens_lost_in_the_noise_claim_nothing() -> None:
 
 def test_wrong_conditions_are_refused() -> None:
     with pytest.raises(ValueError, match="compares what an algorithm made"):
-        priced.ordered(("eps0", "public_control"))
+        priced.released_order(("eps0", "public_control"))
     with pytest.raises(ValueError, match="7 are wanted"):
         ReleasedCounts.of(np.zeros(5), NAMES, guess=GUESS, noise=1.0, clip_norm=CLIP)
 

@@ -37,7 +37,7 @@ LONG = (
 class FirstPlace:
     """A judge that likes what stands first, and says so by `favour`."""
 
-    told = "a biased judge"
+    description = "a biased judge"
 
     def __init__(self, favour: float) -> None:
         self.favour = favour
@@ -80,7 +80,7 @@ def test_what_is_no_comparison_is_refused() -> None:
         wins(FirstPlace(1), ["q"], ["a"], [])
 
 
-def pairs(count: int, seed: int, told: bool = True) -> pd.DataFrame:
+def pairs(count: int, seed: int, informative: bool = True) -> pd.DataFrame:
     """The chosen answer says "kindly" nine times of ten, or as often as the rejected one."""
     rng = np.random.default_rng(seed)
 
@@ -88,7 +88,7 @@ def pairs(count: int, seed: int, told: bool = True) -> pd.DataFrame:
         filler = [str(n) for n in rng.integers(0, 50, size=9)]
         return " ".join([*filler[:4], "kindly" if kindly else "rudely", *filler[4:]])
 
-    kind = rng.random(count) < (0.9 if told else 0.5)
+    kind = rng.random(count) < (0.9 if informative else 0.5)
     texts = {"chosen": [answer(k) for k in kind], "rejected": [answer(not k) for k in kind]}
     return pd.DataFrame({"client_id": [f"c{n}" for n in range(count)], **texts})
 
@@ -97,7 +97,9 @@ def test_a_learned_judge_carries_its_test_accuracy() -> None:
     judge = learned_judge(pairs(400, 0), pairs(400, 1))
     assert judge.tested.estimate == pytest.approx(0.9, abs=0.05)
     assert judge.tested.low < judge.tested.estimate < judge.tested.high
-    assert re.fullmatch(r"a reward model by words, right on \d\d% \(\d\d to \d\d\) of 400 test pairs", judge.told)
+    assert re.fullmatch(
+        r"a reward model by words, right on \d\d% \(\d\d to \d\d\) of 400 test pairs", judge.description
+    )
     assert wins(judge, ["q"], ["1 2 kindly 3"], ["1 2 rudely 3"])[0] > 0.7
 
 
@@ -106,12 +108,14 @@ def test_pairs_of_one_client_count_once_in_what_a_learned_judge_is_worth() -> No
     test = pairs(100, 1)
     once, often = (learned_judge(pairs(400, 0), table) for table in (test, pd.concat([test] * 4)))
     assert often.tested == pytest.approx(once.tested)
-    assert once.told.endswith("of 100 test pairs")
-    assert often.told.endswith("of 400 test pairs")
+    assert once.description.endswith("of 100 test pairs")
+    assert often.description.endswith("of 400 test pairs")
 
 
 def test_a_learned_judge_of_coin_flips_says_that_it_is_none() -> None:
-    assert learned_judge(pairs(400, 0), pairs(600, 1, told=False)).tested.estimate == pytest.approx(0.5, abs=0.07)
+    assert learned_judge(pairs(400, 0), pairs(600, 1, informative=False)).tested.estimate == pytest.approx(
+        0.5, abs=0.07
+    )
     with pytest.raises(InputError, match="no test pairs"):
         learned_judge(pairs(4, 0), pairs(0, 1))
 
@@ -167,7 +171,7 @@ def test_a_server_judges_by_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> No
         sent = {body["messages"][0]["content"] for _, body, _ in served.asked}
         assert request("one", "kindly yes", "no", "kinder") in sent
         assert request("one", "no", "kindly yes", "kinder") in sent
-        assert judge.told.endswith("33% of its answers without a verdict")
+        assert judge.description.endswith("33% of its answers without a verdict")
 
 
 @pytest.mark.usefixtures("no_memory")
@@ -188,7 +192,7 @@ SHARPNESS = 1.5
 class Counting:
     """Prefers the shorter answer, and counts how often it is asked."""
 
-    told, calls = "somebody in a hurry", 0
+    description, calls = "somebody in a hurry", 0
 
     def first_wins(self, prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str]) -> np.ndarray:
         self.calls += 1

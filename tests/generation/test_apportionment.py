@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.generation.apportionment import allotment, evenly
+from fedtext.generation.apportionment import apportion, split_evenly
 
 WEIGHTS = st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=8).filter(lambda w: max(w) > 1e-3)
 
 
 @given(st.integers(0, 10_000), WEIGHTS)
 def test_parts_sum_and_are_nearly_exact(total: int, weights: list[float]) -> None:
-    parts = allotment(total, weights)
+    parts = apportion(total, weights)
     assert sum(parts) == total
     exact = [total * weight / math.fsum(weights) for weight in weights]
     assert all(abs(part - want) < 1 + 1e-6 for part, want in zip(parts, exact, strict=True))
@@ -23,20 +23,20 @@ def test_parts_sum_and_are_nearly_exact(total: int, weights: list[float]) -> Non
 
 @given(st.integers(0, 1000), WEIGHTS)
 def test_scale_does_not_matter(total: int, weights: list[float]) -> None:
-    assert allotment(total, weights) == allotment(total, [4 * weight for weight in weights])
+    assert apportion(total, weights) == apportion(total, [4 * weight for weight in weights])
 
 
 def test_the_first_has_one_more() -> None:
-    assert evenly(8, 3) == [3, 3, 2]
-    assert allotment(10, [0.0, 1.0]) == [0, 10]
+    assert split_evenly(8, 3) == [3, 3, 2]
+    assert apportion(10, [0.0, 1.0]) == [0, 10]
 
 
 def test_largest_remainder_breaks_ties_by_index() -> None:
-    assert allotment(4, [1.0, 1.0, 1.0]) == [2, 1, 1]
-    assert allotment(7, [0.6, 0.3, 0.1]) == [4, 2, 1]
+    assert apportion(4, [1.0, 1.0, 1.0]) == [2, 1, 1]
+    assert apportion(7, [0.6, 0.3, 0.1]) == [4, 2, 1]
 
 
 @pytest.mark.parametrize("weights", [[], [0.0], [-1.0, 2.0], [math.nan], [math.inf]])
 def test_bad_weights(weights: list[float]) -> None:
     with pytest.raises(ValueError, match="cannot be divided"):
-        allotment(4, weights)
+        apportion(4, weights)

@@ -34,7 +34,7 @@ class Echo:
         return None
 
     def own(self, sampler: Sampler) -> Sampler:
-        return sampler.for_one(None, self.prompt)
+        return sampler.for_generator(None, self.prompt)
 
 
 @pytest.fixture(autouse=True)

@@ -97,7 +97,7 @@ def test_topics_take_turns_and_copies_empty_texts_and_talk_go(
     caplog.set_level(logging.INFO, "fedtext.generation.described")
     assert texts(server, encoder, count=10) == [(QUESTIONS[0], "fees"), (QUESTIONS[1], "fees")]
     said = caplog.messages[-1]
-    assert "20 public texts written, 8 unusable, 10 near-copies left out" in said
+    assert "20 public texts written, 8 unusable, 10 near-duplicates left out" in said
     assert "2 are fewer than corpus.public_texts 10" in said
     with_near = texts(server, encoder, count=10, similarity=0.99)
     assert (near, "fees") in with_near

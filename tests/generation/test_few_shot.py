@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.generation.few_shot import draw_prompts, first_written, prompts_by_class
+from fedtext.generation.few_shot import draw_prompts, first_nonempty, prompts_by_class
 from fedtext.generation.prompt_forms import Chat, SampleList
 
 SPARE = pd.DataFrame({"text": [f"spare {i}" for i in range(6)]})
@@ -89,8 +89,8 @@ def test_too_little_to_borrow_is_an_error() -> None:
 
 def test_the_first_written_texts() -> None:
     texts = pd.DataFrame({"text": ["", "a", "", "b", "c", "d"], "label": [None] * 6})
-    assert first_written(texts, 2).tolist() == [1, 3]
+    assert first_nonempty(texts, 2).tolist() == [1, 3]
     of_classes = texts.assign(label=["x", "x", "x", "x", "x", "y"])
-    assert first_written(of_classes, 2).tolist() == [1, 5]
-    assert first_written(of_classes, 3).tolist() == [1, 3, 5]
-    assert first_written(of_classes, 9).tolist() == [1, 3, 4, 5]  # a class that is short of texts is not waited for
+    assert first_nonempty(of_classes, 2).tolist() == [1, 5]
+    assert first_nonempty(of_classes, 3).tolist() == [1, 3, 5]
+    assert first_nonempty(of_classes, 9).tolist() == [1, 3, 4, 5]  # a class that is short of texts is not waited for

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fedtext.generation.messages import reads_like_one, without_greeting
+from fedtext.generation.messages import is_whole_message, without_greeting
 from tests.real_data import shared
 
 SUPPORT = "messages that customers send to the support desk of an online shop"
@@ -30,7 +30,7 @@ KINDS = {"support": SUPPORT, "bank": "questions that customers ask their bank"}
     ],
 )
 def test_a_message_is_kept(text: str) -> None:
-    assert reads_like_one(text, SUPPORT)
+    assert is_whole_message(text, SUPPORT)
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_a_message_is_kept(text: str) -> None:
     ],
 )
 def test_what_is_no_message_is_dropped(text: str) -> None:
-    assert not reads_like_one(text, SUPPORT)
+    assert not is_whole_message(text, SUPPORT)
 
 
 def test_a_firm_may_speak_where_the_texts_are_not_its_customers() -> None:
     said = "We apologize for the delay, and your order has been sent."
-    assert reads_like_one(said, "letters of an online shop")
-    assert reads_like_one(said, None)
+    assert is_whole_message(said, "letters of an online shop")
+    assert is_whole_message(said, None)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_of_texts_that_a_person_has_labelled_none_that_is_usable_goes_and_many_b
     lines = shared("cases/texts/labelled.jsonl").read_text("utf-8").splitlines()
     read = [json.loads(line) for line in lines]
     unfiltered = [one for one in read if one["set"] == "1"]
-    dropped = [one["label"] for one in unfiltered if not reads_like_one(one["text"], KINDS.get(one["kind"]))]
+    dropped = [one["label"] for one in unfiltered if not is_whole_message(one["text"], KINDS.get(one["kind"]))]
     assert dropped.count("usable") == 0
     assert dropped.count("no") >= 0.85 * len(dropped)
     assert dropped.count("no") >= 0.25 * [one["label"] for one in unfiltered].count("no")

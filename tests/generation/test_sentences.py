@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.generation.cleaning import whole_answers
+from fedtext.generation.cleaning import trim_to_sentences
 from fedtext.generation.generators.local import LocalGenerator
 from fedtext.generation.sentences import whole_sentences
 
@@ -38,6 +38,6 @@ def test_what_is_kept_is_a_beginning_that_holds_every_whole_sentence(text: str) 
 def test_a_text_that_the_limit_cannot_have_cut_off_stays_whole() -> None:
     tokenizer = LocalGenerator("bundled:generator").length_tokenizer()
     texts = ["Yes. Use the other one", "It returns the value. " * 5 + "It also"]
-    kept = whole_answers(texts, tokenizer, 24)
+    kept = trim_to_sentences(texts, tokenizer, 24)
     assert kept[0] == texts[0]
     assert kept[1] == ("It returns the value. " * 5).strip()

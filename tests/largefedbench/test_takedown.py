@@ -125,7 +125,7 @@ def test_half_years_by_name(window: str, first: str, last: str) -> None:
     params = conf_base(LargeFedBench, window=window)
     assert (str(params.from_date), str(params.to_date)) == (first, last)
     dates = conf_base(LargeFedBench, from_date=first, to_date=last)
-    assert params.bytes_matter() == dates.bytes_matter()
+    assert params.content_parameters() == dates.content_parameters()
 
 
 @pytest.mark.parametrize(

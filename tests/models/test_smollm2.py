@@ -13,7 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from fedtext.datasets.generators import GeneratorDataset
 from fedtext.datasets.models import file_digests
-from fedtext.generation.dialogue import Dialogue, written_answers
+from fedtext.generation.dialogue import Dialogue, generate_answers
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.generators.local import LocalGenerator
 from fedtext.generation.prompt_forms import prompt_form
@@ -148,7 +148,7 @@ def test_answers_that_the_limit_cut_off_end_with_a_sentence(cached: Path) -> Non
     prompts = pd.DataFrame({"prompt_id": [0, 1], "prompt": ["Explain what a file is.", "Explain what a list is."]})
     sampler = conf_base(Sampler, prompt="chat", min_p=0.1, max_new_tokens=48)
     generator = LocalGenerator("smollm2")
-    asked = written_answers(
+    asked = generate_answers(
         generator, Dialogue(chat=True), prompts, responses=3, sampler=sampler, seed=1, label="answers"
     )
     ends = asked["text"][asked["text"] != ""].str.contains(r"[.!?:][\"'*`)]*$")

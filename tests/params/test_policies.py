@@ -37,8 +37,8 @@ def test_who_judges(corpus: Corpus, priced: bool, asked: dict[str, Any], judge: 
     ("corpus", "priced", "asked", "said"),
     [
         (FILE, False, {"judge": "rule"}, "only made-up annotators"),
-        (FILE, True, {"judge": "reward"}, "those have a price here"),
-        (FILE, True, {"win_rate": True}, "nobody can judge"),
+        (FILE, True, {"judge": "reward"}, "this run protects those"),
+        (FILE, True, {"win_rate": True}, "there is no judge"),
     ],
 )
 def test_who_cannot_judge(corpus: Corpus, priced: bool, asked: dict[str, Any], said: str) -> None:
@@ -59,7 +59,7 @@ def test_protected_pairs_are_read_where_a_control_may_read_them_and_nowhere_else
     measured = conf_base(Membership, measured=True)
     measured.validate_settings(MADE_UP, conf_base(Evaluation))
     measured.validate_settings(FILE, conf_base(Evaluation, private_control=True, priced=False))
-    with pytest.raises(InputError, match="test clients pay for figures"):
+    with pytest.raises(InputError, match="held-out text only with noise"):
         measured.validate_settings(FILE, conf_base(Evaluation, private_control=True))
     conf_base(Membership).validate_settings(FILE, conf_base(Evaluation))
     with pytest.raises(InputError, match="reads the protected pairs"):

@@ -44,9 +44,9 @@ def test_what_was_asked_for_and_cannot_be_had_is_refused() -> None:
         asked.validate_settings(conf_base(Task))
     tagged = conf_base(Entities, measured=True)
     tagged.validate_settings(priced=False)
-    with pytest.raises(ValueError, match=r"answers have no priced form.*\(evaluation.questions.measured=false\)"):
+    with pytest.raises(ValueError, match=r"answers have no such release.*\(evaluation.questions.measured=false\)"):
         conf_base(Questions, measured=True).validate_settings(priced=True)
     with pytest.raises(
-        ValueError, match=r"entities have no priced form: leave it out \(evaluation.entities.measured=false\)"
+        ValueError, match=r"entities have no such release: leave it out \(evaluation.entities.measured=false\)"
     ):
         tagged.validate_settings(priced=True)

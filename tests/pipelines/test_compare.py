@@ -240,8 +240,8 @@ def test_a_failed_run_stops_the_comparison_and_says_how_to_repeat_it(
 def test_an_algorithm_that_is_not_there_is_refused_before_any_run() -> None:
     compare = Compare.model_validate({"algorithms": "a", "seeds": "1", "entries": {"a": NOBODY}})
     with pytest.raises(ValueError, match=r"entries.a is of algorithm 'nobody': choose one of popri"):
-        compare.refuse_unknown(["popri"])
-    compare.refuse_unknown(["nobody"])
+        compare.validate_names(["popri"])
+    compare.validate_names(["nobody"])
 
 
 def test_a_claim_about_nobody_is_refused_before_any_run() -> None:

@@ -10,7 +10,7 @@ import pytest
 from fedtext.params.compare import Entry
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import budget, children
-from fedtext.pipelines.compare.budget import Asked, affording, is_planned, planning
+from fedtext.pipelines.compare.budget import EvaluationQuery, affording, is_planned, planning
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.spending import Rules, total_epsilon
@@ -31,15 +31,15 @@ def opened(*releases: Release, epsilon: float = 1.0) -> Ledger:
     return open_ledger(privacy(epsilon=epsilon), 1000, releases)
 
 
-def asked(ledger: Ledger, seed: int = 1) -> Asked:
-    return Asked(seed, ledger, ledger.planned or (), RULES)
+def asked(ledger: Ledger, seed: int = 1) -> EvaluationQuery:
+    return EvaluationQuery(seed, ledger, ledger.planned or (), RULES)
 
 
 def price(*releases: Release) -> float:
     return total_epsilon([], opened(), RULES, releases)
 
 
-def refused(root: Path, total: float | None, *plans: list[Asked]) -> str:
+def refused(root: Path, total: float | None, *plans: list[EvaluationQuery]) -> str:
     """What is said if these plans are refused, nothing if they are not."""
     try:
         affording(root)(privacy(total_epsilon=total), *plans)

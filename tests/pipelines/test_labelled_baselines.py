@@ -129,7 +129,7 @@ def test_classification_is_part_of_a_job_where_classes_are_declared() -> None:
     assert Tag.RELEASE in release.tags
     (compared,) = [node for node in at_a_price.nodes if "pe_classification" in node.outputs]
     assert not any(name.startswith("private_") for name in compared.inputs)
-    with pytest.raises(RuntimeError, match="entities have no priced form"):
+    with pytest.raises(RuntimeError, match="entities have no such release"):
         graph("pe", corpus=private, evaluation={"entities": {"measured": True}})
     assert "pe_entities" in graph("pe", evaluation={"entities": {"measured": True}}).all_outputs()
     assert "pe_entities" not in graph("pe").all_outputs()
@@ -137,7 +137,7 @@ def test_classification_is_part_of_a_job_where_classes_are_declared() -> None:
 
 def test_questions_are_part_of_a_job_where_they_are_asked_for_and_nobody_pays() -> None:
     asked = {"questions": {"measured": True}}
-    with pytest.raises(RuntimeError, match="answers have no priced form"):
+    with pytest.raises(RuntimeError, match="answers have no such release"):
         graph("pe", corpus={"declared_public": False}, evaluation=asked)
     job = graph("pe", evaluation=asked)
     assert {"pe_questions", "private_asked_private", "private_pe_asked_synthetic"} <= job.all_outputs()

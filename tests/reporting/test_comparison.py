@@ -17,7 +17,7 @@ from fedtext.reporting.comparison import (
     Run,
     compare_runs,
     measured_costs,
-    price_sentence,
+    privacy_cost_sentence,
     verdict,
 )
 from fedtext.reporting.comparison_text import (
@@ -214,7 +214,7 @@ def test_without_a_control_on_the_private_text_the_gap_is_unknown_and_nothing_is
         assert found["claims"][name]["measured"]["top_1"]["verdict"] == UNDECIDED
     known = compare_runs(RUNS, CLAIMS)["claims"]["more"]["measured"]["top_1"]["verdict"]
     assert found["claims"]["more"]["measured"]["top_1"]["verdict"] == known
-    assert any("there is no control on the private text itself" in row[1] for row in claim_rows(found))
+    assert any("no model was trained on the private text itself" in row[1] for row in claim_rows(found))
     json.dumps(found, allow_nan=False)
 
 
@@ -240,7 +240,7 @@ def test_costs_carry_measured_seconds_above_the_published_rows() -> None:
 def comparison() -> dict[str, Any]:
     return {
         **compare_runs(RUNS, CLAIMS),
-        "prices": [price_sentence({"epsilon": 2.0, "reason": None, "runs": 3}, 1e-5, "all")],
+        "prices": [privacy_cost_sentence({"epsilon": 2.0, "reason": None, "runs": 3}, 1e-5, "all")],
     }
 
 
@@ -274,11 +274,11 @@ def test_fids_of_different_sizes_are_not_compared() -> None:
 
 def test_a_price_is_rounded_up_and_a_simulation_is_called_one() -> None:
     price = {"epsilon": 1.8312, "reason": None, "runs": 2}
-    assert "costs ε = 1.84 at δ = 1e-05: 2 different sets of releases" in price_sentence(price, 1e-5, "all runs")
-    assert "there is one set of releases" in price_sentence({**price, "runs": 1}, 1e-5, "all runs")
+    assert "costs ε = 1.84 at δ = 1e-05: 2 different sets of releases" in privacy_cost_sentence(price, 1e-5, "all runs")
+    assert "there is one set of releases" in privacy_cost_sentence({**price, "runs": 1}, 1e-5, "all runs")
     nothing = {"epsilon": 0.0, "reason": None, "runs": 0}
-    assert "costs nobody anything: none of them released" in price_sentence(nothing, 1e-5, "all runs")
-    said = price_sentence(price, 1e-5, "all runs", simulated=True)
+    assert "costs nobody anything: none of them released" in privacy_cost_sentence(nothing, 1e-5, "all runs")
+    said = privacy_cost_sentence(price, 1e-5, "all runs", simulated=True)
     assert "would cost ε = 1.84" in said
     assert "nobody is protected" in said
     runs = [*RUNS[:-1], run("dp_fedavg", 3, protection=protection(simulated=True))]
@@ -303,7 +303,7 @@ def test_each_condition_has_the_epsilon_of_the_run_that_gave_it() -> None:
 
 
 def test_a_comparison_without_finite_price_says_why() -> None:
-    said = price_sentence({"epsilon": None, "reason": "they differ", "runs": 2}, 1e-5, "all runs")
+    said = privacy_cost_sentence({"epsilon": None, "reason": "they differ", "runs": 2}, 1e-5, "all runs")
     assert said == "Publishing all runs together has no finite ε: they differ."
 
 
@@ -334,15 +334,15 @@ def test_a_comparison_that_means_nothing_is_refused(changed: dict[str, Any], mes
 def test_an_algorithm_is_compared_by_its_name_and_any_other_needs_an_entry() -> None:
     given = Compare.model_validate({**COMPARE.model_dump(), "algorithms": "popri other"})
     assert given.chosen["other"].algorithm == "other"
-    given.refuse_unknown(["other", *LEVELS])
+    given.validate_names(["other", *LEVELS])
     with pytest.raises(ValueError, match=r"names other: choose one of absent, dp_fedavg, pe, popri"):
-        given.refuse_unknown(list(LEVELS))
+        given.validate_names(list(LEVELS))
 
 
 def test_a_claim_about_nobody_is_refused() -> None:
-    CLAIMS.refuse_unknown(COMPARE.entries)
+    CLAIMS.validate_names(COMPARE.entries)
     with pytest.raises(ValueError, match=r"'absent', no entry of compare.entries"):
-        CLAIMS.refuse_unknown(LEVELS)
+        CLAIMS.validate_names(LEVELS)
 
 
 def test_the_command_line_gives_words_and_numbers() -> None:

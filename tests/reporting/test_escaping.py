@@ -123,7 +123,7 @@ def test_a_comparison_shows_markup_as_text(entry: str, corpus: str, says: str, p
     found = {**compare_runs(RUNS, CLAIMS), "corpus": corpus, "prices": [price]}
     found["entries"] = {entry: found["entries"]["popri"]}
     found["claims"] = {"more": {**found["claims"]["more"], "says": says, "better": entry}}
-    drawn = {"a": figures_comparison.absent(f"Figure {entry}", says)}
+    drawn = {"a": figures_comparison.empty_figure(f"Figure {entry}", says)}
     assert_shown(render_page(found, measured_costs([]), drawn), entry, corpus, says, price)
 
 
@@ -153,7 +153,7 @@ def drawn_with(name: str) -> dict[str, Figure]:
         "accuracy_by_entry": figures_comparison.accuracy_by_entry(found),
         "rounds": figures_comparison.rounds(found),
         "scoring": figures_comparison.scoring(found),
-        "absent": figures_comparison.absent("a figure", name),
+        "absent": figures_comparison.empty_figure("a figure", name),
         "partition": figures_partition.partition_figure(
             np.repeat(np.arange(40), 2), [name] * 80, described="clients"
         ),

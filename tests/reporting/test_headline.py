@@ -25,7 +25,7 @@ def test_second_sentence_says_at_which_epsilon():
 
 def test_simulation_and_unaccounted_reads_claim_no_protection():
     simulated = protection(simulated=True).model_dump()
-    assert "protects nobody" in epsilon_sentence(simulated)
+    assert "gives no protection" in epsilon_sentence(simulated)
     assert "simulates protecting" in protection_sentence(simulated)
     read = protection(epsilon=float("inf"), unaccounted=("the checkpoint was chosen on private text",)).model_dump()
     assert epsilon_sentence(read) == "The run has no finite ε, because the checkpoint was chosen on private text."

@@ -1,14 +1,12 @@
-"""One condition: a classifier learns from its labelled texts, and says the class of every held-out text.
+"""Train a classifier on one condition's labelled texts and classify every held-out text.
 
-All conditions are judged on the same held-out texts, those of declared classes, so their differences are paired by
-client. What a condition trains on is labelled by one rule: its texts of declared classes. Texts that come without
-classes, as public ones mostly do, get the class whose name is nearest by the encoder; so does every held-out text under
-epsilon = 0, where nothing is learned.
+All conditions are evaluated on the same held-out texts of declared classes, so their differences are paired by client.
+A condition trains on its texts of declared classes. Texts that come without classes, as public ones mostly do, get the
+class whose name has the nearest embedding. So does every held-out text under epsilon = 0, where nothing is trained.
 
-Control codes by their parts: a classifier learns and is judged by each part alone, as category or stars of reviews.
-
-What learns, from how much and on which texts it is judged, is as for the classes themselves; a text whose code is not
-declared has no part either. A part that has one value in all declared codes has nothing to tell apart and is left out.
+Where classes are control codes, a classifier is also trained and evaluated on each part alone, such as the category or
+the stars of reviews, on the same texts. A text whose code is not declared is left out here too, and so is a part that
+has the same value in all declared codes.
 """
 
 from __future__ import annotations
@@ -48,25 +46,25 @@ if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
 
 
-View = Callable[[pd.DataFrame], pd.DataFrame]  # a table of labelled texts, with the labels that are judged by
-Judge = Callable[[Task, View], dict[str, np.ndarray]]  # one condition, judged by the classes of a task
+View = Callable[[pd.DataFrame], pd.DataFrame]  # replaces the labels of a table by those to evaluate
+Judge = Callable[[Task, View], dict[str, np.ndarray]]  # evaluates one condition by the classes of a task
 
 
 class Part(NamedTuple):
-    """A part of control codes by its name; the classes of `task` are its values."""
+    """A part of the control codes by its name, with a task whose classes are the part's values."""
 
     name: str
     task: Task
     value: dict[str, str]  # of each declared code
 
     def view(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table with the part's value for a label, None where the code is not declared."""
+        """Return the table with the part's value as its label, None where the code is not declared."""
         values = [self.value.get(label) for label in nullable(table["label"])]
         return table.assign(label=pd.Series(values, index=table.index, dtype=object))
 
 
 def code_parts(task: Task, names: Sequence[str]) -> tuple[Part, ...]:
-    """The parts of the task's codes, `names` in their order; none where classes have but one part."""
+    """Return the parts of the task's codes, named in order by `names`; empty where classes have one part only."""
     if len(names) < 2:
         return ()
     found = []
@@ -78,8 +76,8 @@ def code_parts(task: Task, names: Sequence[str]) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def judged_with_parts(judge: Judge, task: Task, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """What `judge` finds by the classes, and beside it the true and the given value of every part."""
+def evaluate_with_parts(judge: Judge, task: Task, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Evaluate a condition by its classes, and add the true and the predicted value of every part of the codes."""
     scored = judge(task, lambda table: table)
     for part in code_parts(task, names):
         found = judge(part.task, part.view)
@@ -88,46 +86,46 @@ def judged_with_parts(judge: Judge, task: Task, names: Sequence[str]) -> dict[st
 
 
 Codes = Int[np.ndarray, " text"]
-BY_CLASS, NAMED = "by_class", "named"  # of training texts: how many each class has, and whether names were the teacher
+BY_CLASS, NAMED = "by_class", "named"  # training texts of each class; whether class names labelled them
 
 
 class Labelled(NamedTuple):
-    """Texts with the codes of their classes; `named`: by the nearest name, for want of any other."""
+    """Training texts with their class codes; `named` if the classes come from the nearest class name."""
 
     texts: list[str]
     codes: Codes
     named: bool
 
 
-def codes_of(labels: pd.Series, task: Task) -> Codes:
-    """Code of each label, -1 for what is no declared class, or none."""
+def class_codes(labels: pd.Series, task: Task) -> Codes:
+    """Return the code of each label, -1 where it is missing or not a declared class."""
     code = {label: number for number, label in enumerate(task.labels)}
     return np.asarray([code.get(label, UNKNOWN) for label in nullable(labels)], dtype=np.int64)
 
 
 def nearest_class(texts: Sequence[str], task: Task, encoder: Encoder) -> Codes:
-    """The class of each text whose name is nearest."""
+    """Return for each text the class whose name has the nearest embedding."""
     names = encoder.encode(task.names, label="names of classes")
     found, _ = nearest(encoder.encode(texts, label="texts to name", undirected_as_zeros=True), names)
     return np.asarray(found, dtype=np.int64)
 
 
 def usable_texts(table: pd.DataFrame, task: Task) -> tuple[Codes, bool]:
-    """Rows of the texts that can be lessons, and whether names would have to class them: no text has a declared class.
+    """Return the rows that can be trained on, and whether their classes must come from the nearest class name.
 
-    Of a table that has some, texts of other classes are left out.
+    Empty texts are left out. Rows without a declared class are used only if no row has one.
     """
-    codes = codes_of(table["label"], task)
+    codes = class_codes(table["label"], task)
     named = not (codes != UNKNOWN).any()
     return np.flatnonzero((table["text"].to_numpy() != "") & (named | (codes != UNKNOWN))), named
 
 
 def labelled_texts(table: pd.DataFrame, task: Task, encoder: Encoder, most: int | None, *, seed: int) -> Labelled:
-    """At most `most` of a condition's texts with their classes, drawn at random among those that are not empty.
+    """Sample at most `most` non-empty texts of a condition, with their classes.
 
-    Texts of no declared class are left out; where all are, the nearest name is taken for the class of each.
+    Texts without a declared class are left out. If no text has one, each gets the class with the nearest name.
     """
-    codes, texts = codes_of(table["label"], task), table["text"].to_numpy()
+    codes, texts = class_codes(table["label"], task), table["text"].to_numpy()
     usable, named = usable_texts(table, task)
     if most is not None and len(usable) > most:
         usable = np.sort(stream(seed, "labelled texts").choice(usable, most, replace=False))
@@ -136,7 +134,7 @@ def labelled_texts(table: pd.DataFrame, task: Task, encoder: Encoder, most: int 
 
 
 def classify_by_name(held_out: pd.DataFrame, task: Task, encoder: Encoder) -> dict[str, np.ndarray]:
-    """Epsilon = 0: the class whose name is nearest, after no training."""
+    """Classify held-out texts without training (epsilon = 0), by the nearest class name."""
     given = nearest_class(held_out["text"].tolist(), task, encoder)
     return _scored(held_out, task, given, Labelled([], np.zeros(0, dtype=np.int64), named=True))
 
@@ -150,7 +148,7 @@ def classify_condition(
     *,
     label: str,
 ) -> dict[str, np.ndarray]:
-    """Trains a classifier on labelled texts and says the class of every held-out text.
+    """Train a classifier on labelled texts and predict the class of every held-out text.
 
     Returns:
         `true_class` and `given_class` of every held-out text, `texts` (to learn from), `by_class` and `named`.
@@ -174,20 +172,22 @@ def classify_condition(
 def compare_classified(
     scored: Mapping[str, Scored], task: Task, clients: Codes, kind: str, columns: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The document that a report reads of conditions judged on the same held-out texts: aggregates only.
+    """Return the classification document that a report reads; it holds aggregates only.
+
+    All conditions are evaluated on the same held-out texts.
 
     Args:
-        scored: What each condition left.
+        scored: Predictions of each condition, as `classify_condition` returns them.
         task: The classes.
-        clients: Of each held-out text, what was drawn with it.
-        kind: Of the classifier.
+        clients: The cluster (client) of each held-out text, by which errors are computed.
+        kind: The kind of the classifier.
         columns: Names of the parts of control codes.
 
     Returns:
-        As `paired.compare_scored`, with the other measures and intervals of all; `labels`, `kind` (of classifier),
-        `parts` (the values of each part of the codes that was judged alone), and `classes`: of each condition that
-        trains on texts which are no secret, how many it has of each class (`by_class`) and whether they were classed by
-        name (`named`).
+        The document of `paired.compare_scored`, with F1 measures and the intervals of all; `labels`, `kind` (of
+        classifier), `parts` (the values of each evaluated part of the codes) and `classes`. The last is for conditions
+        that train on texts which are not private: texts of each class (`by_class`), and whether the nearest class name
+        gave the classes (`named`).
     """
     parts = {part.name: list(part.task.labels) for part in code_parts(task, columns)}
     beside = [
@@ -213,20 +213,20 @@ def compare_classified(
 def compare_released_classes(
     released: ReleasedCounts, texts: Mapping[str, int | None], task: Task, kind: str
 ) -> dict[str, Any]:
-    """The same document of released sums: accuracy alone, since F1 would take counts of every class."""
+    """Return the same document from noisy sums: accuracy alone, since F1 would need counts of every class."""
     compared = compare_released(released, texts, CLASS_ACCURACY)
     return {**compared, "labels": list(task.labels), "kind": kind, "parts": {}, "classes": {}}
 
 
 def _intervals(scored: Scored, measures: Sequence[OnHeldOut], clients: Codes) -> dict[str, float]:
-    """Ends of the 95% interval of every measure: `macro_f1_low`, `macro_f1_high` and their like."""
+    """Return both ends of every measure's 95% interval: `macro_f1_low`, `macro_f1_high` and so on."""
     found = {measure.name: measure.ratio(scored, clients) for measure in measures}
     return {f"{name}_{end}": as_share(getattr(one, end)) for name, one in found.items() for end in ("low", "high")}
 
 
 def _scored(held_out: pd.DataFrame, task: Task, given: Codes, learned_from: Labelled) -> dict[str, np.ndarray]:
     return {
-        TRUE: codes_of(held_out["label"], task),
+        TRUE: class_codes(held_out["label"], task),
         GIVEN: np.asarray(given, dtype=np.int64),
         "texts": np.asarray(len(learned_from.texts)),
         BY_CLASS: np.bincount(learned_from.codes, minlength=len(task.labels)),

@@ -1,14 +1,12 @@
-"""Contamination: has a model read texts before, and does held-out text stand in training text?
+"""Contamination tests: whether a model has read texts, and whether held-out text is in training text.
 
-Two cheap tests of whether a model has read texts: does it go on as they do, and does it expect them more?
+The first test asks how well a model continues texts, and the second how likely it finds them. Both compare texts from
+before a model's cutoff, which it may have read, with texts from after it, which it cannot have read. The difference has
+a 95% interval from a bootstrap over texts. Language changes by itself too, so the difference that a small model finds
+which has read neither side is subtracted.
 
-Both compare texts from before a model's cutoff, which it may have read, with texts from after it, which it cannot have
-read. The difference has a 95% interval from a bootstrap over texts. Language changes by itself too: a small model that
-has read neither side stands beside, and what it finds between the sides is taken off.
-
-How much of the held-out text stands in the training text too: whoever learned it there did not generalise.
-
-Clients are split by their ids, so a text that two clients hold may fall on both sides.
+The third test counts held-out texts that are in the training text as well: a model that memorised them there does not
+generalise. Clients are split by their ids, so a text that two clients hold may be on both sides.
 """
 
 from __future__ import annotations
@@ -37,12 +35,12 @@ GREEDY = 1e-4  # a temperature at which the most probable token is drawn; 0 is n
 TOKENS_A_WORD = 2  # at most, of nearly all words
 LONGEST = 1024  # tokens that are read at once where a model names no limit
 SCORED_AT_ONCE = 8  # texts: their logits over a large vocabulary take a gigabyte at 64
-FEWEST = 10  # texts of either side: fewer tell nothing
+FEWEST = 10  # texts a side: fewer give no usable interval
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Means of both sides, and the older side's minus the newer one's with its 95% interval."""
+    """Mean of the older texts minus the mean of the newer ones, with its 95% interval, and both means."""
 
     older: float
     newer: float
@@ -52,18 +50,18 @@ class Gap:
 
     @property
     def detected(self) -> bool:
-        """Whether the older side stands out."""
+        """True if the interval of the gap lies above zero."""
         return self.low > 0
 
     def document(self) -> dict[str, Any]:
-        """As a report keeps it."""
+        """Return the gap as a JSON document for a report."""
         return {**asdict(self), "detected": self.detected}
 
 
 def bootstrap_gap(
     values: Float[np.ndarray, " text"], is_newer: Bool[np.ndarray, " text"], *, resamples: int, seed: int
 ) -> Gap:
-    """The gap between the means of both sides; the interval holds the middle 95% of resampled gaps.
+    """Compute the gap between the two means, with the middle 95% of resampled gaps as its interval.
 
     Raises:
         ValueError: a side has too few texts.
@@ -77,8 +75,8 @@ def bootstrap_gap(
     return Gap(*(float(one) for one in (older.mean(), newer.mean(), older.mean() - newer.mean(), low, high)))
 
 
-def halves(text: str, words: int) -> tuple[str, str]:
-    """The first `words` words of a text, and the next ones."""
+def split_words(text: str, words: int) -> tuple[str, str]:
+    """Return the first `words` words of a text, and the next `words`."""
     held = text.split()
     return " ".join(held[:words]), " ".join(held[words : 2 * words])
 
@@ -86,7 +84,7 @@ def halves(text: str, words: int) -> tuple[str, str]:
 def continuations(
     generator: Generator, beginnings: Sequence[str], *, words: int, batch_size: int, seed: int
 ) -> list[str]:
-    """How the model goes on with every beginning where it is surest, for about `words` words.
+    """Continue every beginning greedily, for about `words` words.
 
     Raises:
         ValueError: a beginning is too long for the model.
@@ -103,7 +101,7 @@ def continuations(
 
 
 def longest_run(written: str, true: str) -> int:
-    """The most words in a row that both have; capitals and punctuation do not count."""
+    """Return the length in words of the longest common run; case and punctuation are ignored."""
     a, b = _words(written), _words(true)
     longest, ending = 0, [0] * (len(b) + 1)
     for word in a:
@@ -113,15 +111,16 @@ def longest_run(written: str, true: str) -> int:
 
 
 def shared_ngrams(written: str, true: str, n: int) -> float:
-    """Which share of the true text's runs of `n` words the written one has; 0 of a text without any."""
+    """Return the share of the true text's word n-grams that the written text contains; 0 if it has none."""
     known, wanted = _ngrams(written, n), _ngrams(true, n)
     return len(wanted & known) / len(wanted) if wanted else 0.0
 
 
 def log_likelihoods(model: LanguageModel, texts: Sequence[str]) -> Float[np.ndarray, " text"]:
-    """The summed log-likelihood of a text's tokens, in nats a byte, for every model has tokens of its own.
+    """Return each text's total log-likelihood, in nats a byte.
 
-    A text is read in windows of what the model reads at once.
+    Bytes, not tokens, since models differ in their tokens. Long texts are read in windows of the model's context
+    length.
     """
     loaded, tokenizer = model.load()
     length = min(context_length(loaded) or LONGEST, LONGEST) - 1  # and the start token
@@ -145,10 +144,10 @@ PHRASE = 4  # words
 NEAR = 0.8  # share of a text's phrases
 
 
-def copied(train: Sequence[str], held_out: Sequence[str]) -> dict[str, Bool[np.ndarray, " text"]]:
-    """Of every held-out text, whether it is `verbatim` a training text, and whether it is only `near`.
+def copy_masks(train: Sequence[str], held_out: Sequence[str]) -> dict[str, Bool[np.ndarray, " text"]]:
+    """Return for every held-out text whether it is a training text (`verbatim`), or resembles training text (`near`).
 
-    Letter case, spaces and marks make no difference. A text is near where `NEAR` of its phrases of four words stand in
+    Case, spaces and punctuation are ignored. A text is near if the share `NEAR` of its four-word phrases occurs in
     training texts.
     """
     known = {_word_tuple(text) for text in train}
@@ -160,7 +159,7 @@ def copied(train: Sequence[str], held_out: Sequence[str]) -> dict[str, Bool[np.n
 
 
 def summary(found: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """How many `samples` there are, and how many of them are `verbatim` or `near`."""
+    """Return the number of `samples`, and how many of them are `verbatim` or `near`."""
     return {"samples": len(found["verbatim"]), **{name: int(found[name].sum()) for name in ("verbatim", "near")}}
 
 
@@ -173,6 +172,6 @@ def _phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _share(words: Sequence[str], known: set[tuple[str, ...]]) -> float:
-    """Share of a text's phrases that are known; 0 for a text of fewer words."""
+    """Return the share of a text's phrases that are in `known`; 0 for a text that is too short."""
     own = list(_phrases(words))
     return sum(phrase in known for phrase in own) / len(own) if own else 0.0

@@ -1,4 +1,4 @@
-"""Communication and computation in the form of POPri's Table 2: per round, and per client for all but the server."""
+"""Communication and computation cost in the layout of POPri's Table 2: per round, per client and for the server."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ PUBLISHED = (
 
 
 def cost_rows(rows: Sequence[Cost], published: Sequence[Cost] = PUBLISHED) -> list[dict[str, Any]]:
-    """Rows of this run above the published ones, with the bytes of the whole run."""
+    """Return the rows of this run above the published ones, with the bytes of the whole run."""
     return [{**row.model_dump(), "down_bytes": row.down_bytes, "up_bytes": row.up_bytes} for row in (*rows, *published)]
 
 
 def with_seconds(cost: Cost, *, units: int, clients: Mapping[str, float], server: Mapping[str, float]) -> Cost:
-    """`cost` with the measured seconds of a run's nodes: of one client for an exchange, of the server for a round.
+    """Add the measured seconds of a run's nodes: one client's for an exchange, the server's for a round.
 
     Args:
-        cost: What a client exchanges.
-        units: Clients of the run; a simulation computes for all of them one after another.
-        clients: Seconds of the nodes that compute what the clients send, by name.
-        server: Seconds of the algorithm's other nodes; those of a round are known by `round_03` in their name.
+        cost: The cost of what one client exchanges.
+        units: Clients of the run; a simulation computes them one after another.
+        clients: Seconds by name of the nodes that compute client messages.
+        server: Seconds by name of the algorithm's other nodes; nodes of a round have `round_03` in their name.
     """
     rounds = len({found[0] for name in (*clients, *server) if (found := ROUND.search(name))})
     return cost.model_copy(

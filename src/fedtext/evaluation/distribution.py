@@ -1,4 +1,4 @@
-"""How far synthetic text is from held-out text, as embeddings: Frechet distance (FID), mean gap, MMD, spread, PCA.
+"""Distances of synthetic to held-out text in embedding space: Frechet distance (FID), mean gap, MMD, spread, PCA.
 
 Everything is computed in float64. FID is biased upwards at finite size: two samples of the SAME text are not at
 distance 0, and `self_distance` measures by how much, so that a report never reads a distance without it. The bias falls
@@ -23,7 +23,7 @@ ROWS_AT_ONCE = 2048  # blocks of pairwise distances: 2048 x 10,000 doubles are 1
 
 
 class Bias(NamedTuple):
-    """A distance between two disjoint samples of one text, `size` texts each: mean and deviation over the draws."""
+    """Mean and standard deviation of a distance between two disjoint samples of one text, of `size` texts each."""
 
     mean: float
     stddev: float
@@ -31,7 +31,7 @@ class Bias(NamedTuple):
 
 
 def frechet_distance(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other width"]) -> float:
-    """Frechet distance |mu_a - mu_b|^2 + tr(C_a + C_b - 2 (C_a C_b)^(1/2)) of two Gaussians fitted to the rows.
+    """Compute the Frechet distance |mu_a - mu_b|^2 + tr(C_a + C_b - 2 (C_a C_b)^(1/2)) of Gaussians fitted to the rows.
 
     With triangular factors C = R'R the trace of the root is the sum of the singular values of R_a R_b', the roots of
     the eigenvalues of the symmetric product R_a C_b R_a': real and not negative whatever the rank.
@@ -51,7 +51,7 @@ def frechet_distance(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "oth
 def self_distance(
     distance: TakenOfTwo, x: Float[np.ndarray, "text dim"], n: int, repeats: int, rng: np.random.Generator
 ) -> Bias:
-    """Distance between two disjoint random samples of `x`, of `n` rows each or half of `x` where that is less.
+    """Estimate the distance between two disjoint random samples of `x`, of min(n, half of `x`) rows each.
 
     It is what a perfect synthetic data set of that size would show. FID's shrinks about as 1/n.
     """
@@ -66,15 +66,15 @@ def self_distance(
 
 
 def mean_gap(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other dim"]) -> float:
-    """Squared Euclidean distance of the two mean embeddings, FID's first term."""
+    """Compute the squared Euclidean distance of the two mean embeddings, FID's first term."""
     gap = a.mean(axis=0, dtype=np.float64) - b.mean(axis=0, dtype=np.float64)
     return float(gap @ gap)
 
 
 def unbiased_mean_gap(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other dim"]) -> float:
-    """`mean_gap` less what the two samples' sizes alone add to it, tr(C_a) / n_a + tr(C_b) / n_b.
+    """Compute `mean_gap` less its finite-sample bias, tr(C_a) / n_a + tr(C_b) / n_b.
 
-    For equals about 0, possibly below; sets of different sizes compare.
+    It is about 0 for two samples of one distribution, possibly below, so sets of different sizes can be compared.
     """
     noise = sum(float(x.var(axis=0, ddof=1, dtype=np.float64).sum()) / len(x) for x in (a, b))
     return mean_gap(a, b) - noise
@@ -83,7 +83,7 @@ def unbiased_mean_gap(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "ot
 def mmd_squared(
     a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other dim"], *, bandwidth: float = 1.0
 ) -> float:
-    """Unbiased estimate of MMD^2 under exp(-|x - y|^2 / (2 bandwidth^2)); for equals about 0, possibly below."""
+    """Compute the unbiased MMD^2 under exp(-|x - y|^2 / (2 bandwidth^2)); it may be slightly negative."""
     a, b = _checked(a, "first"), _checked(b, "second")
 
     def total(x: Float[np.ndarray, "text dim"], y: Float[np.ndarray, "other dim"]) -> float:
@@ -95,7 +95,7 @@ def mmd_squared(
 
 
 def median_distance_to_medoid(x: Float[np.ndarray, "text dim"]) -> float:
-    """Median Euclidean distance of the rows to their medoid, the row nearest to all others: small means clustered."""
+    """Compute the median distance of the rows to their medoid, the row nearest to all others; small if clustered."""
     x = np.asarray(x, dtype=np.float64)
     if len(x) == 0:
         raise InputError("no embeddings: a medoid needs at least one text")
@@ -105,11 +105,11 @@ def median_distance_to_medoid(x: Float[np.ndarray, "text dim"]) -> float:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out embeddings, and the one size at which every FID is taken, so that all share one bias.
+    """Held-out embeddings, and the one sample size at which every FID is computed, so that all share one bias.
 
-    `size` is `FID_TEXTS`, in every report, so that reports compare too; less only where half of the held-out texts
-    (for the floor) or the smallest set to be compared have fewer. Each FID is a mean over `repeats` draws of `size`
-    texts a side; all sets meet the same held-out draws.
+    `size` is `FID_TEXTS` in every report, so that reports compare too. It is less only where half of the held-out texts
+    (for the self-distance) or the smallest compared set have fewer. Each FID is a mean over `repeats` samples of `size`
+    texts a side; all sets are compared with the same held-out samples.
     """
 
     embeddings: Float[np.ndarray, "text dim"]
@@ -119,26 +119,26 @@ class HeldOut:
 
     @classmethod
     def of(cls, embeddings: Float[np.ndarray, "text dim"], *, smallest_set: int, seed: int = 0) -> HeldOut:
-        """Reference at `FID_TEXTS`, or at what the held-out texts and the smallest set allow."""
+        """Build the reference at `FID_TEXTS`, or at the largest size that the held-out texts and smallest set allow."""
         return cls(embeddings, min(FID_TEXTS, len(embeddings) // 2, smallest_set), seed=seed)
 
     def floor(self, distance: TakenOfTwo = frechet_distance) -> Bias:
-        """A distance of held-out text against itself at this size; FID, if nothing else is asked for."""
+        """Return a distance of held-out text to itself at this size, by default FID."""
         return self_distance(distance, self.embeddings, self.size, self.repeats, stream(self.seed, "fid floor"))
 
     def frechet(self, texts: Float[np.ndarray, "text dim"]) -> float:
-        """FID of `texts` at this size.
+        """Return the FID of `texts` at this size.
 
         Raises:
-            ValueError: there are fewer texts than that.
+            ValueError: there are fewer than `size` texts.
         """
         return self.over_draws(frechet_distance, texts)
 
     def over_draws(self, distance: TakenOfTwo, texts: Float[np.ndarray, "text dim"]) -> float:
-        """Mean of a distance, of texts first and held-out text second, over the draws of this size.
+        """Return the mean of `distance(texts, held-out text)` over the samples of this size.
 
         Raises:
-            ValueError: there are fewer texts than that.
+            ValueError: there are fewer than `size` texts.
         """
         if len(texts) < self.size:
             raise InputError(f"{len(texts)} texts to compare at size {self.size}: set smallest_set to {len(texts)}")
@@ -158,13 +158,13 @@ class Pca(NamedTuple):
     explained: Float[np.ndarray, " axis"]
 
     def project(self, x: Float[np.ndarray, "text dim"]) -> Float[np.ndarray, "text axis"]:
-        """Coordinates of embeddings on the plane."""
+        """Return the coordinates of embeddings on the plane."""
         coordinates: np.ndarray = (np.asarray(x, dtype=np.float64) - self.mean) @ self.axes.T
         return coordinates
 
 
 def fit_pca(x: Float[np.ndarray, "text dim"], axes: int = 2) -> Pca:
-    """Principal axes of the rows, the largest loading of each positive: a repeated run draws the same figure."""
+    """Fit principal axes, each with its largest loading positive, so that a repeated run draws the same figure."""
     x = _checked(x, "only")
     mean = x.mean(axis=0)
     _, singular, rows = np.linalg.svd(x - mean, full_matrices=False)
@@ -185,7 +185,7 @@ def _checked(x: Float[np.ndarray, "text dim"], side: str) -> Float[np.ndarray, "
 
 
 def _covariance_root(x: Float[np.ndarray, "text dim"]) -> Float[np.ndarray, "rank dim"]:
-    """Triangular R with R'R the unbiased covariance of the rows."""
+    """Return the triangular R with R'R the unbiased covariance of the rows."""
     root: np.ndarray = np.linalg.qr(x - x.mean(axis=0), mode="r") / np.sqrt(len(x) - 1)
     return root
 

@@ -1,8 +1,8 @@
-"""One condition: a model learns from its texts where entities stand, and looks for them in held-out text.
+"""Train an entity recogniser on one condition's texts and find the entities of held-out text.
 
-A public tagger's findings are the truth on both sides, since neither text has any of its own. What learns sees tokens
-one by one: a logistic regression on a token, its form and its neighbours says whether it begins an entity of a kind,
-goes on with one, or is outside.
+Neither text has annotations, so the entities that a public tagger finds count as true on both sides. The recogniser is
+a logistic regression on a token, its shape and its neighbours. It says whether the token begins an entity of some kind,
+continues one, or is outside (BIO tags).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jaxtyping import Int
 
 from fedtext.evaluation.measures.downstream import ENTITIES_GIVEN, ENTITIES_RIGHT, ENTITIES_TRUE, ENTITY_F1
 from fedtext.evaluation.measures.measure import Scored
-from fedtext.evaluation.paired import judged_of
+from fedtext.evaluation.paired import evaluated_condition
 from fedtext.models.tagger import Entity, Tagger, tokens_of
 from fedtext.training.classifier import Constant, Logistic
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from fedtext.training.classifier import Classifier
 
 Codes = Int[np.ndarray, " token"]
-OUTSIDE = 0  # a kind k, from 0, begins by the code 1 + 2k and goes on by the next
-EDGE = ""  # stands for the token before the first and after the last
+OUTSIDE = 0  # kind k, from 0, begins with the code 1 + 2k and continues with 2 + 2k
+EDGE = ""  # takes the place of the token before the first and after the last
 Features = dict[str, str]
 
 
-class Stretch(NamedTuple):
-    """An entity as tokens `first` to `last` of a text, of a kind by its number."""
+class EntitySpan(NamedTuple):
+    """An entity as the tokens `first` to `last` of a text, with the number of its kind."""
 
     first: int
     last: int
@@ -39,15 +39,16 @@ class Stretch(NamedTuple):
 def entity_scores(
     texts: Sequence[str], held_out: Sequence[str], tagger: Tagger, penalty: float
 ) -> dict[str, np.ndarray]:
-    """Learns from `texts` and looks for entities in `held_out`.
+    """Train on `texts` and count the entities found in `held_out`.
 
     Returns:
-        `entities_right`, `entities_true` and `entities_given` of each held-out text and kind; `texts` to learn from.
+        `entities_right`, `entities_true` and `entities_given` (found) of each held-out text and kind, and the number of
+        training `texts`.
     """
     kinds = len(tagger.kinds)
     learned = _learned(texts, _codes(texts, tagger), 1 + 2 * kinds, penalty)
-    true = [set(stretches(codes)) for codes in _codes(held_out, tagger)]
-    given = [set(stretches(_given(learned, text))) for text in held_out]
+    true = [set(entity_spans(codes)) for codes in _codes(held_out, tagger)]
+    given = [set(entity_spans(_given(learned, text))) for text in held_out]
     right = [one & other for one, other in zip(true, given, strict=True)]
     counted = {ENTITIES_RIGHT: right, ENTITIES_TRUE: true, ENTITIES_GIVEN: given}
     scored = {name: _by_kind(found, kinds) for name, found in counted.items()}
@@ -55,7 +56,7 @@ def entity_scores(
 
 
 def token_codes(text: str, entities: Sequence[Entity], kinds: Sequence[str]) -> Codes:
-    """The code of each token: a token that an entity reaches into is of it, the first to do so."""
+    """Return the BIO code of each token; a token in two entities belongs to the first."""
     spans, codes = tokens_of(text), []
     inside: Entity | None = None
     for start, end in spans:
@@ -68,9 +69,9 @@ def token_codes(text: str, entities: Sequence[Entity], kinds: Sequence[str]) -> 
     return np.asarray(codes, dtype=np.int64)
 
 
-def stretches(codes: Codes) -> list[Stretch]:
-    """The entities that codes say; what goes on without a beginning of its kind is one too."""
-    found: list[Stretch] = []
+def entity_spans(codes: Codes) -> list[EntitySpan]:
+    """Return the entities that the codes mark; a continuation without a beginning of its kind starts one too."""
+    found: list[EntitySpan] = []
     for place, code in enumerate(codes.tolist()):
         if code == OUTSIDE:
             continue
@@ -78,24 +79,26 @@ def stretches(codes: Codes) -> list[Stretch]:
         if goes_on and found and found[-1].last == place - 1 and found[-1].kind == kind:
             found[-1] = found[-1]._replace(last=place)
         else:
-            found.append(Stretch(place, place, kind))
+            found.append(EntitySpan(place, place, kind))
     return found
 
 
 def compare_entities(
     scored: Mapping[str, Scored], kinds: Sequence[str], drawn: Int[np.ndarray, " text"]
 ) -> dict[str, Any]:
-    """The document that a report reads of conditions judged on the same held-out texts: aggregates only.
+    """Return the entity document that a report reads; it holds aggregates only.
+
+    All conditions are evaluated on the same held-out texts.
 
     Returns:
-        `conditions` (name -> `entity_f1`, `low`, `high`, number of `texts`), `kinds` and `judged`.
+        `conditions` (name -> `entity_f1`, `low`, `high`, number of training `texts`), `kinds` and `judged`.
     """
     table = {}
     for name, one in scored.items():
         found = ENTITY_F1.ratio(one, drawn)
         ends = {"low": max(found.low, 0.0), "high": min(found.high, 1.0)}
         table[name] = {ENTITY_F1.name: found.estimate, **ends, "texts": int(one["texts"])}
-    return {"conditions": table, "kinds": list(kinds), "judged": judged_of(scored)}
+    return {"conditions": table, "kinds": list(kinds), "judged": evaluated_condition(scored)}
 
 
 def _codes(texts: Sequence[str], tagger: Tagger) -> list[Codes]:
@@ -108,7 +111,7 @@ def _learned(texts: Sequence[str], codes: Sequence[Codes], classes: int, penalty
 
     rows = [row for text in texts for row in _features(text)]
     known = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64)
-    if np.unique(known).size < 2:  # nothing to tell apart
+    if np.unique(known).size < 2:  # one class only: nothing to train
         return Constant(int(known[0]) if known.size else OUTSIDE, classes)
     words = DictVectorizer().fit(rows)
     return Logistic(words.transform, classes, penalty).fit(rows, known)
@@ -120,7 +123,7 @@ def _given(learned: Classifier, text: str) -> Codes:
 
 
 def _features(text: str) -> Iterator[Features]:
-    """Of each token its word, form and ending, and words and forms beside it."""
+    """Yield for each token its word, shape and ending, and the words and shapes beside it."""
     words = [EDGE, *(text[start:end] for start, end in tokens_of(text)), EDGE]
     for before, word, after in zip(words, words[1:], words[2:], strict=False):
         yield {
@@ -135,10 +138,10 @@ def _features(text: str) -> Iterator[Features]:
 
 
 def _form(word: str) -> str:
-    """`London` as `Aa`, `2024` as `0000`: letters and digits by their kind, runs of letters in short."""
+    """Return the word's shape, `Aa` for `London`, `0000` for `2024`: character classes, runs of letters shortened."""
     shape = "".join("A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word)
     return "".join(c for c, before in zip(shape, "\0" + shape, strict=False) if c != before or c == "0")
 
 
-def _by_kind(found: Sequence[set[Stretch]], kinds: int) -> Int[np.ndarray, "text kind"]:
+def _by_kind(found: Sequence[set[EntitySpan]], kinds: int) -> Int[np.ndarray, "text kind"]:
     return np.asarray([np.bincount([one.kind for one in own], minlength=kinds) for own in found], dtype=np.int64)

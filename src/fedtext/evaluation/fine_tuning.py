@@ -1,8 +1,8 @@
-"""The on-device model trained on a condition's texts, by a recipe that is chosen on these texts themselves.
+"""Fine-tune the on-device model on a condition's texts, with hyperparameters selected on these texts themselves.
 
-The rule, the same for every condition: evenly spaced texts are held out. For every learning rate the model is trained
-on the others, and after every epoch the cross-entropy of the held-out ones is measured. The rate and the epoch with
-the lowest are kept. What a condition is judged by plays no part: neither the evaluated texts nor other conditions.
+The rule is the same for every condition: evenly spaced texts are held out for validation. The model is trained on the
+others once for every learning rate, and the cross-entropy of the validation texts is measured after every epoch. The
+rate and the epoch with the lowest are kept. Neither the evaluated texts nor other conditions influence the choice.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
     from fedtext.models.language_model import LanguageModel
 
-FEWEST_TO_HOLD_OUT_OF = 10  # texts; a share of fewer says next to nothing, and each is missed in training
+FEWEST_TO_HOLD_OUT_OF = 10  # texts; fewer give no useful estimate, and training would miss them
 HELD_OUT_AT_ONCE = 8  # rows a batch: batches are filled up, and of a few rows larger ones would be mostly filling
 UNTRAINED: dict[str, Any] = {"texts": 0, "training_loss": None, "seconds": 0.0}
-CHOSEN = ("learning_rate", "epochs", "held_out_loss")  # facts that are the choice
+CHOSEN = ("learning_rate", "epochs", "held_out_loss")  # facts about the selected training
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model and how: `epochs` it was trained for, `held_out_loss` in nats a token (None: nothing held out).
+    """A trained model, the `epochs` of the kept weights, and `held_out_loss` in nats a token (None: nothing held out).
 
     `training_loss` is that of the last steps, which are later than `epochs` where an earlier epoch was kept.
     """
@@ -58,11 +58,11 @@ class Trained:
 
     @property
     def loss(self) -> float:
-        """What trainings of a condition are compared by."""
+        """The loss by which trainings of a condition are compared."""
         return float("inf") if self.held_out_loss is None else self.held_out_loss
 
     def facts(self) -> dict[str, Any]:
-        """All but the model, by name."""
+        """Return all fields but the model, by name."""
         return {name: getattr(self, name) for name in (*CHOSEN, "training_loss")}
 
 
@@ -75,9 +75,11 @@ def fine_tune_and_count(
     length: int,
     seed: int,
 ) -> dict[str, tuple[NextTokenCounts, dict[str, Any]]]:
-    """By condition, counts of every evaluated text after training on its texts, if any, and `fine_tune_each`'s facts.
+    """Fine-tune on each condition's texts and count correct predictions in every evaluated text.
 
-    Without texts to train on there is no choice among the facts.
+    Returns:
+        By condition, the counts and the facts of `fine_tune_each`; without training texts the model is left as it is
+        and there are no facts about a choice.
     """
     tokenizer = on_device.tokenizer()
     evaluated = text_windows(tokenizer, eval_texts, length)
@@ -94,20 +96,23 @@ def fine_tune_and_count(
 def fine_tune(
     on_device: LanguageModel, texts: Windows, params: Evaluation, *, seed: int, label: str
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """`fine_tune_each` of one condition."""
+    """Run `fine_tune_each` for one condition."""
     return fine_tune_each(on_device, {label: texts}, params, seed=seed)[label]
 
 
 def fine_tune_each(
     on_device: LanguageModel, conditions: Mapping[str, Windows], params: Evaluation, *, seed: int
 ) -> dict[str, tuple[PreTrainedModel, dict[str, Any]]]:
-    """By condition, a fresh copy of the on-device model trained on its texts as `params.training` says, and the facts.
+    """Train a fresh copy of the on-device model on each condition's texts, with the recipe `params.training`.
 
-    The facts: `texts` (those with a token, held out or not), `learning_rate`, `epochs` and `held_out_loss` as chosen,
-    `training_loss` and `seconds`. Trainings run side by side, a core each; none depends on which others there are.
+    Trainings run side by side, one a core, and do not influence one another.
+
+    Returns:
+        By condition, the model and its facts: `texts` (those with a token, held out or not), `learning_rate`, `epochs`
+        and `held_out_loss` as selected, `training_loss` and `seconds`.
 
     Raises:
-        ValueError: no text has a token, a window is longer than the model reads, or a training diverges.
+        ValueError: no text has a token, a window is longer than the model's context, or a training diverges.
     """
     usable = {name: texts.with_tokens() for name, texts in conditions.items()}
     trainings = [one for name, texts in usable.items() for one in _trainings(name, texts, params.training)]
@@ -125,9 +130,9 @@ def fine_tune_each(
 
 
 def held_out_texts(count: int, share: float) -> Int[np.ndarray, " held"]:
-    """Numbers of the texts of `count` that are held out: `share` of them, at least one, in the middle of equal parts.
+    """Return the indices of the validation texts: `share` of `count`, at least one, in the middle of equal parts.
 
-    None of fewer than ten texts, and none if `share` is 0.
+    Empty for fewer than ten texts, and if `share` is 0.
     """
     if share == 0 or count < FEWEST_TO_HOLD_OUT_OF:
         return np.zeros(0, dtype=np.int64)
@@ -137,7 +142,7 @@ def held_out_texts(count: int, share: float) -> Int[np.ndarray, " held"]:
 
 @dataclass(frozen=True)
 class _Training:
-    """A condition's rows, without those of held-out texts, at one rate; with none held out nothing is chosen."""
+    """One condition's rows without those of validation texts, at one learning rate."""
 
     condition: str
     rows: Int[np.ndarray, "row length"]
@@ -145,7 +150,7 @@ class _Training:
     rate: float
 
     def run(self, model: PreTrainedModel, recipe: TunedTraining, seed: int) -> Trained:
-        """`model`, trained; with the weights of its best epoch where rows are held out."""
+        """Train `model`, and keep the weights of its best epoch if rows are held out."""
         best = _BestEpoch(model, self.held_out) if self.held_out else None
         history = train_causal_lm(
             model,
@@ -164,7 +169,7 @@ class _Training:
 
 
 def _trainings(condition: str, texts: Windows, recipe: TunedTraining) -> Iterator[_Training]:
-    """One a rate, or one at the first rate where there is nothing to choose by."""
+    """Yield one training for each learning rate, or only the first if no text is held out to select by."""
     held_out = held_out_texts(texts.samples, recipe.held_out_share)
     judged_by = texts.chosen(held_out).rows
     trained_on = padded(texts.chosen(np.delete(np.arange(texts.samples), held_out)).rows)
@@ -175,7 +180,7 @@ def _trainings(condition: str, texts: Windows, recipe: TunedTraining) -> Iterato
 def _side_by_side(
     on_device: LanguageModel, trainings: Sequence[_Training], recipe: TunedTraining, *, seed: int
 ) -> Iterator[tuple[_Training, Trained, float]]:
-    """Each training, what came of it and its seconds, in their order."""
+    """Yield each training with its result and its seconds, in their order."""
 
     def run(training: _Training) -> tuple[_Training, Trained, float]:
         started = time.perf_counter()
@@ -189,7 +194,7 @@ def _side_by_side(
 
 
 class _BestEpoch:
-    """Called after every epoch of a model's training: keeps its weights where they predict `rows` best so far."""
+    """Callback after every epoch of a training: keeps the weights with the lowest loss on `rows` so far."""
 
     def __init__(self, model: PreTrainedModel, rows: Sequence[Sequence[int]]) -> None:
         self.model, self.rows = model, rows
@@ -209,5 +214,5 @@ class _BestEpoch:
 
 
 def _has_dropout(model: PreTrainedModel) -> bool:
-    """Whether training draws random numbers: threads would take them from one stream, in an order of chance."""
+    """Return whether training draws random numbers; threads would share one stream, in no fixed order."""
     return any("drop" in name and bool(value) for name, value in model.config.to_dict().items())

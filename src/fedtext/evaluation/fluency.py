@@ -1,6 +1,6 @@
-"""Whether a generator can write a kind of text: how much it is surprised by texts of that kind.
+"""How well a generator can write a kind of text: its cross-entropy on public texts of that kind.
 
-Both are public, so it costs no privacy, and it is known before the first round.
+Model and texts are public, so this costs no privacy, and it is known before the first round.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TEXTS, LENGTH = 64, 64  # that are looked at, and tokens of each
 
 
 def nats_per_byte(model: LanguageModel, texts: Sequence[str], *, length: int = LENGTH) -> float:
-    """Cross-entropy of the texts' first `length` tokens under the model, over their bytes.
+    """Compute the cross-entropy of the texts' first `length` tokens under the model, divided by their bytes.
 
     Bytes, and not tokens, since every model has tokens of its own.
 

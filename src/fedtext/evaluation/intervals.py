@@ -11,7 +11,7 @@ from fedtext.system.errors import InputError
 
 
 class Interval(NamedTuple):
-    """A mean over `runs` runs and its interval; the ends are None when one run cannot say how runs differ."""
+    """A mean over `runs` runs with its confidence interval; the ends are None for a single run."""
 
     mean: float
     low: float | None
@@ -20,7 +20,7 @@ class Interval(NamedTuple):
 
 
 def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:
-    """Mean of independent runs and the t interval mean -+ t(n - 1) s / sqrt(n).
+    """Compute the mean of independent runs and its t interval mean -+ t(n - 1) s / sqrt(n).
 
     Raises:
         ValueError: no value, a value that is not finite, or a confidence outside (0, 1).
@@ -40,7 +40,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
 
 
 def paired_difference(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Interval:
-    """Interval of the mean of a_i - b_i, where run i of both had the same seed: what the seeds share cancels."""
+    """Compute the interval of the mean of a_i - b_i, where run i of both had the same seed."""
     if len(a) != len(b):
         raise InputError(f"{len(a)} runs against {len(b)}: a paired difference needs the same seeds on both sides")
     return mean_interval([x - y for x, y in zip(a, b, strict=True)], confidence)

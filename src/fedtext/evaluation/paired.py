@@ -1,7 +1,7 @@
-"""Conditions compared by a ratio of sums over held-out texts: levels, paired differences, share of the gap closed.
+"""Compare conditions by a ratio of sums over held-out texts: values, paired differences, share of the gap closed.
 
-Whatever the measure, all conditions are scored on the same held-out texts, so differences are paired by client; their
-intervals cover the draw of the held-out clients, not the randomness of training (use seeds for that).
+All conditions are scored on the same held-out texts, so differences are paired by client. Their intervals cover the
+sampling of held-out clients, not the randomness of training (use seeds for that).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def compare_scored(
     *,
     beside: Sequence[OnHeldOut] = (),
 ) -> dict[str, Any]:
-    """The document that a report reads of conditions scored on the same held-out texts.
+    """Return the document that a report reads of conditions scored on the same held-out texts.
 
     Args:
-        scored: What scoring left of each condition.
-        measures: What is shown; the first leads, and is what conditions are compared by.
-        clients: The client of each text; by default each text is one.
+        scored: Counts of each condition.
+        measures: Measures to show; conditions are compared by the first.
+        clients: The client of each text; by default each text is its own.
         beside: Measures that are kept and not shown.
 
     Returns:
@@ -59,49 +59,52 @@ def compare_scored(
 def compare_conditions(
     measure: PerText, counts: Mapping[str, Counts], clients: Clusters | None = None
 ) -> dict[str, Any]:
-    """Paired differences in a measure, and the share of the gap that each condition closes.
+    """Compute paired differences in a measure, and the share of the gap that each condition closes.
 
     Returns:
-        `judged`: which condition is the algorithm's own. `gains`: name -> reference -> `{estimate, low, high,
-        measurable}`, against the public model and the controls where scored; measurable means that the 95% interval
+        `judged`: the condition that an algorithm made. `gains`: name -> reference -> `{estimate, low, high,
+        measurable}`, against the public model and the baselines where scored; measurable means that the 95% interval
         excludes 0. `gap_closed`: name -> `{share, low, high, reason}`.
     """
     gains = {
-        name: {other: described(_difference(counts[name], counts[other], clients)) for other in others}
+        name: {other: as_document(_difference(counts[name], counts[other], clients)) for other in others}
         for name, others in pairs(counts).items()
     }
     closed = {}
     if EPS0.name in counts and PRIVATE.name in counts:
         ends = counts[EPS0.name], counts[PRIVATE.name]
-        closed = {name: gap_closed(measure, counts[name], *ends, clients) for name in between(counts)}
-    return {"judged": judged_of(counts), "gains": gains, "gap_closed": closed}
+        closed = {name: gap_closed(measure, counts[name], *ends, clients) for name in gap_conditions(counts)}
+    return {"judged": evaluated_condition(counts), "gains": gains, "gap_closed": closed}
 
 
-def judged_of(names: Mapping[str, Any] | Sequence[str]) -> str | None:
-    """Which of the conditions is what an algorithm made; None if none is."""
+def evaluated_condition(names: Mapping[str, Any] | Sequence[str]) -> str | None:
+    """Return the condition that an algorithm made; None if there is none."""
     return next((one.name for one in JUDGED if one.name in names), None)
 
 
-def in_order(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
-    """The names that are conditions, in the order in which conditions are told."""
+def ordered_conditions(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """Return the names that are conditions, in the order of reports."""
     return [name for name in CONDITIONS if name in names]
 
 
 def pairs(names: Mapping[str, Any] | Sequence[str]) -> dict[str, list[str]]:
-    """Every condition but the public model, with what it is compared with: the public model and the controls."""
+    """Return for every condition but the public model its references: the public model and the baselines."""
     references = [one.name for one in (EPS0, *CONTROLS) if one.name in names]
     return {name: [one for one in references if one != name] for name in names if name != EPS0.name}
 
 
-def between(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
-    """The conditions that can close a part of the gap from the public model to the private text."""
+def gap_conditions(names: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """Return the conditions that can close a part of the gap from the public model to the private text."""
     return [name for name in names if name not in (EPS0.name, PRIVATE.name)]
 
 
 def gap_closed(
     measure: PerText, counts: Counts, public: Counts, private: Counts, clients: Clusters | None = None
 ) -> dict[str, Any]:
-    """Share (m - m_0) / (m_inf - m_0) of the gap, with its 95% interval; None, and why, if there is no gap to close."""
+    """Compute the share (m - m_0) / (m_inf - m_0) of the gap, with its 95% interval.
+
+    If there is no gap to close, the share is None and a reason is given.
+    """
     gap = _difference(private, public, clients)
     if min(measure.improvement(gap.low), measure.improvement(gap.high)) <= 0:
         reason = (
@@ -115,8 +118,8 @@ def gap_closed(
     return {"share": share.estimate, "low": share.low, "high": share.high, "reason": None}
 
 
-def described(found: Ratio) -> dict[str, Any]:
-    """A difference as a report keeps it."""
+def as_document(found: Ratio) -> dict[str, Any]:
+    """Return a difference as a JSON document for a report."""
     measurable = found.low > 0 or found.high < 0
     return {"estimate": found.estimate, "low": found.low, "high": found.high, "measurable": measurable}
 

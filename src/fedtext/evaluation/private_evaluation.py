@@ -1,56 +1,53 @@
-"""Private evaluation: accuracy and distances from noised sums over test clients.
+"""Private evaluation: accuracy of and distances to held-out text, from noisy sums over test clients.
 
-Next-token accuracy that test clients pay for: one vector a client, one noised sum of them all.
-
-With t the tokens of a client that were scored, r what the judged model predicts right, r_k what it does under condition
-k, and p the public model's accuracy on public text (a public guess of the accuracy to come), a client says
+ACCURACY. Each test client contributes one vector, and one noisy sum of all is released. With t the scored tokens of a
+client, r its correct predictions under the evaluated condition, r_k those under condition k, and p the public model's
+accuracy on public text (a public guess of the accuracy), a contribution is
 
     x = [t / 20,  r - p t,  r - r_k for every other condition k]        clipped to `clip_norm` tokens
     y = [(r - p t)^2, (r - r_k)^2, ...] / (2 clip_norm)                 of the clipped x
 
-and the door clips (x, y) as a whole. Differences to what is judged are small, a few tokens of a hundred, so they are
-sent as they are; tokens are many and only divide, so they are scaled down; and levels become small by the public guess.
-With counts in place of differences a client of 80 tokens would say 80 and not 5, at as many times the noise.
+and the release mechanism clips (x, y) as a whole. Differences between conditions are small, a few tokens of a hundred,
+so they are sent as they are. Tokens are many and only a denominator, so they are scaled down. The public guess makes
+levels small. With counts in place of differences a client of 80 tokens would contribute 80 and not 5, at as many times
+the noise.
 
-Accuracies and gains are ratios of noised sums. Their intervals hold the noise, whose deviation is known, and the draw
-of the clients: that is what y is for. It costs next to nothing, as |y| <= |x| / 2 makes the clip 1.12 times as wide at
-most and clients that are short of it pay less. y is taken one deviation of its own noise too large, so that intervals
-err on the wide side.
+Accuracies and gains are ratios of noisy sums. Their intervals cover the noise, whose standard deviation is known, and
+the sampling of clients, for which y is needed. The privacy cost of y is small: |y| <= |x| / 2 makes the clipping norm
+at most 1.12 times as large. y is overestimated by one standard deviation of its own noise, so that intervals are
+conservative.
 
 Precision, by resampling the docstrings' public test clients (median 82 tokens, 3.3 tokens of difference a client) and
-this door, at epsilon 1, delta 1e-5: two releases have a noise multiplier of 5.28, so a gain carries noise of 5.28 x 12
-x 1.12 tokens over all tokens. In points, for 100, 400 and 1,500 test clients (20, 5 and 1 samples of each):
+this mechanism, at epsilon 1, delta 1e-5: two releases have a noise multiplier of 5.28, so a gain carries noise of 5.28
+x 12 x 1.12 tokens over all tokens. In points, for 100, 400 and 1,500 test clients (20, 5 and 1 samples of each):
 
-    deviation of a gain's noise      0.67   0.18   0.08        of the draw of the clients alone   0.23   0.15   0.10
+    deviation of a gain's noise      0.67   0.18   0.08        of the sampling of clients alone   0.23   0.15   0.10
     half of the 95% interval         1.8    0.5    0.3         of the level's                     1.9    0.6    0.35
 
 Clipping shrinks a gain of one point by 0.06 (5 samples a client, 23% of the clients clipped) or 0.02 (one sample, 1%).
 A clip of 8 has a third less noise and shrinks it by 0.1; one of 16 has a third more and shrinks it by 0.04.
 
-Distances to held-out text that test clients pay for: one vector of mean features a client, one noised sum.
-
-With e a unit embedding, f random Fourier features of the Gaussian kernel (norm 1) and z the coordinates of e on the
-main axes of PUBLIC embeddings, a text says
+DISTANCES. Each test client contributes one vector of mean features, and one noisy sum of all is released. With e a unit
+embedding, f random Fourier features of the Gaussian kernel (norm 1) and z the coordinates of e on the main axes of
+PUBLIC embeddings, the features of a text are
 
     phi = [sqrt(.36) e,  sqrt(.27) f,  sqrt(.27) g zz',  sqrt(.1)]     zz' as a triangle, g public, g zz' clipped to 1
 
-so |phi| <= 1, a client's mean over its texts too, and the door's clip at 1 never bites. Every client that holds text
-counts as one, however much it has; the last coordinate says how many they are, for of the enrolled some may be silent.
-Squared distances are what is measured less what noise adds to it, which is known: dim s^2 for a block with noise of
-deviation s in each coordinate. That leaves no bias; the deviation of what is left is
+so |phi| <= 1, a client's mean over its texts too, and the mechanism's clipping at 1 changes nothing. Every client that
+holds text counts once, however much it has. The last coordinate gives the number of such clients, since some enrolled
+clients may hold none. Squared distances are corrected for the bias that noise adds, which is known: dim s^2 for a block
+with noise of deviation s in each coordinate. The standard deviation of the corrected distance is
 
-    sqrt(2 dim s^4 + 4 s^2 distance^2)        and what the noised number of clients adds.
+    sqrt(2 dim s^4 + 4 s^2 distance^2)        and the error of the noisy number of clients.
 
-At epsilon 1, delta 1e-5 (two releases, multiplier 5.28) and n clients s is 8.8 / n for e: a squared mean gap of 0.05
-is known to 0.22, 0.017 and 0.003 at 100, 400 and 1,500 clients. What two sets differ in their distance is known better,
-for the common noise cancels: 2 s |difference of their means|. The draw of the clients adds at most 1 / n to a gap and
-is not taken off, for its size is private.
+At epsilon 1, delta 1e-5 (two releases, multiplier 5.28) and n clients s is 8.8 / n for e: a squared mean gap of 0.05 is
+known to 0.22, 0.017 and 0.003 at 100, 400 and 1,500 clients. Differences between the distances of two sets are known
+better, since the common noise cancels: 2 s |difference of their means|. Sampling of clients adds at most 1 / n to a gap
+and is not subtracted, since its size is private.
 
 The Frechet distance (FID) needs the covariance of all 384 coordinates, 73,920 numbers. In this budget their noise has a
 norm of sqrt(73,920) x 5.28 / n, 3.6 at 400 clients, where all variance there is sums up to less than 1. So there is no
-FID: `frechet_main_axes` is that of Gaussians on a few public axes, which sees spread along them and nothing else.
-
-Test clients as a priced evaluation asks them: what they are promised, who is asked, with which samples.
+FID. `frechet_main_axes` is that of Gaussians on a few public axes: it measures spread along them and nothing else.
 """
 
 from __future__ import annotations
@@ -66,7 +63,7 @@ from jaxtyping import Float, Int, Int64
 from fedtext.evaluation.distribution import Pca, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEAN_GAP, MEDIAN_DISTANCE, MMD, stddev_of
 from fedtext.evaluation.measures.measure import PerText
-from fedtext.evaluation.paired import between, in_order, judged_of, pairs
+from fedtext.evaluation.paired import evaluated_condition, gap_conditions, ordered_conditions, pairs
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Parts, Query
 from fedtext.federation.units import Block
@@ -85,35 +82,40 @@ FEATURES = "evaluation.features"
 
 
 def accuracy_release(algorithm: str) -> str:
-    """Name of an algorithm's own release; the features of one data root are released alike for all, and so once."""
+    """Return the name of an algorithm's own accuracy release.
+
+    The features of one data root are the same for all algorithms, and are released once.
+    """
     return f"evaluation.{algorithm}.accuracy"
 
 
 def classification_release(algorithm: str) -> str:
-    """Name of an algorithm's release of how often classes are found."""
+    """Return the name of an algorithm's release of classification accuracy."""
     return f"evaluation.{algorithm}.classification"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What test clients are asked in one release: a vector of `dim` numbers, clipped to `clip_norm`."""
+class EvaluationQuery:
+    """A query to test clients: a vector of `dim` numbers, clipped to `clip_norm`."""
 
     name: str
     dim: int
     clip_norm: float
 
     def query(self, declared: Privacy, test_units: int, releases: int) -> Query:
-        """As one of so many releases, all at one noise."""
+        """Return the query as one of `releases`, all with the same noise."""
         noise = planned_multiplier(declared, test_units, releases)
         return Query(self.name, 0, self.dim, self.clip_norm, noise)
 
     def query_of(self, ledger: Ledger) -> Query:
-        """As one of the releases that the ledger was opened for."""
+        """Return the query as one of the releases that the ledger was opened for."""
         return self.query(ledger.declaration, ledger.population, len(ledger.planned or ()))
 
 
-def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int, asked: Sequence[Asked]) -> Ledger:
-    """The test clients' own empty ledger, for these releases at one noise.
+def evaluation_ledger(
+    privacy: Privacy, evaluation: Evaluation, test_units: int, asked: Sequence[EvaluationQuery]
+) -> Ledger:
+    """Open an empty ledger of the test clients, for these releases at one noise multiplier.
 
     Raises:
         ValueError: there is no test client, or delta is too large for so few.
@@ -128,13 +130,13 @@ def evaluation_ledger(privacy: Privacy, evaluation: Evaluation, test_units: int,
     return opened_ledger(queries, declared, test_units, part="test")
 
 
-def samples_of_each(evaluation: Evaluation, test_units: int) -> int:
-    """How many samples a test client is asked about: a public number, so that nobody's choice depends on the others."""
+def samples_per_unit(evaluation: Evaluation, test_units: int) -> int:
+    """Return the number of samples used of each test client: public, so that it does not depend on other clients."""
     return max(evaluation.max_eval_samples // test_units, 1)
 
 
-def spread_over_own(unit: Int[np.ndarray, " sample"], most: int) -> Int[np.ndarray, " kept"]:
-    """Ascending positions of at most `most` samples of every unit, evenly spread over the unit's own."""
+def evenly_spaced_by_unit(unit: Int[np.ndarray, " sample"], most: int) -> Int[np.ndarray, " kept"]:
+    """Return ascending positions of at most `most` samples of every unit, evenly spaced among the unit's samples."""
     order = np.argsort(unit, kind="stable")
     _, first, count = np.unique(unit[order], return_index=True, return_counts=True)
     place = np.arange(len(unit)) - np.repeat(first, count)
@@ -143,26 +145,28 @@ def spread_over_own(unit: Int[np.ndarray, " sample"], most: int) -> Int[np.ndarr
     return np.sort(order[kept])
 
 
-TOKENS, SQUARES = 1 / 20, 1 / 2  # scales of what a client says of its tokens, and of squares
+TOKENS, SQUARES = 1 / 20, 1 / 2  # scales of a client's token count, and of squares
 BLOCK = 1024
 NORMAL = 1.96  # of a 95% interval
 
 
 def joint_clip_norm(clip_norm: float) -> float:
-    """Largest norm of what a client says in all: |y| <= |x|^2 / (2 clip_norm) <= clip_norm / 2."""
+    """Return the largest norm of a whole contribution: |y| <= |x|^2 / (2 clip_norm) <= clip_norm / 2."""
     return clip_norm * math.sqrt(1 + SQUARES**2)
 
 
-def ordered(conditions: Sequence[str]) -> tuple[str, ...]:
-    """What is judged, then the others in the order of `CONDITIONS`: the order of the released coordinates.
+def released_order(conditions: Sequence[str]) -> tuple[str, ...]:
+    """Return the evaluated condition, then the others in the order of `CONDITIONS`, as coordinates are released.
 
     Raises:
-        ValueError: nothing is judged, or the public model was not scored.
+        ValueError: no algorithm's condition, or no public model, was scored.
     """
-    judged = judged_of(conditions)
+    judged = evaluated_condition(conditions)
     if judged is None or EPS0.name not in conditions:
-        raise InputError(f"{', '.join(conditions)}: a priced accuracy compares what an algorithm made with {EPS0.name}")
-    return judged, *(name for name in in_order(conditions) if name != judged)
+        raise InputError(
+            f"{', '.join(conditions)}: a private evaluation compares what an algorithm made with {EPS0.name}"
+        )
+    return judged, *(name for name in ordered_conditions(conditions) if name != judged)
 
 
 def accuracy_blocks(
@@ -174,15 +178,21 @@ def accuracy_blocks(
     clip_norm: float,
     scale: float = TOKENS,
 ) -> Iterator[Block]:
-    """What each test client says: `correct` predictions by condition and `tokens` of its texts, whose `unit` is told.
+    """Yield the contribution of each test client to the accuracy release.
 
-    `tokens` are whatever is predicted; `scale` is that of their number.
+    Rows are `1 + 2 len(correct)` wide, in the order of `released_order`. A client's row is computed from its own
+    whole-number counts, so other clients do not change it.
 
-    Rows are `1 + 2 len(correct)` wide, in the order of `ordered`. A client's row is made of whole numbers that are its
-    own, so nobody else's texts move it.
+    Args:
+        correct: Correct predictions in each text, by condition.
+        tokens: Number of predictions in each text.
+        unit: The client of each text.
+        guess: A public guess of the accuracy.
+        clip_norm: Clipping norm of a client's counts, in tokens.
+        scale: Factor of `tokens` in the contribution.
     """
     codes, place = np.unique(unit, return_inverse=True)
-    names = ordered(tuple(correct))
+    names = released_order(tuple(correct))
 
     def of_clients(counts: Int[np.ndarray, " text"]) -> Float[np.ndarray, " client"]:
         return np.bincount(place, weights=counts, minlength=len(codes))
@@ -198,7 +208,7 @@ def accuracy_blocks(
 
 @dataclass(frozen=True)
 class ReleasedCounts:
-    """Noised sums over test clients; `noise` is the deviation in every coordinate of what was released."""
+    """Noisy sums over test clients; `noise` is the standard deviation in every released coordinate."""
 
     names: tuple[str, ...]
     tokens: float
@@ -220,8 +230,11 @@ class ReleasedCounts:
         clip_norm: float,
         scale: float = TOKENS,
     ) -> ReleasedCounts:
-        """From the released vector. Tokens lost in the noise are not divided by next to nothing, or less."""
-        names = ordered(conditions)
+        """Build from the released vector.
+
+        If the noisy token count is below the noise level, the noise level is used as the count.
+        """
+        names = released_order(conditions)
         width = len(names)
         if released.shape != (1 + 2 * width,):
             raise InputError(f"{released.size} released numbers for {width} conditions: {1 + 2 * width} are wanted")
@@ -230,18 +243,21 @@ class ReleasedCounts:
         return cls(names, tokens, released[1 : 1 + width], squares, guess, noise, clip_norm, scale)
 
     def accuracy(self, name: str) -> dict[str, float]:
-        """Accuracy under a condition as `estimate`, `low`, `high`."""
+        """Return the accuracy under a condition as `estimate`, `low`, `high`."""
         weights = {self.names[0]: 1.0} | ({} if name == self.names[0] else {name: -1.0})
         return self._interval(weights, self.guess)
 
     def gain(self, name: str, reference: str) -> dict[str, Any]:
-        """Accuracy under `name` less that under `reference`: `estimate`, `low`, `high`, `measurable`."""
+        """Return the accuracy under `name` less that under `reference`: `estimate`, `low`, `high`, `measurable`."""
         weights = {one: sign for one, sign in ((name, -1.0), (reference, 1.0)) if one != self.names[0]}
         found = self._interval(weights, 0.0)
         return {**found, "measurable": found["low"] > 0 or found["high"] < 0}
 
     def share(self, name: str) -> dict[str, Any]:
-        """Share of the gap from public model to private text that a condition closes; None, and why, if none."""
+        """Return the share of the gap from public model to private text that a condition closes.
+
+        It is None, with a reason, if there is no gap to close.
+        """
         gap = self.gain(PRIVATE.name, EPS0.name)
         if gap["low"] <= 0:
             reason = "no gap to close: what training on the private text itself changes is within noise, or a loss"
@@ -255,9 +271,10 @@ class ReleasedCounts:
         return {"share": share, "low": share - half, "high": share + half, "reason": None}
 
     def _interval(self, weights: Mapping[str, float], offset: float) -> dict[str, float]:
-        """95% interval of `offset` + the weighted sum of coordinates over tokens: noise, and the draw of the clients.
+        """Compute the 95% interval of `offset` + a weighted sum of coordinates over tokens.
 
-        Deviations of the draw add up, as if the coordinates of a client went together: never too narrow.
+        It covers noise and the sampling of clients. Standard deviations from sampling are added, as if a client's
+        coordinates were fully correlated, so that the interval is never too narrow.
         """
         place = [self.names.index(name) for name in weights]
         own = np.asarray(list(weights.values()))
@@ -269,13 +286,16 @@ class ReleasedCounts:
 
 
 def compare_released(released: ReleasedCounts, texts: Mapping[str, int | None], measure: PerText) -> dict[str, Any]:
-    """As `paired.compare_scored`, of released sums of what `measure` counts.
+    """Return the document of `paired.compare_scored`, from released sums of what `measure` counts.
 
-    `texts` are the numbers of training texts that are public.
+    Args:
+        released: The noisy sums.
+        texts: Numbers of training texts by condition, where they are public.
+        measure: The measure whose counts were released.
     """
-    names = in_order(released.names)
+    names = ordered_conditions(released.names)
     gains = {name: {one: released.gain(name, one) for one in others} for name, others in pairs(names).items()}
-    closed = {name: released.share(name) for name in between(names)} if PRIVATE.name in names else {}
+    closed = {name: released.share(name) for name in gap_conditions(names)} if PRIVATE.name in names else {}
     table = {name: _level(released.accuracy(name), measure) | {"texts": texts.get(name)} for name in names}
     compared = {"judged": released.names[0], "gains": gains, "gap_closed": closed}
     return {"measures": [measure.name], "conditions": table, **compared}
@@ -289,18 +309,18 @@ def _level(found: Mapping[str, float], measure: PerText) -> dict[str, float]:
 CLIP_NORM = 1.0
 LINEAR, KERNEL, SPREAD, PRESENT = math.sqrt(0.36), math.sqrt(0.27), math.sqrt(0.27), math.sqrt(0.1)
 BANDWIDTH = 1.0  # as `distribution.mmd_squared`
-DRAWS = 200  # of noise, for what it does to the Frechet distance
+DRAWS = 200  # noise samples that estimate the effect of noise on the Frechet distance
 Row = dict[str, float | int | None]
 
 
 def feature_width(dim: int, *, features: int, axes: int) -> int:
-    """Width of phi of embeddings of `dim` numbers."""
+    """Return the dimension of phi for embeddings of `dim` numbers."""
     return _layout(dim, features, axes).dim
 
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """phi: public embeddings choose its axes, a public seed its random features."""
+    """The feature map phi: axes fitted to public embeddings, random features from a public seed."""
 
     plane: Pca
     gain: float
@@ -309,19 +329,19 @@ class FeatureMap:
 
     @classmethod
     def of(cls, public: Float[np.ndarray, "text dim"], *, features: int, axes: int, seed: int) -> FeatureMap:
-        """The map whose spread block is as long as it may be on the public texts."""
+        """Fit the map; the covariance block is scaled as large as the norm on the public texts allows."""
         plane = fit_pca(public, axes)
         squared = np.square(public.astype(np.float64) @ plane.axes.T).sum(axis=1)
         return cls(plane, 1 / max(float(squared.max()), 1e-6), features, seed)
 
     @property
     def parts(self) -> dict[str, slice]:
-        """Where the blocks lie."""
+        """The slice of each block."""
         return self._layout.places
 
     @property
     def dim(self) -> int:
-        """Width of phi."""
+        """The dimension of phi."""
         return self._layout.dim
 
     @property
@@ -329,7 +349,7 @@ class FeatureMap:
         return _layout(self.plane.axes.shape[1], self.features, len(self.plane.axes))
 
     def __call__(self, embeddings: Float[np.ndarray, "text dim"]) -> Float[np.ndarray, "text feature"]:
-        """Phi of each text, each row a function of its own embedding."""
+        """Compute phi of each text; each row depends on its own embedding alone."""
         rows = embeddings.astype(np.float64)
         kernel = random_features(rows, features=self.features, bandwidth=BANDWIDTH, seed=self.seed)
         z = np.einsum("td,ad->ta", rows, self.plane.axes)  # no BLAS: a row's bits depend on the row alone
@@ -343,7 +363,7 @@ class FeatureMap:
 def mean_feature_blocks(
     embeddings: Float[np.ndarray, "text dim"], unit: Int64[np.ndarray, " text"], phi: FeatureMap
 ) -> Iterator[Block]:
-    """What each test client says: its mean of phi."""
+    """Yield the contribution of each test client: the mean of phi over its texts."""
     codes, place = np.unique(unit, return_inverse=True)
     first = 0
     for rows in client_mean_blocks(embeddings, place, len(codes), features=phi):
@@ -353,7 +373,10 @@ def mean_feature_blocks(
 
 @dataclass(frozen=True)
 class ReleasedMean:
-    """Test clients' noised mean of phi; `noise` is the deviation in each coordinate of it, `miscount` a share."""
+    """The noisy mean of phi over test clients.
+
+    `noise` is the standard deviation in each coordinate, `miscount` the relative error of the number of clients.
+    """
 
     phi: FeatureMap
     mean: Float[np.ndarray, " feature"]
@@ -362,12 +385,15 @@ class ReleasedMean:
 
     @classmethod
     def of(cls, phi: FeatureMap, total: Float[np.ndarray, " feature"], noise: float) -> ReleasedMean:
-        """Of a released sum with noise of deviation `noise`; a number of clients lost in it is taken for that noise."""
+        """Build from a noisy sum of standard deviation `noise`.
+
+        If the noisy client count is below the noise level, the noise level is used as the count.
+        """
         clients = max(float(total[-1]), noise) / PRESENT
         return cls(phi, total / clients, noise / clients, noise / PRESENT / clients)
 
     def compare(self, texts: Float[np.ndarray, "text dim"]) -> Row:
-        """One row as `measures.distances.compared` gives, without FID: each distance, and its deviation by noise."""
+        """Return a row as `measures.distances.compared` does, without FID: each distance, and its stddev from noise."""
         features = self.phi(texts)
         gap, gap_stddev = self._squared_distance(features, "linear", LINEAR)
         mmd, mmd_stddev = self._squared_distance(features, "kernel", KERNEL)
@@ -385,7 +411,7 @@ class ReleasedMean:
         }
 
     def floor(self, public: Float[np.ndarray, "text dim"]) -> Row:
-        """What noise alone makes of the Frechet distance of public texts to themselves: `mean`, `stddev`."""
+        """Estimate the Frechet distance of public texts to themselves that noise alone causes: `mean`, `stddev`."""
         rng, known = stream(self.phi.seed, "noise of the floor"), self.phi(public).mean(axis=0)
         own = self._gaussian(known)
         draws = [known + self.noise * rng.standard_normal(len(known)) for _ in range(DRAWS)]
@@ -395,19 +421,19 @@ class ReleasedMean:
     def _squared_distance(
         self, features: Float[np.ndarray, "text feature"], part: str, scale: float
     ) -> tuple[float, float]:
-        """Unbiased squared distance of the means in one block, and the deviation that noise leaves in it."""
+        """Return the unbiased squared distance of the means in one block, and its standard deviation from noise."""
         block, s = self.phi.parts[part], self.noise / scale
         own, theirs = features[:, block] / scale, self.mean[block] / scale
         gap, dim = own.mean(axis=0) - theirs, theirs.size
         sampled = float(own.var(axis=0, ddof=1).sum()) / len(own) if len(own) > 1 else 0.0
         found = float(gap @ gap) - dim * s**2
-        scaled = 2 * self.miscount * (float(gap @ theirs) + dim * s**2)  # a wrong number of clients scales their mean
+        scaled = 2 * self.miscount * (float(gap @ theirs) + dim * s**2)  # a wrong count scales the mean
         return found - sampled, math.sqrt(2 * dim * s**4 + 4 * s**2 * max(found, 0.0) + scaled**2)
 
     def _gaussian(
         self, mean: Float[np.ndarray, " feature"], noise: float = 0.0
     ) -> tuple[Float[np.ndarray, " axis"], Float[np.ndarray, "axis axis"]]:
-        """Mean and covariance on the main axes, of a mean of phi that carries noise; no variance is below 0."""
+        """Return mean and covariance on the main axes from a noisy mean of phi; variances are at least 0."""
         parts, axes = self.phi.parts, self.phi.plane.axes
         centre = axes @ (mean[parts["linear"]] / LINEAR)
         second = _square(mean[parts["spread"]] / (SPREAD * self.phi.gain), len(axes))
@@ -423,7 +449,7 @@ def measured(
     rounds: Mapping[int, Float[np.ndarray, "candidate dim"]],
     synthetic: Float[np.ndarray, "synthetic dim"],
 ) -> tuple[dict[int, Row], dict[str, Row], Row]:
-    """Rows of each round's candidates and of the sets, and the Frechet distance's floor."""
+    """Return the rows of each round's candidates and of the sets, and the self-distance by the Frechet distance."""
     sets = {SYNTHETIC.name: released.compare(synthetic), PUBLIC_CONTROL.name: released.compare(public)}
     return {t: released.compare(rows) for t, rows in rounds.items()}, sets, released.floor(public)
 
@@ -433,14 +459,14 @@ def _layout(dim: int, features: int, axes: int) -> Parts:
 
 
 def _triangle(z: Float[np.ndarray, "text axis"]) -> Float[np.ndarray, "text pair"]:
-    """Upper triangle of zz', off the diagonal times sqrt 2, so that its norm is that of the square."""
+    """Return the upper triangle of zz', with off-diagonal entries times sqrt 2 so that the norm is the square's."""
     i, j = np.triu_indices(z.shape[1])
     rows: np.ndarray = z[:, i] * z[:, j] * np.where(i == j, 1.0, math.sqrt(2))
     return rows
 
 
 def _square(triangle: Float[np.ndarray, " pair"], axes: int) -> Float[np.ndarray, "axis axis"]:
-    """The symmetric matrix that `_triangle` was made of."""
+    """Return the symmetric matrix whose triangle `_triangle` returned."""
     i, j = np.triu_indices(axes)
     square = np.zeros((axes, axes))
     square[i, j] = square[j, i] = triangle / np.where(i == j, 1.0, math.sqrt(2))
@@ -451,7 +477,7 @@ def _frechet(
     a: tuple[Float[np.ndarray, " axis"], Float[np.ndarray, "axis axis"]],
     b: tuple[Float[np.ndarray, " axis"], Float[np.ndarray, "axis axis"]],
 ) -> float:
-    """Frechet distance of two Gaussians told by mean and covariance."""
+    """Compute the Frechet distance of two Gaussians given by mean and covariance."""
     values, vectors = np.linalg.eigh(a[1])
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     overlap = np.sqrt(np.maximum(np.linalg.eigvalsh(root @ b[1] @ root), 0.0)).sum()

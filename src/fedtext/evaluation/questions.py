@@ -1,12 +1,11 @@
-"""One condition: a reader learns from its texts to answer questions, and answers those of held-out text.
+"""Train an extractive QA model on one condition's texts and answer the questions of held-out text.
 
-A text teaches, and is asked, where it is an exercise (`corpora.exercises`): a question, its answer and a passage. Of a
-held-out one the reader sees question and passage. Its answer is compared as SQuAD compares answers.
+A text is used, on both sides, if it is an exercise (`corpora.exercises`): a question, its answer and a passage. The
+model sees question and passage of a held-out exercise. Its answer is scored by exact match and F1, as in SQuAD
+(Rajpurkar et al., EMNLP 2016, section 6.1).
 
-Exact match and F1 of answers to questions, as SQuAD scores them (Rajpurkar et al., EMNLP 2016, section 6.1).
-
-Answers are compared after normalisation: small letters, no punctuation, none of the words a, an and the, one space
-between words.
+Answers are compared after normalisation: lower case, no punctuation, none of the words a, an and the, one space between
+words.
 """
 
 from __future__ import annotations
@@ -39,19 +38,19 @@ PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalised(answer: str) -> str:
-    """What of an answer is compared: `The  U.S.` is `us`."""
+    """Return the normalised answer: `us` for `The  U.S.`."""
     return " ".join(ARTICLES.sub(" ", answer.lower().translate(PUNCTUATION)).split())
 
 
 def exact_match(answer: str, reference: str) -> float:
-    """1 where both are the same after normalisation, else 0."""
+    """Return 1 where both are equal after normalisation, else 0."""
     return float(normalised(answer) == normalised(reference))
 
 
 def f1(answer: str, reference: str) -> float:
-    """Harmonic mean of precision and recall of the words, each as often as it stands in both.
+    """Compute the harmonic mean of precision and recall of the words, counted with multiplicity.
 
-    An answer without a word, as "there is no answer" is given, is right if the reference has none either.
+    An answer without a word means "there is no answer"; it is right if the reference has none either.
     """
     given, wanted = normalised(answer).split(), normalised(reference).split()
     if not given or not wanted:
@@ -61,7 +60,7 @@ def f1(answer: str, reference: str) -> float:
 
 
 def exercises_in(texts: Sequence[str], most: int | None, *, seed: int) -> list[Exercise]:
-    """The exercises among texts, in their order; of more than `most`, so many at random."""
+    """Return the exercises among texts, in their order; a random sample of `most` if there are more."""
     found = [one for one in map(exercise_in, texts) if one is not None]
     if most is None or len(found) <= most:
         return found
@@ -70,7 +69,7 @@ def exercises_in(texts: Sequence[str], most: int | None, *, seed: int) -> list[E
 
 
 def question_scores(
-    lessons: Sequence[Exercise],
+    exercises: Sequence[Exercise],
     held_out: Sequence[str],
     encoder: Encoder,
     questions: Questions,
@@ -78,11 +77,13 @@ def question_scores(
     seed: int,
     label: str,
 ) -> dict[str, np.ndarray]:
-    """Trains a reader on exercises and asks it the questions of held-out texts. Without exercises nothing is answered.
+    """Train a QA model on exercises and score its answers to held-out questions.
+
+    Without training exercises no question is answered.
 
     Returns:
         `asked` (1 where a text is an exercise), `answer_f1` and `answer_exact` of each held-out text; the number of
-        `texts` to learn from.
+        training `texts`.
 
     Raises:
         ValueError: no held-out text is an exercise.
@@ -96,19 +97,19 @@ def question_scores(
             "chunking.length), or leave questions out (evaluation.questions.measured=false)"
         )
     given = [""] * len(asked)
-    if lessons:
-        given = train_extractive_qa(encoder, lessons, questions, seed=seed, label=label).answers(asked)
+    if exercises:
+        given = train_extractive_qa(encoder, exercises, questions, seed=seed, label=label).answers(asked)
     place = np.asarray([one is not None for one in found])
     return {
         ASKED: place.astype(np.int64),
         F1: _of_each(place, [f1(answer, one.answer) for answer, one in zip(given, asked, strict=True)]),
         EXACT: _of_each(place, [exact_match(answer, one.answer) for answer, one in zip(given, asked, strict=True)]),
-        "texts": np.asarray(len(lessons)),
+        "texts": np.asarray(len(exercises)),
     }
 
 
 def compare_questions(scored: Mapping[str, Scored], drawn: Int[np.ndarray, " text"]) -> dict[str, Any]:
-    """As `paired.compare_scored`, of F1 and exact match; the ends of intervals are shares."""
+    """Return the document of `paired.compare_scored` for F1 and exact match; ends of intervals are shares."""
     document = compare_scored(scored, QUESTIONS, drawn)
     for own in document["conditions"].values():
         own |= {end: as_share(own[end]) for end in ("low", "high")}
@@ -116,7 +117,7 @@ def compare_questions(scored: Mapping[str, Scored], drawn: Int[np.ndarray, " tex
 
 
 def _of_each(place: np.ndarray, values: Sequence[float]) -> np.ndarray:
-    """The values at their places, 0 elsewhere."""
+    """Return the values at their places, 0 elsewhere."""
     spread = np.zeros(len(place))
     spread[place] = values
     return spread

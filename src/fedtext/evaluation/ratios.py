@@ -11,7 +11,7 @@ from fedtext.system.errors import InputError
 
 
 class Ratio(NamedTuple):
-    """An estimate, its standard error, and from how many clusters: few tell little of how they differ."""
+    """An estimate, its standard error, and the number of clusters that it is computed from."""
 
     estimate: float
     standard_error: float
@@ -36,7 +36,7 @@ class Ratio(NamedTuple):
 
 
 def as_share(end: float) -> float:
-    """An end of a share's interval within 0 and 1; one that is not known stays infinite."""
+    """Clip a finite end of a share's interval to [0, 1]; an infinite one stays infinite."""
     return min(max(end, 0.0), 1.0) if np.isfinite(end) else end
 
 
@@ -46,13 +46,14 @@ def clustered_mean_of_ratios(
     clusters: Int[np.ndarray, " text"] | None = None,
     weights: Shaped[np.ndarray, "text part"] | None = None,
 ) -> Ratio:
-    """The mean over parts of `sum(numerator) / sum(denominator)`, such as F1 over classes, linearised as one ratio is.
+    """Compute the mean over parts of `sum(numerator) / sum(denominator)`, such as F1 over classes, with its error.
 
-    A text moves every part's ratio by its residual over that part's total; the mean of these is what is clustered. With
-    `weights` a part weighs what the texts give it, such as the texts of a class: what a text gives moves the mean too.
+    The error is linearised as for one ratio: a text changes every part's ratio by its residual over that part's total,
+    and the mean of these is summed by cluster. `weights` give each part the total of its texts' weights, such as the
+    number of texts of a class; these vary with the sampled texts too.
 
     Raises:
-        ValueError: there is no part, or one over nothing.
+        ValueError: there is no part, or a denominator is zero.
     """
     totals = denominators.sum(axis=0).astype(np.float64)
     if totals.size == 0 or (totals == 0).any():
@@ -73,10 +74,10 @@ def clustered_ratio(
     denominator: Shaped[np.ndarray, " text"],
     clusters: Int[np.ndarray, " text"] | None = None,
 ) -> Ratio:
-    """`sum(numerator) / sum(denominator)` with its linearised standard error over `clusters` (by default, over texts).
+    """Compute `sum(numerator) / sum(denominator)` with its linearised standard error over `clusters`.
 
-    With residuals r_c = sum over c of (numerator - ratio * denominator) and C clusters, the error is
-    sqrt(C / (C - 1) * sum r_c^2) / |sum(denominator)|; it is infinite for one cluster, which tells nothing of others.
+    By default each text is a cluster. With residuals r_c = sum over c of (numerator - ratio * denominator) and C
+    clusters, the error is sqrt(C / (C - 1) * sum r_c^2) / |sum(denominator)|; it is infinite for one cluster.
     """
     total = float(denominator.sum())
     if total == 0:
@@ -87,7 +88,7 @@ def clustered_ratio(
 
 
 def _error(residuals: Float[np.ndarray, " cluster"]) -> tuple[float, int]:
-    """Deviation of a sum of residuals, and of how many clusters."""
+    """Return the standard deviation of a sum of residuals, and the number of clusters."""
     count = len(residuals)
     return float(np.sqrt(count / (count - 1) * np.sum(residuals**2))) if count > 1 else float("inf"), count
 

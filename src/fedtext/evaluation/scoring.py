@@ -1,14 +1,13 @@
-"""Conditions: train the on-device model on a condition's texts, count what it gets right in each held-out text.
+"""Fine-tune the on-device model on each condition's texts and count its correct predictions in held-out text.
 
 All conditions are scored on the same held-out texts, so their differences are paired by client (evaluation.paired).
 
-The accuracy that POPri's released code computes, to stand beside its published figures and nothing else.
-
-That code splits a text into pieces and then tokenises the pieces once more, as if they were words. A piece that began
-with a space carries the vocabulary's stand-in for it, which is no longer a space but a letter of two bytes, so most
-words become three tokens of which two are filler, and the filler is trained on and scored. More than half of the labels
-are such bytes, which any model soon gets right, and a window of 64 holds some 21 real tokens. Every key is prefixed
-`published_`: the figures compare with each other, never with `next_token_accuracy`.
+This module also computes the accuracy of POPri's released code, for comparison with its published figures only. That
+code splits a text into pieces and then tokenises the pieces once more, as if they were words. A piece that began with a
+space carries the vocabulary's symbol for it, which is a letter of two bytes, so most words become three tokens of which
+two are filler. The filler is trained on and scored. More than half of the labels are such bytes, which any model soon
+predicts, and a window of 64 holds some 21 real tokens. Every key is prefixed `published_`: the figures compare with
+each other, never with `next_token_accuracy`.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def published_accuracy(
     top: Sequence[int] = (1, 3, 5),
     batch_size: int = 32,
 ) -> dict[str, float]:
-    """The released code's metric on `texts`: `published_top_1`, ..., `published_tokens`, `published_cross_entropy`.
+    """Compute the released code's metric: `published_top_1`, ..., `published_tokens`, `published_cross_entropy`.
 
     All but the first token of a doubly tokenised row are scored, filler and end of text included, padding excluded.
     """
@@ -53,12 +52,12 @@ def published_accuracy(
 
 
 def published_figures(scored: Mapping[str, Any]) -> dict[str, float]:
-    """Those of a condition's values that are this metric's, as plain numbers; none if it was not asked for."""
+    """Return a condition's values of this metric as plain numbers; empty if it was not computed."""
     return {key: float(value) for key, value in scored.items() if key.startswith(PREFIX)}
 
 
 def doubly_tokenised(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int) -> list[list[int]]:
-    """Rows of at most `length` tokens: start, text and end as pieces, each piece after a space tokenised again."""
+    """Return rows of at most `length` tokens: start, text and end as pieces, those after a space tokenised twice."""
     again: dict[str, list[int]] = {}
 
     def tokens_of(piece: str) -> list[int]:
@@ -84,7 +83,7 @@ def fine_tune_and_score_as_published(
     seed: int,
     label: str,
 ) -> dict[str, float]:
-    """As `fine_tune_and_count`, with training and scoring both on doubly tokenised rows; no texts, no training."""
+    """Train and score as `fine_tune_and_count` does, on doubly tokenised rows; without texts, score only."""
     tokenizer = on_device.tokenizer()
     rows = doubly_tokenised(tokenizer, train_texts, length)
     if rows:
@@ -95,7 +94,7 @@ def fine_tune_and_score_as_published(
 
 
 def held_out_sample(count: int, params: Evaluation) -> Int[np.ndarray, " sample"]:
-    """Sorted positions of the held-out samples to evaluate on: all, or `params.max_eval_samples` drawn once a run."""
+    """Return sorted positions of the held-out samples to evaluate on: all, or a random `params.max_eval_samples`."""
     if count <= params.max_eval_samples:
         return np.arange(count)
     drawn = stream(params.seed, "held-out samples").choice(count, params.max_eval_samples, replace=False)
@@ -103,7 +102,7 @@ def held_out_sample(count: int, params: Evaluation) -> Int[np.ndarray, " sample"
 
 
 def evenly_spaced(texts: Sequence[str], most: int) -> list[str]:
-    """At most `most` of the texts: every condition trains on as many."""
+    """Return at most `most` evenly spaced texts, so that every condition trains on the same number."""
     rows = np.linspace(0, len(texts) - 1, min(most, len(texts))).astype(np.int64)
     return [texts[row] for row in rows]
 
@@ -116,7 +115,7 @@ def score_conditions(
     *,
     length: int,
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Train the on-device model on each condition's texts (none: leave it) and count what it gets right.
+    """Fine-tune the on-device model on each condition's texts, if it has any, and count correct predictions.
 
     Returns:
         By condition, arrays of `NextTokenCounts` over the held-out texts, `texts` (given to train on), what was chosen

@@ -1,22 +1,17 @@
-"""Win rates: how often a judge prefers a policy's answers to those of the controls.
+"""Win rates: how often a judge prefers a policy's answers to those of the baselines.
 
-How often a judge prefers one model's answers to other ones.
-
-A judge says how likely the first of two answers is the better one, 0 to 1. Judges that are models favour a position,
-so every pair is judged in both orders and the mean counts. Ties are one half.
+A judge returns the probability, 0 to 1, that the first of two answers is the better one. Judges that are models favour
+a position, so every pair is judged in both orders and the mean counts. Ties are one half.
 
 The judges, from exact to weak:
 
-- `RuleJudge`: made-up annotators' own rule (`fedtext.corpora.annotators`): the exact share of annotators.
-- `RewardJudge` (fedtext.evaluation.judges): learned from validation pairs; its own test accuracy says how far it
-  is to be trusted.
-- `ModelJudge` (fedtext.evaluation.judges): any generator, local or a server, asked in words as in DPPrefSyn's
-  appendix C.3.
+- `RuleJudge`: the rule of simulated annotators (`fedtext.corpora.annotators`), the exact share of annotators.
+- `RewardJudge` (fedtext.evaluation.judges): trained on validation pairs; its own test accuracy is reported.
+- `ModelJudge` (fedtext.evaluation.judges): any generator, local or a server, prompted as in DPPrefSyn's appendix C.3.
 
-Answers of a policy and of the controls to the same prompts, judged against each other.
-
-Each is judged against the generator as it was, which has one half by definition, so that policies of different runs
-compare; and the run's own policy against every control, head to head. A judge is asked once for everything.
+Answers to the same prompts are each judged against the untuned generator, which has one half by definition, so that
+policies of different runs compare. The run's own policy is also judged against every baseline. Each comparison is
+judged once.
 """
 
 from __future__ import annotations
@@ -38,34 +33,34 @@ from fedtext.system.errors import InputError
 
 
 class Judge(Protocol):
-    """Whoever compares answers."""
+    """An object that compares answers."""
 
     @property
-    def told(self) -> str:
-        """Who judges and how far that can be trusted, in one phrase for a table."""
+    def description(self) -> str:
+        """The judge and its reliability, in one phrase for a table."""
 
     def first_wins(
         self, prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str]
     ) -> Float[np.ndarray, " pair"]:
-        """How likely the first answer to each prompt is the better one, 0 to 1; one half where there is no telling."""
+        """Return the probability that the first answer to each prompt is the better one, 0 to 1; one half at a tie."""
 
 
 @dataclass(frozen=True)
 class RuleJudge:
-    """Made-up annotators, all of them or those of one taste: exact, no vote is drawn."""
+    """Simulated annotators, all of them or those of one preference profile; exact, since no vote is sampled."""
 
     sharpness: float
     taste: PreferenceProfile | None = None
 
     @property
-    def told(self) -> str:
-        """Whose rule it is."""
+    def description(self) -> str:
+        """The annotators whose rule it is."""
         return "the made-up annotators' rule" if self.taste is None else f"the rule of the {self.taste} annotators"
 
     def first_wins(
         self, prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str]
     ) -> Float[np.ndarray, " pair"]:
-        """The share of annotators that chooses the first answer."""
+        """Return the share of annotators that chooses the first answer."""
         if self.taste is None:
             return share_choosing(prompts, firsts, seconds, self.sharpness)
         return chance(prompts, firsts, seconds, self.taste, self.sharpness)
@@ -74,12 +69,12 @@ class RuleJudge:
 def wins(
     judge: Judge, prompts: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
 ) -> Float[np.ndarray, " pair"]:
-    """How much of each pair our answer wins, 0 to 1: the mean of both orders.
+    """Return our answer's share of each pair, 0 to 1, as the mean of both orders.
 
-    Two answers that are the same are a tie, and an empty answer loses, whatever the judge would say.
+    Two equal answers are a tie, and an empty answer loses, whatever the judge returns.
 
     Raises:
-        ValueError: not one answer of each side to each prompt, or a judge that does not say a share of each pair.
+        ValueError: the numbers of prompts and answers differ, or the judge does not return a share for each pair.
     """
     if not len(prompts) == len(ours) == len(theirs):
         raise InputError(f"{len(ours)} and {len(theirs)} answers to {len(prompts)} prompts: give one a side and prompt")
@@ -91,26 +86,28 @@ def wins(
     named, a, b = ([column[i] for i in asked] for column in (prompts, left, right))
     both = np.asarray(judge.first_wins([*named, *named], [*a, *b], [*b, *a]), dtype=np.float64)
     if both.shape != (2 * len(asked),) or not ((both >= 0) & (both <= 1)).all():
-        raise InputError(f"{judge.told}: no share between 0 and 1 for each of {2 * len(asked)} comparisons: mend it")
+        raise InputError(
+            f"{judge.description}: no share between 0 and 1 for each of {2 * len(asked)} comparisons: mend it"
+        )
     decided[asked] = 0.5 + (both[: len(asked)] - both[len(asked) :]) / 2
     return decided
 
 
 def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The document that a report reads of win rates.
+    """Compute win rates, as the document that a report reads.
 
     Args:
-        judge: Who compares.
-        prompts: Held out from training.
+        judge: The judge.
+        prompts: Prompts held out from training.
         answers: One to each prompt, by condition: those of `POLICY` and of `UNTUNED` at least.
 
     Returns:
-        What `compare_scored` returns of the win rates against the generator as it was, with the mean length in `words`
-        of every condition's answers and the share of them that is `illegible`; `judge`, in words; `prompts`, how many;
-        and `against`: by control, how much the policy wins against it (`estimate`, `low`, `high`).
+        The document of `compare_scored` for win rates against the untuned generator, with the mean length in `words` of
+        every condition's answers and their share that is `illegible`; `judge`, in words; `prompts`, their number; and
+        `against`: by baseline, the policy's win rate against it (`estimate`, `low`, `high`).
 
     Raises:
-        ValueError: no prompt, no answers of the policy or the generator, or what `wins` refuses.
+        ValueError: there is no prompt, no answers of the policy or the generator, or an error of `wins`.
     """
     if not len(prompts):
         raise InputError("no held-out prompts: a win rate needs at least one")
@@ -128,7 +125,7 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
     against = {name: clustered_ratio(won[POLICY.name, name], one) for name in answers if name != POLICY.name}
     return {
         **found,
-        "judge": judge.told,
+        "judge": judge.description,
         PROMPTS: len(prompts),
         "against": {
             name: {"estimate": rate.estimate, "low": rate.low, "high": rate.high} for name, rate in against.items()
@@ -139,7 +136,7 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
 def _all_wins(
     judge: Judge, prompts: Sequence[str], answers: Mapping[str, Sequence[str]]
 ) -> dict[tuple[str, str], np.ndarray]:
-    """How much of each prompt the first of two conditions wins, for all pairs of conditions that are compared."""
+    """Return for each compared pair of conditions the first one's win probability on each prompt."""
     tuned = [name for name in answers if name != UNTUNED.name]
     asked = [(name, UNTUNED.name) for name in tuned]
     asked += [(POLICY.name, name) for name in tuned if name != POLICY.name]

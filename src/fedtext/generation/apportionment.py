@@ -1,4 +1,4 @@
-"""A number of texts in whole parts."""
+"""Apportionment of a number of texts in whole parts (largest remainder method)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from fedtext.system.errors import InputError
 
 
-def allotment(total: int, weights: Sequence[float]) -> list[int]:
-    """`total` in proportion to the weights, by largest remainder; of equal remainders the first gets one more.
+def apportion(total: int, weights: Sequence[float]) -> list[int]:
+    """Divide `total` in proportion to the weights, by largest remainder; of equal remainders the first gets one more.
 
     The parts sum to `total`, whatever the weights sum to.
 
@@ -28,6 +28,6 @@ def allotment(total: int, weights: Sequence[float]) -> list[int]:
     return [int(part) for part in parts]
 
 
-def evenly(total: int, parts: int) -> list[int]:
-    """`total` in `parts` that differ by one at most, the larger ones first."""
-    return allotment(total, [1.0] * parts)
+def split_evenly(total: int, parts: int) -> list[int]:
+    """Divide `total` into `parts` that differ by one at most, the larger ones first."""
+    return apportion(total, [1.0] * parts)

@@ -1,9 +1,7 @@
-"""Labelled texts of several generators side by side: as many of each generator, class and attribute.
+"""Labelled texts from several generators, balanced over generators, classes and attributes.
 
-Nothing but the task's own words and examples that generators wrote is in a prompt. Without examples this is ZeroGen,
-with which WASP and FuseGen begin; with examples of the class it is what WASP calls a plain prompt.
-
-Several generators side by side: the same requests to each, one table of what they write.
+Prompts contain only the task's own words and texts that generators wrote. Without examples this is ZeroGen, the first
+round of WASP and FuseGen. With examples of the class it is what WASP calls a plain prompt.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from fedtext.generation.apportionment import evenly
+from fedtext.generation.apportionment import split_evenly
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.prompt_forms import PromptForm, prompt_form
 from fedtext.models.generator import Generator
@@ -37,9 +35,9 @@ def texts_side_by_side(
     seed: int,
     label: str,
 ) -> pd.DataFrame:
-    """What every generator writes for its own prompts, generator by generator, in the order of their names.
+    """Generate texts with every generator for its own prompts, in the order of the generators' names.
 
-    Each draws from a stream of its own name, so that one more generator changes nothing of what the others write.
+    Each generator samples from a random stream of its own name, so another one does not change its texts.
 
     Returns:
         Columns `generator`, `prompt_id`, `response`, `text`, `label`.
@@ -76,26 +74,26 @@ def labelled_texts_of(
     seed: int,
     label: str,
 ) -> pd.DataFrame:
-    """At most `count` texts of all generators, evenly divided; fewer where one writes too little that can be used.
+    """Generate at most `count` texts, divided evenly among generators; fewer where one has too few usable texts.
 
     Args:
-        generators: By name; each draws from a stream of its own name.
+        generators: By name; each samples from a random stream of its own name.
         task: Classes and attributes.
-        writing: How texts are asked for, and which are dropped.
+        writing: How texts are generated, and which are dropped.
         count: Texts wanted of all generators together.
-        examples: Shown in the prompts of a class; None: none.
+        examples: Examples for the prompts, by class; None: no examples.
         length: Most tokens of a text.
-        seed: Of the draws.
+        seed: Seed of the sampling.
         label: Names progress bars.
 
     Returns:
-        Columns `COLUMNS`; generators in the order of their names, and of each classes and attributes in turn.
+        Columns `COLUMNS`; generators in the order of their names, each with its classes and attributes in turn.
 
     Raises:
-        ValueError: no classes, fewer texts than one of each generator and class, or nothing usable was written.
+        ValueError: no classes, fewer texts than one of each generator and class, or no usable text was generated.
     """
     task.validate_classes(label)
-    cells, shares = _cells(task), evenly(count, len(generators))
+    cells, shares = _cells(task), split_evenly(count, len(generators))
     if count < len(generators) * len(task.labels):
         raise InputError(
             f"{count} texts of {len(generators)} generators and {len(task.labels)} classes: ask for one of each at "
@@ -118,16 +116,16 @@ def labelled_texts_of(
     cell = (written["prompt_id"] % len(cells)).to_numpy()
     written = written.assign(attribute=[cells[number][1] for number in cell], cell=cell)
     usable = written[[len(text.split()) >= writing.min_words for text in written["text"]]]
-    wanted = {name: evenly(share, len(cells)) for name, share in zip(sorted(generators), shares, strict=True)}
+    wanted = {name: split_evenly(share, len(cells)) for name, share in zip(sorted(generators), shares, strict=True)}
     kept = _first_of_each(usable, wanted)
-    _tell(kept, count, label)
+    _report_shortfall(kept, count, label)
     return kept[COLUMNS].reset_index(drop=True)
 
 
 def class_prompts(
     form: PromptForm, task: Task, writing: LabelledWriting, *, each: int, examples: Examples | None = None
 ) -> pd.DataFrame:
-    """Enough prompts for `each` texts of every class and attribute, these in turn.
+    """Build enough prompts for `each` texts of every class and attribute, these in turn.
 
     Returns:
         Columns `prompt_id`, `prompt`, `label`; a prompt's class and attribute are those of `prompt_id` modulo their
@@ -145,19 +143,19 @@ def class_prompts(
 
 
 def _cells(task: Task) -> list[tuple[str, str | None]]:
-    """Every class with every attribute, attributes changing last: the first texts of a few are of different classes."""
+    """Return every class with every attribute, attributes changing last, so that the first texts differ in class."""
     return [(label, attribute) for attribute, label in product(task.attributes or (None,), task.labels)]
 
 
 def _first_of_each(usable: pd.DataFrame, wanted: Mapping[str, Sequence[int]]) -> pd.DataFrame:
-    """The first texts of every generator and cell, as many as are wanted of it, cells in turn."""
+    """Return the first texts of every generator and cell, as many as are wanted of it, cells in turn."""
     turn = usable.groupby(["generator", "cell"]).cumcount().to_numpy()
     most = np.asarray([wanted[name][cell] for name, cell in zip(usable["generator"], usable["cell"], strict=True)])
     kept = usable.assign(turn=turn)[turn < most] if len(usable) else usable.assign(turn=turn)
     return kept.sort_values(["generator", "turn", "cell"], kind="stable")
 
 
-def _tell(kept: pd.DataFrame, count: int, label: str) -> None:
+def _report_shortfall(kept: pd.DataFrame, count: int, label: str) -> None:
     if kept.empty:
         raise InputError(
             f"{label}: the generators wrote no text that can be used: lower writing.min_words, set "
@@ -168,6 +166,6 @@ def _tell(kept: pd.DataFrame, count: int, label: str) -> None:
         LOG.warning("%s: %s texts of the %s wanted can be used (%s)", label, len(kept), count, by)
 
 
-def codes_in(task: Task, texts: pd.DataFrame) -> Int[np.ndarray, " text"]:
-    """Place of each text's class among the task's, which are all that there are."""
+def class_indices(task: Task, texts: pd.DataFrame) -> Int[np.ndarray, " text"]:
+    """Return each text's class as its index among the task's labels."""
     return np.asarray([task.labels.index(label) for label in texts["label"]], dtype=np.int64)

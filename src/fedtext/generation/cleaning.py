@@ -1,16 +1,12 @@
-"""From raw continuations to synthetic samples: cutting, legibility, and writing systems.
+"""Post-processing of generated text: cut responses to samples, and filter by quality and script.
 
-Which texts read like text at all: a look at the words alone, which costs no privacy and needs no model.
+The quality filter looks at the words alone, so it costs no privacy and needs no model. Small models now and then fall
+into a loop, repeat a character, leave a placeholder unfilled, address the user, or write in another script than in all
+their other texts.
 
-Small models now and then fall into a loop, hold a key down, leave a form's gap unfilled, talk to whoever asked, or
-write in another writing system than in all their other texts (generation/cleaning.py).
-
-In which writing system a text is, and which texts of a call are in one that hardly any other of them is in.
-
-A model asked for English now and then answers in Chinese. No language is wrong by itself: what most texts of a call are
-in is what was asked for, and a second language that one in twenty is in is one that the texts have.
-
-From raw continuations to synthetic samples.
+A text fails for its script if hardly any other text of the same call is in that script: a model prompted in English now
+and then answers in Chinese. No language is rejected by itself. The script of most texts is taken for the wanted one,
+and so is any script that at least one text in twenty has.
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedtext.generation.messages import reads_like_one
+from fedtext.generation.messages import is_whole_message
 from fedtext.generation.prompt_forms import PromptForm
 from fedtext.generation.sentences import to_last_sentence, whole_sentences
 
@@ -29,15 +25,15 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-FEWEST_TEXTS = 20  # texts, below which one by itself says nothing
+FEWEST_TEXTS = 20  # texts; fewer are too few to call one an exception
 RARE = 1 / 20
 TOGETHER = dict.fromkeys(("HIRAGANA", "KATAKANA", "HANGUL"), "CJK")  # are written side by side
 
 
 def minority_script_mask(texts: Sequence[str]) -> list[bool]:
-    """Whether each text is in a writing system that less than a twentieth of those with letters are in.
+    """Return whether each text is in a script that less than a twentieth of the texts with letters have.
 
-    Fewer than 20 texts have no strays, nor has a text without letters.
+    No text is marked among fewer than 20, and no text without letters.
     """
     scripts = [script_of(text) for text in texts]
     counts = Counter(filter(None, scripts))
@@ -46,7 +42,7 @@ def minority_script_mask(texts: Sequence[str]) -> list[bool]:
 
 
 def script_of(text: str) -> str | None:
-    """The writing system of most of its letters, as Unicode names it ("LATIN", "CJK"); None: it has no letters."""
+    """Return the script of most of the text's letters, as Unicode names it ("LATIN", "CJK"); None without letters."""
     counts = Counter(_script(letter) for letter in text if letter.isalpha())
     return counts.most_common(1)[0][0] if counts else None
 
@@ -68,13 +64,13 @@ LOOP = 0.2  # share of a text's phrases that stood in it before
 FEWEST_WORDS = 8  # words, below which a phrase may well come twice
 
 
-def read_like_text(texts: Sequence[str]) -> list[bool]:
-    """Whether each text of a call is legible, and in a writing system that others of them are in."""
+def pass_quality_filter(texts: Sequence[str]) -> list[bool]:
+    """Return whether each text passes the quality filter and is not in a minority script."""
     return [is_legible(text) and not stray for text, stray in zip(texts, minority_script_mask(texts), strict=True)]
 
 
 def is_legible(text: str) -> bool:
-    """Whether a text has a word, no held key, no unfilled gap, no talk with whoever asked, and is in no loop."""
+    """Return whether a text has a word, and has no repeated character, placeholder, talk to the user or loop."""
     if not WORD.search(text):
         return False
     talk = TALK.match(text) or SELF.search(text)
@@ -82,7 +78,7 @@ def is_legible(text: str) -> bool:
 
 
 def repeated_share(text: str) -> float:
-    """Share of the phrases of three words that stood in the text before; 0 for a text of a few words."""
+    """Return the share of a text's three-word phrases that occurred in it before; 0 for a text of a few words."""
     words = WORD.findall(text.casefold())
     if len(words) < FEWEST_WORDS:
         return 0.0
@@ -103,9 +99,9 @@ def clean_samples(
     *,
     legible_only: bool = False,
 ) -> list[str]:
-    """The sample in each raw response: what `form` cuts out, without unprintable characters, `length` tokens.
+    """Return the sample in each response: what `form` cuts out, at most `length` tokens, all of them printable.
 
-    The cut is by character offsets, as in `corpora.records`, so no text is re-rendered. Where the form asks for
+    The cut is by character offsets, as in `corpora.records`, so no text is re-rendered. Where the form requires
     `sentences`, a sample ends with its last whole one. A response that holds no sample, or with `legible_only` none
     that reads like text, is an empty string, so that positions stay; nothing empty may be scored.
     """
@@ -117,20 +113,20 @@ def clean_samples(
         samples = [to_last_sentence(text) for text in samples]
     if not legible_only:
         return samples
-    reads = read_like_text(samples)
+    reads = pass_quality_filter(samples)
     if form.sentences:
-        reads = [good and reads_like_one(text, form.description) for good, text in zip(reads, samples, strict=True)]
+        reads = [good and is_whole_message(text, form.description) for good, text in zip(reads, samples, strict=True)]
     return [text if good else "" for text, good in zip(samples, reads, strict=True)]
 
 
-def whole_answers(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, most: int) -> list[str]:
-    """Each text; one of nearly `most` tokens, which a limit may have cut off, up to its last whole sentence."""
+def trim_to_sentences(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, most: int) -> list[str]:
+    """Return each text; one of nearly `most` tokens, which a limit may have cut, ends at its last whole sentence."""
     counts = token_counts(texts, tokenizer)
     return [whole_sentences(text) if count > NEARLY * most else text for text, count in zip(texts, counts, strict=True)]
 
 
 def cut_to(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, lengths: Sequence[int]) -> list[str]:
-    """The first `lengths[i]` tokens of text i, as a piece of the text itself."""
+    """Return the first `lengths[i]` tokens of text i, as a substring of the text itself."""
     if not texts:
         return []
     offsets = _offsets(texts, tokenizer)
@@ -139,7 +135,7 @@ def cut_to(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, lengths: Se
 
 
 def token_counts(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Tokens of each text, special ones not counted."""
+    """Count the tokens of each text, without special tokens."""
     return [len(spans) for spans in _offsets(texts, tokenizer)] if texts else []
 
 

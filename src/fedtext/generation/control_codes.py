@@ -1,6 +1,6 @@
-"""The form of a model that was trained on texts behind their class: the class, a blank line, the text and its end.
+"""The prompt template of a model trained with control codes: the class, a blank line, the text and its end.
 
-Whoever has several attributes a text joins them by TAB into one class (Yue et al., ACL 2023, section 4.1).
+Several attributes of a text are joined by TAB into one class (Yue et al., ACL 2023, section 4.1).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ BLANK_LINE = "\n\n"
 
 @dataclass(frozen=True)
 class ControlCode:
-    """Asks by the class alone; a sample ends where the model ends its text.
+    """A prompt that is the class alone; a sample ends where the model ends its text.
 
     Attributes:
-        description: What the samples are: stands for the class where none is named; None: the word "Text".
+        description: What the samples are, in place of a class where none is named; None: the word "Text".
     """
 
     description: str | None = None
@@ -35,7 +35,7 @@ class ControlCode:
     sentences: ClassVar[bool] = False
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """What stands before a text of class `label`.
+        """Return the prompt for a text of class `label`.
 
         Raises:
             ValueError: there are examples, which the model was not trained to read.
@@ -45,17 +45,17 @@ class ControlCode:
         return f"{label or self.description or NAMELESS}{BLANK_LINE}"
 
     def cut(self, text: str) -> str:
-        """All of it: the end of the text ended the response."""
+        """Return the whole response, since the model ended the text itself."""
         return text.strip()
 
 
 def coded_rows(
     tokenizer: PreTrainedTokenizerBase, codes: Sequence[str], texts: Sequence[str], length: int | None = None
 ) -> tuple[list[Int[np.ndarray, " shown"]], list[Int[np.ndarray, " scored"]]]:
-    """Tokens of what stands before each text, and of the text: its first `length`, or all of it.
+    """Tokenise the prompt of each text, and the text: its first `length` tokens, or all of it.
 
-    The token that ends a text follows one that is whole. One that was cut off does not end there, and is not said to.
-    The first are those that a generator is asked with (`ControlCode.request`), so they begin as it begins.
+    The end-of-text token follows only a text that is not cut off, so that a model does not learn to end there. Prompts
+    are those of `ControlCode.request`, and begin with the same tokens as in generation.
     """
     if not texts:
         return [], []

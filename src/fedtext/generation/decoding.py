@@ -1,21 +1,19 @@
-"""J continuations of each of K prompts from one prefill: branches that share their prompt.
+"""Decode J continuations of each of K prompts from one prefill, as branches that share their prompt.
 
-A prompt is read once. Its J responses then grow side by side, one token each at a step. Keys and values of the prompt
-are computed, stored and read once for J responses instead of J times, and a response that is complete leaves the batch:
-no step is taken for it. Any model with attention-only layers, a 4D mask and explicit positions will do (Llama, GPT-2,
-Qwen, ...) whose layers see the whole text; `validate_model` names one that does not.
+A prompt is computed once. Its J responses then grow side by side, one token each at a step. Keys and values of the
+prompt are computed, stored and read once for J responses instead of J times. A complete response leaves the batch. Any
+model works that has attention-only layers, a 4D mask and explicit positions (Llama, GPT-2, Qwen, ...) and whose layers
+see the whole text; `validate_model` rejects others.
 
-Attention of many branches to the prompt they share and to their own tokens, in two parts that are put together.
+Attention has two parts, to the shared prompt and to the branch's own tokens. A model's own attention would copy the
+prompt's keys and values for every branch, and again for every query head that shares them (Llama 3, Qwen, SmolLM2): a
+copy of the whole cache at every step, in every layer. Here the queries that read the same keys are stacked instead. So
+each prompt is read once for all heads and branches, and each branch's own tokens once for all heads. The two results
+are combined by the normalisers of their softmax.
 
-A model's own attention would want the prompt's keys and values once for every branch, and once more for every query
-head that shares them (Llama 3, Qwen, SmolLM2): at every step, in every layer, a copy of the whole cache. Queries that
-read the same keys can as well stand side by side. So each prompt is read once for all heads and branches, each
-branch's own tokens once for all heads, and the two are weighed by what their softmax divided by.
-
-A key-value cache of branches: the keys of a prompt once, whatever many responses continue it, and each one's own.
-
-transformers' caches have one row a response, so a prompt's keys stand there once for each of its responses, and a
-response that is complete stays in the batch until all are. Here branches leave without moving a prompt.
+The key-value cache holds the keys of a prompt once, and those of each response by themselves. transformers' caches have
+one row a response: a prompt's keys are stored once for each response, and a complete response stays in the batch until
+all are. Here branches leave without moving a prompt.
 """
 
 from __future__ import annotations
@@ -41,12 +39,14 @@ if TYPE_CHECKING:
 
 NAME, PLAIN = "fedtext_branches", "sdpa"  # in transformers' register of attention functions
 NOT_HERE = ("dropout", "softcap", "position_bias")  # options that only transformers' own function knows
-CACHE: ContextVar[Cache | None] = ContextVar("cache", default=None)  # of the branches that are at a step on this thread
+CACHE: ContextVar[Cache | None] = ContextVar(
+    "cache", default=None
+)  # the cache whose branches take a step on this thread
 
 
 @contextmanager
 def branch_attention(model: PreTrainedModel) -> Iterator[None]:
-    """`model` attends in two parts in this context; one whose attention is its own stays as it is."""
+    """Make `model` attend in two parts in this context; a model with its own attention function is left as it is."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
@@ -63,13 +63,13 @@ def branch_attention(model: PreTrainedModel) -> Iterator[None]:
 
 
 def attends_in_parts(model: PreTrainedModel) -> bool:
-    """Whether `model` is in that context."""
+    """Return whether `model` is inside `branch_attention`."""
     return bool(model.config._attn_implementation == NAME)
 
 
 @contextmanager
 def step_of(cache: Cache) -> Iterator[None]:
-    """A step of all branches of `cache` is taken in this context, on this thread."""
+    """Take a step of all branches of `cache` in this context, on this thread."""
     token = CACHE.set(cache)
     try:
         yield
@@ -85,7 +85,7 @@ def _attention(
     attention_mask: Float[Tensor, "row 1 place seen"] | None,
     **options: Any,
 ) -> tuple[Float[Tensor, "row place head size"], None]:
-    """As transformers does it where a prompt is read; at a step, `key` and `value` are the branches' own."""
+    """Attend as transformers does for a prompt; at a step, `key` and `value` are the branches' own."""
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     cache = CACHE.get()
@@ -128,10 +128,10 @@ def _read(
     mask: Float[Tensor, "row 1 1 seen"] | None,
     scale: float | None,
 ) -> tuple[Float[Tensor, "row head query size"], Float[Tensor, "row head query"]]:
-    """What the queries find, and the logarithm of what their softmax divided by."""
+    """Return the attention output of the queries, and the logarithm of the softmax normaliser."""
     import torch
 
-    if query.device.type == "cpu":  # fused; it is what scaled_dot_product_attention comes to here, and tells both
+    if query.device.type == "cpu":  # fused, as scaled_dot_product_attention is here, and returns both
         if mask is not None:
             mask = mask.expand(-1, -1, query.shape[2], -1)
         fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -145,7 +145,7 @@ def _read(
 
 @dataclass
 class Layout:
-    """Which prompt each branch continues. Branches of a prompt stand together, in the order of the prompts.
+    """The prompt that each branch continues. Branches of a prompt are adjacent, in the order of the prompts.
 
     Attributes:
         padding: Additive mask of the prompts' padding on the left, prompt x place.
@@ -166,15 +166,15 @@ class Layout:
         self.slots = firsts[:, None] + torch.minimum(slots, counts[:, None] - 1)
 
     def by_prompt(self, x: Float[Tensor, "branch head query size"]) -> Float[Tensor, "prompt head queries size"]:
-        """The queries of a prompt's branches side by side."""
+        """Stack the queries of a prompt's branches side by side."""
         return x[self.slots].transpose(1, 2).flatten(2, 3)
 
     def by_branch(self, x: Float[Tensor, "prompt head queries ..."]) -> Float[Tensor, "branch head query ..."]:
-        """What was found `by_prompt`, given back to each branch."""
+        """Split what was computed `by_prompt` into the branches again."""
         return x.unflatten(2, (self.slots.shape[1], -1)).transpose(1, 2)[self.prompts, self.numbers]
 
     def mask(self, steps: int) -> Float[Tensor, "branch 1 1 key"]:
-        """Additive mask of `BranchLayer.whole` keys."""
+        """Return the additive mask of `BranchLayer.whole` keys."""
         import torch
 
         own = self.padding.new_zeros(len(self.prompts), steps)
@@ -182,15 +182,18 @@ class Layout:
 
 
 def new_cache(layout: Layout, room: int, *, in_parts: bool) -> Cache:
-    """An empty cache; its first update is the prompts', each later one a token of every branch, at most `room` of them.
+    """Return an empty cache, for one update with the prompts and then at most `room` tokens of every branch.
 
-    `in_parts`: an update hands out the branches' own keys and values, and whoever attends to them looks up `prompt`
-    (generation/decoding.py). Otherwise it hands out whole ones, as any attention reads them.
+    With `in_parts` an update returns the branches' own keys and values, and the attention function reads `prompt`
+    itself. Otherwise it returns both together, as any attention function expects.
     """
     from transformers.cache_utils import Cache, DynamicLayer
 
     class BranchLayer(DynamicLayer):  # type: ignore[misc]
-        """`prompt`: keys and values (prompt, head, place, size). `own`: buffers (branch, head, step, size)."""
+        """One layer's cache.
+
+        `prompt` has keys and values (prompt, head, place, size), `own` their buffers (branch, head, step, size).
+        """
 
         steps = 0
 
@@ -213,7 +216,7 @@ def new_cache(layout: Layout, room: int, *, in_parts: bool) -> Cache:
             return keys, values
 
         def whole(self) -> tuple[Tensor, Tensor]:
-            """A copy of its prompt's keys and values before each branch's own."""
+            """Return a copy of its prompt's keys and values before each branch's own."""
             import torch
 
             read = zip(self.prompt, self.own_parts(), strict=True)
@@ -221,7 +224,7 @@ def new_cache(layout: Layout, room: int, *, in_parts: bool) -> Cache:
             return keys, values
 
         def keep(self, branches: Tensor, prompts: Tensor, left: Layout) -> None:
-            """Leaves out all but these branches and prompts, which stand as in `left`."""
+            """Keep these branches and prompts only, laid out as in `left`."""
             for buffer in self.own:
                 buffer[: len(branches), :, : self.steps] = buffer[branches, :, : self.steps]
             if len(prompts) < len(self.prompt[0]):
@@ -237,14 +240,14 @@ SHRINK = 0.9  # complete responses are dropped when the batch gets at least this
 
 @dataclass
 class Branches:
-    """Decoding state of the responses that are not dropped.
+    """Decoding state of the responses that are still in the batch.
 
     Attributes:
         cache: Keys and values of the prompts, and of one token of every branch for every step.
         layout: The prompt of every branch.
-        positions: Position of its first generated token, branch.
-        responses: Index into the caller's responses, branch.
-        tokens: Token drawn last, branch.
+        positions: Position of each branch's first generated token.
+        responses: Index of each branch among the caller's responses.
+        tokens: The token sampled last, by branch.
         steps: Tokens of every branch in the cache.
     """
 
@@ -256,7 +259,7 @@ class Branches:
     steps: int = 0
 
     def forward(self, model: PreTrainedModel) -> Float[Tensor, "branch token"]:
-        """One step: logits that follow `tokens`."""
+        """Take one step, and return the logits that follow `tokens`."""
         self.steps += 1
         with step_of(self.cache):
             output = model(
@@ -270,7 +273,7 @@ class Branches:
         return logits
 
     def drop(self, complete: Bool[Tensor, " response"]) -> None:
-        """Leaves complete responses out, when that makes the batch markedly smaller."""
+        """Remove complete responses, if that makes the batch markedly smaller."""
         kept = (~complete[self.responses]).nonzero()[:, 0]
         if len(kept) > SHRINK * len(self.responses):
             return
@@ -284,7 +287,7 @@ class Branches:
 def start(
     model: PreTrainedModel, ids: Int[Tensor, "row prompt"], real: Int[Tensor, "row prompt"], responses: int, most: int
 ) -> tuple[Branches, Float[Tensor, "branch token"]]:
-    """Reads every prompt once; branches without tokens, and the logits of their first token."""
+    """Compute every prompt once; return branches without tokens, and the logits of their first token."""
     import torch
 
     prompts = torch.arange(len(ids), device=ids.device).repeat_interleave(responses)
@@ -306,10 +309,9 @@ def start(
 
 
 def validate_model(model: PreTrainedModel, longest: int) -> None:
-    """Raise ValueError for a model that does not read what the mask shows it, with `longest` tokens in a cached row.
+    """Raise ValueError if the model does not attend to all that the mask allows, with `longest` tokens in a row.
 
-    A layer that looks back a number of places only leaves out part of the text, or reads part of it in another way
-    than it was trained to.
+    A local attention layer ignores a part of the text, or attends to it otherwise than in training.
     """
     config = model.config.get_text_config()
     named = config.name_or_path or config.model_type
@@ -324,7 +326,7 @@ def validate_model(model: PreTrainedModel, longest: int) -> None:
 
 
 def _window(config: Any) -> int | None:
-    """How far the model's local layers look back; None if all of them see the whole text."""
+    """Return the window of the model's local attention layers; None if all of them see the whole text."""
     kinds = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None) or ("local",)
     if not getattr(config, "use_sliding_window", True) or not set(kinds) - {"full_attention", "global"}:
         return None
@@ -346,11 +348,12 @@ def decode(
     repetition_penalty: float = 1.0,
     never_first: Bool[Tensor, " token"] | None = None,
 ) -> Int[Tensor, "response step"]:
-    """Continuations of left-padded prompts, one row of `uniforms` for each of J responses a prompt, prompt by prompt.
+    """Generate J continuations a prompt for left-padded prompts, from one row of `uniforms` for each, prompt by prompt.
 
-    Decoding ends when `is_complete` holds for every response, asked every few steps about those still open; tokens past
-    a response's completion mean nothing. `favoured` is of these prompts: added before temperature, top-p and min-p.
-    `repetition_penalty` is of the tokens that a response holds, and `never_first` are tokens that none begins with.
+    Decoding ends when `is_complete` holds for every response; it is called every few steps with those still open.
+    Tokens after a response's completion are undefined. `favoured` has a row for each prompt, and is added before
+    temperature, top-p and min-p. `repetition_penalty` applies to the tokens of the response; no response begins with a
+    token of `never_first`.
     """
     import torch
 

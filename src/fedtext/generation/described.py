@@ -1,9 +1,7 @@
-"""Public text of a kind that a sentence describes, about topics or with openings where there are any.
+"""Generate public text from a one-sentence description, optionally about given topics or with given openings.
 
-The generator is told in messages what to write (`prompt_forms.Chat`), or on the pages where such texts are found
-(`prompt_forms.Page`). Nothing but the description and the generator's own topics is in them.
-
-What texts of a described kind are about: lists of topics from a generator, and the topics in them.
+The generator is prompted with messages (`prompt_forms.Chat`), or with the kind of page where such texts are found
+(`prompt_forms.Page`). Prompts contain only the description and topics that the generator itself listed.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ import pandas as pd
 
 from fedtext.embedding.similarity import without_near_duplicates
 from fedtext.generation.cleaning import clean_samples
-from fedtext.generation.few_shot import begun
+from fedtext.generation.few_shot import with_openings
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import ChatGenerator, Framing
 from fedtext.params.described import Texts, Topics
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
 
 
-LONGEST = 8  # words of a topic: what is longer is a text
+LONGEST = 8  # words; a longer line is a text, not a topic
 NUMBER = re.compile(r"^\s*(?:\d+\s*[.):]|[-*•])\s*")
 WORD, LONE = re.compile(r"[^\W\d]"), re.compile(r"\w+\?")  # a question of one word asks nothing
 MARKS = " \t*_#\"'“”‘’`.,;!"
@@ -40,20 +38,20 @@ ASIDE = re.compile(r"\s*(?:[:(]| [-–—] ).*$")  # what explains a topic
 
 
 def topics_framing(description: str) -> Framing:
-    """The answer is a numbered list, whose first number we write."""
+    """Return the framing of a numbered list, whose first number is already written."""
     opening = f"The {description} are about these topics:\n\n1."
     return Framing(chat=True, opening=opening, plea="Answer with a numbered list, a few words a line.")
 
 
 def topics_request(description: str) -> str:
-    """Asks for one list."""
+    """Return the request for one list of topics."""
     return f"I collect {description}. List topics that they are about."
 
 
 def named_topics(lists: Iterable[str]) -> list[str]:
-    """Distinct topics of all lists, those that most lists name first, else in the lists' order.
+    """Return the distinct topics of all lists, those in most lists first, else in the lists' order.
 
-    Letter case makes no difference; the first spelling stays.
+    Case is ignored; the first spelling is kept.
     """
     spelt: dict[str, str] = {}
     named: Counter[str] = Counter()
@@ -65,7 +63,7 @@ def named_topics(lists: Iterable[str]) -> list[str]:
 
 
 def _topics(text: str) -> Iterator[str]:
-    """The topics of one list in order; a last line among several may be cut off, and is none."""
+    """Yield the topics of one list in order; the last of several lines may be cut off, and is left out."""
     lines = [line for line in text.splitlines() if line.strip()]
     for line in lines[:-1] or lines:
         if line.rstrip().endswith(":"):  # what leads to a list
@@ -82,10 +80,10 @@ GOES = 2  # at writing
 def proposed_topics(
     generator: ChatGenerator, encoder: Encoder, description: str, topics: Topics, *, seed: int
 ) -> list[str]:
-    """At most `topics.count` topics, those that most lists name first; what says what an earlier one said is left out.
+    """Return at most `topics.count` topics, those in most lists first, without near-duplicates of earlier ones.
 
     Raises:
-        ValueError: The generator names none.
+        ValueError: The generator lists none.
     """
     lists = generator.write(
         [topics_request(description)],
@@ -115,24 +113,25 @@ def described_texts(
     count: int,
     seed: int,
 ) -> pd.DataFrame:
-    """At most `count` texts of the described kind, topics and openings in turn, without empty ones and near-copies.
+    """Generate at most `count` texts of the described kind, topics and openings in turn, without near-duplicates.
 
-    Where too few of `texts.oversample` times as many are left, the missing ones are written in a second go.
+    If fewer than `count` usable texts remain of `texts.oversample` times as many, the missing ones are generated in a
+    second pass.
 
     Args:
-        generator: Writes them.
-        encoder: Says which are near-copies.
-        description: What they are, in the plural.
-        topics: What they are about; None among them: nothing is said.
-        texts: How they are written, and the openings that they begin with.
-        count: How many are wanted.
-        seed: Of the draws.
+        generator: The generator.
+        encoder: Embeds texts to find near-duplicates.
+        description: What the texts are, in the plural.
+        topics: What they are about; None among them: no topic.
+        texts: How they are generated, and the openings that they begin with.
+        count: Number of texts wanted.
+        seed: Seed of the sampling.
 
     Returns:
         Columns `text`, `topic`.
 
     Raises:
-        ValueError: None of what the generator wrote can be used.
+        ValueError: No usable text was generated.
     """
     said: list[pd.DataFrame] = []  # of each go, and its embeddings
     embedded: list[np.ndarray] = []
@@ -151,20 +150,20 @@ def described_texts(
         if missing <= 0:
             break
         wanted = min(missing * written / len(distinct), count) * texts.oversample
-    _tell(written, len(usable), len(distinct), count)
+    _report_shortfall(written, len(usable), len(distinct), count)
     return distinct[:count].reset_index(drop=True)
 
 
 def _written(
     generator: ChatGenerator, description: str, topics: Sequence[str | None], sampler: Sampler, turns: int, seed: int
 ) -> pd.DataFrame:
-    """`turns` texts about each topic with each opening, these in turn; one that is none is empty."""
+    """Generate `turns` texts about each topic with each opening, these in turn; unusable ones are empty."""
     form = prompt_form(sampler.model_copy(update={"description": description}))
     asked = [topic for _ in sampler.openings or ("",) for topic in topics]
     begins = [number // len(topics) for number in range(len(asked))]
     answers = generator.write(
         [form.request([], topic=topic) for topic in asked],
-        framing=begun(form.framing, sampler, begins),
+        framing=with_openings(form.framing, sampler, begins),
         responses=turns,
         sampler=sampler,
         seed=seed,
@@ -175,8 +174,8 @@ def _written(
     return pd.DataFrame({"text": texts, "topic": pd.Series(asked * turns, dtype=object)})
 
 
-def _tell(written: int, usable: int, distinct: int, count: int) -> None:
-    said = f"{written} public texts written, {written - usable} unusable, {usable - distinct} near-copies left out"
+def _report_shortfall(written: int, usable: int, distinct: int, count: int) -> None:
+    said = f"{written} public texts written, {written - usable} unusable, {usable - distinct} near-duplicates left out"
     if distinct < count:
         LOG.warning("%s: %s are fewer than corpus.public_texts %s", said, distinct, count)
     else:

@@ -1,7 +1,7 @@
-"""A prompt with an answer: how a model is asked for one, and the text that an encoder reads of both.
+"""Prompts with an answer: how a model is prompted for one, and the text of both that an encoder embeds.
 
-An encoder reads so many tokens and no more. A prompt that is too long is cut on its left, where it begins: cut on the
-right, the text would lose the answer, and two answers to one prompt would look alike.
+An encoder reads a limited number of tokens. A prompt that is too long is cut at its beginning. Cut at its end, the text
+would lose the answer, and two answers to one prompt would have the same embedding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32
 
-from fedtext.generation.cleaning import whole_answers
+from fedtext.generation.cleaning import trim_to_sentences
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.generator import Framing
 from fedtext.params.generation import Sampler
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 HUMAN, ASSISTANT, SUMMARY = "Human:", "Assistant:", "Summary:"
 NEXT_TURN = f"\n\n{HUMAN}"
-SUMMARISE = "Summarise this post in one or two sentences."  # ours: a post alone asks for nothing
+SUMMARISE = "Summarise this post in one or two sentences."  # ours: a post alone has no instruction
 
 
 @dataclass(frozen=True)
 class Dialogue:
-    """Asks for an answer to a prompt, as a message or by a transcript of turns that goes on (a prompt form).
+    """The prompt template for an answer to a prompt, as a chat message or as a transcript of turns to continue.
 
     Attributes:
-        chat: Whether the prompt is a message to a model that answers.
-        answer_name: What stands before an answer: `ASSISTANT`, or `SUMMARY` of a post.
+        chat: Whether the prompt is a message to a chat model.
+        answer_name: The name before an answer: `ASSISTANT`, or `SUMMARY` of a post.
     """
 
     chat: bool = False
@@ -44,7 +44,7 @@ class Dialogue:
 
     @property
     def description(self) -> str | None:
-        """The prompt says it."""
+        """None, since the prompt describes the task."""
         return None
 
     @property
@@ -53,7 +53,7 @@ class Dialogue:
         return Framing(chat=True) if self.chat else Framing(lead=" ", closing=NEXT_TURN, stops=(NEXT_TURN,))
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """Asks for an answer to the prompt `topic`.
+        """Return the request for an answer to the prompt `topic`.
 
         Raises:
             ValueError: there are examples, or there is no prompt.
@@ -63,9 +63,9 @@ class Dialogue:
         return self.message(topic) if self.chat else self.head(topic)
 
     def message(self, prompt: str) -> str:
-        """What a person says to a model that answers: a post with its task; a transcript of one turn is that turn.
+        """Return the user message for a chat model: a post with its task; a transcript of one turn as that turn.
 
-        A longer transcript stays one.
+        A longer transcript stays a transcript.
         """
         if self.answer_name == SUMMARY:
             return f"{prompt}\n\n{SUMMARISE}"
@@ -75,23 +75,23 @@ class Dialogue:
         return prompt if any(f"\n\n{name}" in said for name in (HUMAN, ASSISTANT)) else said
 
     def head(self, prompt: str) -> str:
-        """All that stands before the answer; a prompt may be a transcript itself, up to where the answer begins."""
+        """Return the text before the answer; a prompt may itself be a transcript, up to where the answer begins."""
         if prompt.endswith(self.answer_name):
             return prompt
         opened = prompt if self.answer_name == SUMMARY else f"{HUMAN} {prompt}"
         return f"{opened}\n\n{self.answer_name}"
 
     def cut(self, text: str) -> str:
-        """The answer, up to where another turn begins."""
+        """Return the answer, up to where another turn begins."""
         return text.partition(NEXT_TURN)[0].strip()
 
 
-def begun_prompts(generator: TrainableGenerator, form: Dialogue, prompts: Iterable[str]) -> list[str]:
-    """Each prompt as the text that `generator` continues with an answer."""
+def answer_prompts(generator: TrainableGenerator, form: Dialogue, prompts: Iterable[str]) -> list[str]:
+    """Return each prompt as the text that `generator` continues with an answer."""
     return generator.beginnings([form.request([], topic=prompt) for prompt in prompts], form.framing)
 
 
-def written_answers(
+def generate_answers(
     generator: Generator,
     form: Dialogue,
     prompts: pd.DataFrame,
@@ -101,9 +101,9 @@ def written_answers(
     seed: int,
     label: str,
 ) -> pd.DataFrame:
-    """`responses` answers to each of the prompts (`prompt_id`, `prompt`), in whole sentences.
+    """Generate `responses` answers to each of the prompts (`prompt_id`, `prompt`), in whole sentences.
 
-    They are as long as the sampler lets them be; one that this cuts off ends with its last whole sentence.
+    The sampler limits their length; an answer that is cut off ends with its last whole sentence.
 
     Returns:
         Columns `prompt_id`, `response`, `text`, `label`; the answers to one prompt are successive rows, some empty.
@@ -119,16 +119,16 @@ def written_answers(
         label=label,
         form=form,
     )
-    texts = whole_answers(written["text"].tolist(), generator.length_tokenizer(), sampler.max_new_tokens)
+    texts = trim_to_sentences(written["text"].tolist(), generator.length_tokenizer(), sampler.max_new_tokens)
     return written.assign(text=texts)
 
 
 def embedded_answers(
     encoder: Encoder, form: Dialogue, prompts: Sequence[str], answers: Sequence[Sequence[str]], *, label: str
 ) -> Float32[np.ndarray, "prompt answer dim"]:
-    """Unit embeddings of every prompt with each of its answers, as many for each; zeros for an empty answer.
+    """Return unit embeddings of every prompt with each of its answers (as many for each); zeros for an empty answer.
 
-    What a row is made of is one prompt with its own answers, whoever else is there.
+    A row depends on one prompt and its own answers only, not on the batch composition.
     """
     heads = encoder.fitted([form.head(prompt) for prompt in prompts], answers)
     texts = [

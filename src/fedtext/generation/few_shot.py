@@ -1,4 +1,4 @@
-"""Few-shot prompts drawn from samples, and the texts that a model writes for them: one table each."""
+"""Few-shot prompts sampled from texts, and the texts that a model generates for them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def draw_prompts(
     rng: np.random.Generator,
     examples: bool = True,
 ) -> pd.DataFrame:
-    """`count` prompts of `SHOTS` distinct samples drawn from the rows `pool`, classes in turn.
+    """Build `count` prompts of `SHOTS` distinct samples from the rows `pool`, classes in turn.
 
-    Without `examples` a prompt shows none of them, and asks alone.
+    With `examples` False a prompt shows no sample and is the request alone.
 
-    Where the form describes the texts and no class is asked for, a sample's label is its topic. A prompt then names the
-    topic of the first sample that it draws, and draws the others among the pool's samples of that topic while there are
-    any. So topics are asked for in proportion to their share of the pool.
+    If the form describes the texts and no class is requested, a sample's label is its topic. A prompt then names the
+    topic of the first sampled text, and takes the others from the pool's samples of that topic while there are any. So
+    topics are requested in proportion to their share of the pool.
 
     Returns:
         Columns `prompt_id`, `prompt`, `label`.
@@ -57,7 +57,7 @@ def draw_prompts(
 
 
 def _topics(samples: pd.DataFrame, classes: Sequence[str | None], form: PromptForm) -> np.ndarray | None:
-    """Every sample's topic, None where prompts name none."""
+    """Return every sample's topic; None where prompts name none."""
     if form.description is None or any(classes):
         return None
     topics = nullable(samples["label"])
@@ -67,7 +67,7 @@ def _topics(samples: pd.DataFrame, classes: Sequence[str | None], form: PromptFo
 def _of_one_topic(
     topics: np.ndarray, pool: Int[np.ndarray, " pool"], rng: np.random.Generator
 ) -> Int[np.ndarray, " shown"]:
-    """`SHOTS` rows of the pool: one at random, then others of its topic, then any."""
+    """Sample `SHOTS` rows of the pool: one at random, then others of its topic, then any."""
     shuffled = rng.permutation(pool)
     other = topics[shuffled] != topics[shuffled[0]]
     return shuffled[np.argsort(other, kind="stable")][:SHOTS]
@@ -82,10 +82,10 @@ def prompts_by_class(
     form: PromptForm,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """`count` prompts, classes in turn, each of `SHOTS` distinct texts among the `samples` of its own class.
+    """Build `count` prompts, classes in turn, each of `SHOTS` distinct texts among the `samples` of its own class.
 
-    A class with fewer distinct texts than a prompt shows borrows the missing ones from `spare`. Where `spare` is None,
-    its prompts show nothing: texts of no class would be taken for examples of this one.
+    A class with fewer distinct texts than a prompt shows takes the missing ones from `spare`. If `spare` is None, its
+    prompts show no example, since texts without a class would be taken for examples of this one.
 
     Returns:
         Columns `prompt_id`, `prompt`, `label`.
@@ -101,7 +101,7 @@ def prompts_by_class(
 
 
 def _enough(own: pd.DataFrame, spare: pd.DataFrame | None, rng: np.random.Generator) -> pd.DataFrame:
-    """The distinct texts of a class that its prompts may show: its own, and the missing ones of `spare`."""
+    """Return the distinct texts that a class's prompts may show: its own, and the missing ones from `spare`."""
     missing = SHOTS - len(own)
     if missing <= 0:
         return own
@@ -114,23 +114,23 @@ def _enough(own: pd.DataFrame, spare: pd.DataFrame | None, rng: np.random.Genera
 def _prompts_of(
     texts: pd.DataFrame, label: str | None, count: int, form: PromptForm, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """`count` prompts of one class that show some of the `texts`; the request alone where there is none."""
+    """Build `count` prompts of one class that show some of the `texts`; the request alone where there is none."""
     if texts.empty:
         asked = [form.request((), label)] * count
         return pd.DataFrame({"prompt_id": np.arange(count), "prompt": asked, "label": label})
-    untold = texts.assign(label=None)  # a class is no topic
-    return draw_prompts(untold, np.arange(len(untold)), count=count, classes=[label], form=form, rng=rng)
+    unlabelled = texts.assign(label=None)  # a class is no topic
+    return draw_prompts(unlabelled, np.arange(len(unlabelled)), count=count, classes=[label], form=form, rng=rng)
 
 
-def first_written(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:
-    """Ascending rows of `count` texts that are not empty: the first of every class, then the second of each."""
+def first_nonempty(texts: pd.DataFrame, count: int) -> Int[np.ndarray, " kept"]:
+    """Return ascending rows of `count` non-empty texts: the first of every class, then the second of each."""
     written = np.flatnonzero((texts["text"] != "").to_numpy())
     turn = texts["label"].iloc[written].groupby(texts["label"].iloc[written], dropna=False).cumcount()
     return np.sort(written[np.argsort(turn.to_numpy(), kind="stable")][:count])
 
 
-def validate_written(texts: pd.DataFrame, generator: Generator, label: str) -> None:
-    """Raises ValueError where a generator was asked for texts and none of them can be used."""
+def validate_generated(texts: pd.DataFrame, generator: Generator, label: str) -> None:
+    """Raise ValueError if a generator was prompted for texts and none of them is usable."""
     if len(texts) and not (texts["text"] != "").any():
         raise InputError(
             f"{label}: none of the {len(texts)} responses of {generator.identity} holds a text that can be used: look "
@@ -138,8 +138,8 @@ def validate_written(texts: pd.DataFrame, generator: Generator, label: str) -> N
         )
 
 
-def refuse_none(kept: int, wanted: int) -> None:
-    """Raises ValueError where no text of a data set is left, and warns where they are fewer than are wanted."""
+def check_text_count(kept: int, wanted: int) -> None:
+    """Raise ValueError if a data set has no text left, and warn if it has fewer than are wanted."""
     if kept == 0:
         raise InputError(
             f"none of the {wanted} synthetic texts asked for is left, so no data set is written: look at what the "
@@ -151,8 +151,8 @@ def refuse_none(kept: int, wanted: int) -> None:
         )
 
 
-def begun(framing: Framing, sampler: Sampler, numbers: Sequence[int]) -> Framing:
-    """With the sampler's openings, for requests of these numbers in turn; as it is where there are none."""
+def with_openings(framing: Framing, sampler: Sampler, numbers: Sequence[int]) -> Framing:
+    """Return the framing with the sampler's openings, for requests of these numbers in turn; unchanged without any."""
     words = sampler.openings
     return replace(framing, begun=tuple(words[number % len(words)] for number in numbers)) if words else framing
 
@@ -168,9 +168,9 @@ def sampled_texts(
     label: str,
     form: PromptForm | None = None,
 ) -> pd.DataFrame:
-    """`responses` texts a prompt, cut back to one sample of at most `length` tokens; some may be empty.
+    """Generate `responses` texts a prompt, cut to one sample of at most `length` tokens; some may be empty.
 
-    The prompts are those of `form`; None: of the generator's own form, or else of `sampler.prompt`.
+    The prompts follow `form`; None: the generator's own form, or else `sampler.prompt`.
 
     Returns:
         Columns `prompt_id`, `response`, `text`, `label`; the responses to one prompt are successive rows.
@@ -180,7 +180,7 @@ def sampled_texts(
     form = form or prompt_form(generator.own(sampler))
     written = generator.write(
         prompts["prompt"].tolist(),
-        framing=begun(form.framing, sampler, prompts["prompt_id"].tolist()),
+        framing=with_openings(form.framing, sampler, prompts["prompt_id"].tolist()),
         responses=responses,
         sampler=sampler,
         seed=seed,

@@ -1,7 +1,7 @@
-"""Which tokens a text does not begin with: marks, spaces and greetings.
+"""Tokens that a text must not begin with: punctuation, spaces and greetings.
 
-A model that is asked for one message often begins a letter: "Dear Emily Johnson,". A text that begins with a mark is a
-list, a placeholder or talk about the text.
+A model that is prompted for one message often begins a letter: "Dear Emily Johnson,". A text that begins with
+punctuation is a list, a placeholder or talk about the text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MARKS_OF_A_BEGINNING = "¿¡"
 
 
 def never_first(tokenizer: PreTrainedTokenizerBase, tokens: int, device: torch.device) -> Bool[Tensor, " token"]:
-    """True for tokens whose text begins with no letter of any script, or is a greeting."""
+    """Return True for tokens whose text does not begin with a letter of any script, or is a greeting."""
     import torch
 
     numbers = range(min(len(tokenizer), tokens))
@@ -38,7 +38,7 @@ def never_first(tokenizer: PreTrainedTokenizerBase, tokens: int, device: torch.d
 
 
 def begins_a_text(text: str, written: str) -> bool:
-    """Whether a token may be a text's first: by its text, and by how the tokenizer writes it where bytes are cut."""
+    """Return whether a token may begin a text, from its text and, where bytes are cut, the tokenizer's spelling."""
     first = text[:1]
     if first == CUT:
         return not written.startswith(SYMBOLS)

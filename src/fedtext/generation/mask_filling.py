@@ -1,7 +1,7 @@
-"""Variations of texts by mask filling: some tokens are masked, and a masked language model writes others there.
+"""Variations of texts by mask filling: a masked language model replaces some of the tokens.
 
-Every text has its own stream of draws from the seed and its own number of masks, so a variation does not depend on the
-batch it shares (up to the rounding of a matrix product). A special token is never written.
+Every text has its own random stream from the seed and its own number of masks, so a variation does not depend on the
+batch composition (up to the rounding of a matrix product). A special token is never generated.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def fill_masks(
     seed: int,
     label: str = "mask filling",
 ) -> list[str]:
-    """One variation of every text: `params.share` of its tokens (at least one) replaced, in each of `params.passes`.
+    """Return a variation of every text: the share `params.share` of its tokens is replaced in each of `params.passes`.
 
-    A text is cut to `length` of this model's tokens. One without any token stays empty.
+    At least one token is replaced. A text is cut to `length` of this model's tokens. One without any token stays empty.
 
     Raises:
-        ValueError: The model does not read `length` tokens at once.
+        ValueError: `length` exceeds the model's context.
     """
-    _refuse_long(model, tokenizer, length)
+    _validate_length(model, tokenizer, length)
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     batches = [order[first : first + params.batch_size] for first in range(0, len(order), params.batch_size)]
     filled = [""] * len(texts)
@@ -53,7 +53,7 @@ def fill_masks(
     return filled
 
 
-def _refuse_long(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
+def _validate_length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, length: int) -> None:
     around = tokenizer.num_special_tokens_to_add()
     limit = min(tokenizer.model_max_length, context_length(model) or tokenizer.model_max_length)
     if length + around > limit:
@@ -71,7 +71,7 @@ def _filled(
     length: int,
     draws: list[np.random.Generator],
 ) -> list[str]:
-    """One batch, each text with its own random stream."""
+    """Vary one batch, each text with its own random stream."""
     import torch
 
     coded = tokenizer(
@@ -95,7 +95,7 @@ def _filled(
 
 
 def _to_mask(places: np.ndarray, share: float, draw: np.random.Generator) -> np.ndarray:
-    """The places of a text that are masked, in the order in which they are filled."""
+    """Choose the positions of a text to mask, in the order in which they are filled."""
     count = min(len(places), max(1, int(share * len(places))))
     return np.asarray(draw.permutation(places)[:count])
 
@@ -110,7 +110,7 @@ def _fill_one_pass(
     special: Tensor,
     params: MaskFilling,
 ) -> None:
-    """Masks the chosen places of `ids`, then fills them in place, one of every text in a forward step."""
+    """Mask the chosen positions of `ids`, then fill them in place, one of every text in a forward step."""
     import torch
 
     for row, places in enumerate(chosen):

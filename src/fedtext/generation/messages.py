@@ -1,8 +1,8 @@
-"""Which texts read like one whole message, in any script: a look at their form, which costs no privacy and no model.
+"""A filter for texts that look like one whole message, in any script; it costs no privacy and needs no model.
 
-A chat model that is asked for a message now and then writes a greeting alone, a form with gaps, a list, talk about the
-message, or goes round in a loop. What is dropped for its form was hardly ever good (docs/samples.md has the counts).
-Texts that read well word by word and make no sense stay: no rule of form finds them.
+A chat model that is prompted for a message now and then writes a greeting alone, a template with placeholders, a list,
+talk about the message, or a loop. Texts that are dropped for their shape were hardly ever good (docs/samples.md has the
+counts). Texts of well-formed sentences without sense pass: no rule on shape finds them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from fedtext.generation.sentences import ends_a_sentence
 
 
 def saying(*phrases: str) -> re.Pattern[str]:
-    """Finds any of the phrases, whole words of either case."""
+    """Return a pattern that finds any of the phrases, as whole words, ignoring case."""
     return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
 
 
 def starting_with(*phrases: str) -> re.Pattern[str]:
-    """Matches a text that starts with any of the phrases."""
+    """Return a pattern that matches a text that starts with any of the phrases."""
     return re.compile(rf"\s*(?:{'|'.join(phrases)})", re.IGNORECASE)
 
 
@@ -34,7 +34,7 @@ GREETING = starting_with(
     *("liebe[rs]?", "sehr geehrte[rs]?", "guten (?:tag|morgen|abend)", "hallo"),
     *(r"уважаем\w+", "здравствуйте", "привет", "您好", "你好", "尊敬的", "亲爱的", "السلام", "مرحبا", r"عزيز\w*"),
 )
-SHORT_GREETING, NAME = 7, 3  # words: what is longer says something
+SHORT_GREETING, NAME = 7, 3  # words; a longer line has content
 GAP = re.compile(
     r"\[[^\]\n]{1,40}\]|\{[^}\n]{1,40}\}|<[^>\n]{1,40}>|【[^】\n]{1,40}】|〔[^〕\n]{1,40}〕|［[^］\n]{1,40}］"
     r"|\b[^\W\d_]+_[^\W\d]\w*|\bX{2,}\b|_{3,}|\.{6,}"
@@ -74,8 +74,8 @@ PHRASE, PIECE = 3, 6  # words; characters
 LEAST_RATIO, LONG_ENOUGH = 0.42, 60  # of compressed bytes to bytes, of texts of so many characters
 
 
-def reads_like_one(text: str, description: str | None) -> bool:
-    """Whether a text may be a whole message of the kind that the description says."""
+def is_whole_message(text: str, description: str | None) -> bool:
+    """Return whether a text may be a whole message of the described kind."""
     return not (
         _is_short(text)
         or not ends_a_sentence(text)
@@ -87,13 +87,13 @@ def reads_like_one(text: str, description: str | None) -> bool:
         or NAME_ALONE.match(text)
         or len(SCRIPT.findall(text)) > 1
         or _emoji(text) > EMOJI_AT_MOST
-        or _is_no_prose(text)
-        or _goes_round(text)
+        or _lacks_prose(text)
+        or _is_repetitive(text)
     )
 
 
 def without_greeting(text: str) -> str:
-    """The text without a first line that is a greeting; empty if it is nothing else."""
+    """Return the text without a first line that is a greeting; empty if it is nothing else."""
     first, line_end, rest = text.lstrip().partition("\n")
     words = WORD.findall(first)
     ends = first.rstrip().endswith((",", ":", "，", "：", "،"))
@@ -113,8 +113,8 @@ def _is_greeting(text: str) -> bool:
     return bool(GREETING.match(text)) and len(WORD.findall(text)) <= SHORT_GREETING and "?" not in text
 
 
-def _is_no_prose(text: str) -> bool:
-    """Whether the text is made of numbers and marks, or shouted."""
+def _lacks_prose(text: str) -> bool:
+    """Return whether the text is mostly numbers and punctuation, or capitals."""
     signs = [sign for sign in text if not sign.isspace()]
     cased = [sign for sign in signs if sign.isupper() or sign.islower()]
     letters = sum(unicodedata.category(sign)[0] in "LM" for sign in signs)
@@ -126,8 +126,8 @@ def _emoji(text: str) -> int:
     return sum(unicodedata.category(sign) == "So" for sign in text)
 
 
-def _goes_round(text: str) -> bool:
-    """Whether phrases, pieces or bytes of the text come again and again."""
+def _is_repetitive(text: str) -> bool:
+    """Return whether phrases, substrings or bytes of the text repeat many times."""
     words = WORD.findall(text.casefold())
     phrases = [tuple(words[k : k + PHRASE]) for k in range(len(words) - PHRASE + 1)]
     if len(phrases) > PHRASE and 1 - len(set(phrases)) / len(phrases) > PHRASES_AGAIN:

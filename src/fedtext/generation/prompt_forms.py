@@ -1,15 +1,12 @@
-"""How a generator is asked for one sample: a form builds the request, and cuts what comes back to the sample.
+"""Prompt forms (templates): each builds the request for one sample, and cuts the response to the sample.
 
 A request has examples, and may name a class (`label`, put in words), a `topic` and a `description` of the texts.
-`SampleList` is POPri's Figure 5. It suits a model that continues text. `Chat` suits a model that answers messages: its
-answer is opened by us inside a quotation, so that it holds the sample and no talk about it. `Labelled` repeats the
-class before every example, for a model that must not miss it. `Page` puts a text where such texts are found, for a
-model that has read many of them there.
-
-The list of samples of POPri's Figure 5, as prompts show it and as the bundled generator is pretrained on it.
-
-A prompt lists three public samples and ends where the fourth should begin; what the model writes up to the heading of
-the fifth is one synthetic sample (`fedtext.generation.prompt_forms.SampleList`).
+`SampleList` is POPri's Figure 5, and suits a model that continues text. A prompt lists three public samples and ends
+where the fourth should begin; the response up to the heading of the fifth is one synthetic sample. The bundled
+generator is pretrained on such lists. `Chat` suits a chat model: its answer is started inside a quotation, so that it
+holds the sample and no talk about it. `Labelled` repeats the class before every example, for a model that would
+otherwise ignore it. `Page` is a document-style prompt: the text in a document where such texts are found, as in
+pretraining data.
 """
 
 from __future__ import annotations
@@ -32,18 +29,18 @@ SHOTS = 3  # 'randomly sampling three samples', POPri section 3.1
 
 
 def header(label: str | None = None, description: str | None = None) -> str:
-    """First line of a prompt; `label` names the class in conditional generation (Algorithm 3)."""
+    """Return the first line of a prompt; `label` names the class in conditional generation (Algorithm 3)."""
     subject = f" about {label}" if label else ""
     return f"List of {LISTED} diverse original {description or 'text samples'}{subject}:\n"
 
 
 def heading(position: int) -> str:
-    """Line that introduces sample number `position` (1-based)."""
+    """Return the line before sample number `position` (1-based)."""
     return f"{SAMPLE_MARKER} {position}\n"
 
 
 def sample_list(samples: Sequence[str], label: str | None = None, description: str | None = None) -> str:
-    """The list itself: header, then every sample under its heading."""
+    """Return the list: header, then every sample under its heading."""
     listed = "".join(f"{heading(i)}{text.strip()}\n" for i, text in enumerate(samples, start=1))
     return header(label, description) + listed
 
@@ -53,7 +50,7 @@ PARAGRAPH = "\n\n"  # ends one
 HEADING = re.compile(r"^.*\btext sample", re.IGNORECASE | re.MULTILINE)
 QUOTED = "Answer with it alone, in quotation marks."
 CLOSED = ('"\n', "”\n")  # a quotation, at a line's end
-AFTERWARDS = starting_with(  # a paragraph that is said about the sample, or signs it
+AFTERWARDS = starting_with(  # a paragraph that comments on the sample, or signs it
     r"this (?:message|text|note|review|post|email|letter|question|abstract|one|is|was)\b",
     r"here(?:'s| is| are)\b",
     r"i (?:added|included|tried|wrote|hope this)\b",
@@ -69,30 +66,30 @@ MARK = re.compile(r'(?P<opens>“|(?<![^\s(\[{])"(?=\S))|["”]')  # a straight 
 
 
 class PromptForm(Protocol):
-    """Builds requests and cuts responses."""
+    """A prompt template: it builds requests and cuts responses."""
 
     @property
     def description(self) -> str | None:
-        """What the samples are, in the plural; None: nothing is said."""
+        """The samples' kind, in the plural; None: not mentioned."""
 
     @property
     def framing(self) -> Framing:
-        """How a generator puts the request, and where the sample begins and ends."""
+        """The presentation of the request to a generator: where the sample begins and ends."""
 
     @property
     def sentences(self) -> bool:
-        """Whether a sample is made of whole sentences; else it may be a piece of a text."""
+        """True if a sample is made of whole sentences; else it may be a piece of a text."""
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """Asks for one sample like the `examples`, of class `label`, about `topic`."""
+        """Return the request for one sample like the `examples`, of class `label`, about `topic`."""
 
     def cut(self, text: str) -> str:
-        """The sample in a response; empty if there is none."""
+        """Return the sample in a response; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class SampleList:
-    """A list of samples that goes on (POPri, Figure 5): the model continues it with the next sample.
+    """A numbered list of samples (POPri, Figure 5), which the model continues with the next sample.
 
     Attributes:
         description: What the samples are ("questions that customers ask their bank"); None: text samples.
@@ -103,21 +100,20 @@ class SampleList:
     sentences: ClassVar[bool] = False
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """The list, and the heading of the sample that is asked for."""
+        """Return the list, and the heading of the requested sample."""
         listed = sample_list(examples, _subject(label, topic), self.description)
         return f"{listed}{heading(len(examples) + 1)}"
 
     def cut(self, text: str) -> str:
-        """Up to the first line that speaks of text samples, as the list does: the next heading, or a model's own."""
+        """Cut at the first line that mentions text samples as the list does: the next heading, or a model's own."""
         return HEADING.split(text, maxsplit=1)[0].strip()
 
 
 @dataclass(frozen=True)
 class Chat:
-    """One message with the examples in quotation marks; the answer goes on inside a quotation that we open.
+    """One message with the examples in quotation marks; the answer is started inside an open quotation.
 
-    A sample is all that is quoted, in whole sentences, without a greeting. What is said about it, and who signs it, is
-    no part of it.
+    A sample is all that is quoted, in whole sentences, without a greeting. Comments on it and signatures are left out.
 
     Attributes:
         description: What the samples are, in the plural ("questions that customers ask their bank"); None: texts.
@@ -133,25 +129,25 @@ class Chat:
         return Framing(chat=True, opening=opening, closing='"', plea=QUOTED, stops=CLOSED, letter_first=True)
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """The examples, all of class `label`, then the task; the task alone where there is no example."""
+        """Return the examples, all of class `label`, then the task; the task alone where there is no example."""
         collected = f"I collect {self.description or ANYTHING}{_about(_subject(label, None))}."
         shown = "".join(f'\n\n"{text.strip()}"' for text in examples)
         listed = f" Here are some:{shown}\n\n" if examples else " "
         return f"{collected}{listed}Please write a new one{_about(_subject(label, topic))}."
 
     def cut(self, text: str) -> str:
-        """Up to the mark that closes the quotation, or to what is said about it; quotations inside the sample stay."""
+        """Cut at the mark that closes the quotation, or at a comment on it; quotations inside the sample stay."""
         first, *others = without_greeting(_quoted(text)).split(PARAGRAPH)
-        told = itertools.takewhile(lambda paragraph: not AFTERWARDS.match(paragraph), others)
-        return PARAGRAPH.join([first, *told]).strip()
+        sample = itertools.takewhile(lambda paragraph: not AFTERWARDS.match(paragraph), others)
+        return PARAGRAPH.join([first, *sample]).strip()
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A text that names the class before every sample, the one asked for included.
+    """A text that names the class before every sample, the requested one included.
 
     Attributes:
-        description: What the samples are, said once at the top; None: nothing is said.
+        description: What the samples are, once at the top; None: not mentioned.
     """
 
     description: str | None = None
@@ -159,7 +155,7 @@ class Labelled:
     sentences: ClassVar[bool] = False
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """Class, topic and text of every example, then class and topic of the sample asked for.
+        """Return class, topic and text of every example, then class and topic of the requested sample.
 
         Raises:
             ValueError: No class is named.
@@ -172,20 +168,20 @@ class Labelled:
         return intro + "".join(f"{head} {text.strip()}\n\n" for text in examples) + head
 
     def cut(self, text: str) -> str:
-        """Up to the next class."""
+        """Cut at the next class."""
         return text.partition("\nClass:")[0].strip()
 
 
 @dataclass(frozen=True)
 class Page:
-    """A text where such texts are found, as a docstring in code, and everything before the text that is asked for.
+    """A document where such texts are found, as a docstring in code, up to where the requested text begins.
 
-    A sample is one paragraph, in one line: a page breaks lines where they are full.
+    A sample is one paragraph, in one line, since a page breaks lines at its width.
 
     Attributes:
-        page: What stands around a text, with `{text}` once. Before it, `{topic}` is the topic or class in words, and
+        page: The document around a text, with `{text}` once. Before it, `{topic}` is the topic or class in words, and
             `{name}` the same as a name in code.
-        description: What the samples are, in the plural; not said on the page.
+        description: What the samples are, in the plural; not written on the page.
     """
 
     page: str
@@ -194,9 +190,9 @@ class Page:
 
     @property
     def framing(self) -> Framing:
-        """A text begins with the spaces before it, and ends where the page goes on.
+        """A text that begins with the spaces before it, and ends where the page continues.
 
-        A tokenizer puts a space and the word behind it in one token. Behind a space alone, numbers are likeliest.
+        A tokenizer joins a space and the word behind it in one token. After a space alone, numbers are the likeliest.
         """
         before, _, after = self.page.partition(TEXT)
         closing = after or "\n"
@@ -204,9 +200,10 @@ class Page:
         return Framing(lead=before[len(before.rstrip(" ")) :], closing=closing, stops=(mark, PARAGRAPH))
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """The page of a text about class and topic, up to its `lead`; where no topic is named, behind the examples'.
+        """Return the page of a text about class and topic, up to its `lead`; without a topic, after the examples.
 
-        Public texts with topics were written on such pages by the same model. Shown again they make it repeat itself.
+        Public texts with topics were generated on such pages by the same model. Shown again, they make it repeat
+        itself.
         """
         subject = _subject(label, topic) or ANYTHING
         name = "_".join(re.findall(r"\w+", subject.casefold()))
@@ -215,13 +212,13 @@ class Page:
         return "".join(f"{before}{text.strip()}{framing.closing}" for text in shown) + before.removesuffix(framing.lead)
 
     def cut(self, text: str) -> str:
-        """Up to where the page goes on, of that the first paragraph."""
+        """Cut where the page continues, and keep the first paragraph."""
         mark, paragraph = self.framing.stops
         return " ".join(text.lstrip().partition(mark)[0].partition(paragraph)[0].split())
 
 
 def _quoted(text: str) -> str:
-    """Up to the mark that closes the quotation."""
+    """Cut at the mark that closes the quotation."""
     inside, text = 0, text.lstrip()
     for mark in MARK.finditer(text):
         if mark["opens"]:
@@ -241,13 +238,13 @@ FORMS: dict[PromptName, type[SampleList] | type[Chat] | type[Labelled]] = {
 
 
 def prompt_form(sampler: Sampler) -> PromptForm:
-    """The form that a sampler names, with what it says that the texts are."""
+    """Return the form that a sampler names, with the sampler's description of the texts."""
     form = FORMS.get(cast("PromptName", sampler.prompt))
     return Page(sampler.prompt, sampler.description) if form is None else form(sampler.description)
 
 
 def _subject(label: str | None, topic: str | None) -> str | None:
-    """Class and topic in one phrase, None if there is neither."""
+    """Return class and topic in one phrase, None if there is neither."""
     return ", ".join(filter(None, [label and in_words(label), topic])) or None
 
 

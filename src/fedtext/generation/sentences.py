@@ -1,7 +1,7 @@
-"""Where sentences end, in any script.
+"""Sentence boundaries, in any script.
 
-Whoever trains on an answer teaches its end, too: a model that learns from answers cut off by a limit on their tokens
-learns to stop in the middle of a sentence.
+A model that is trained on answers learns their ends too: trained on answers that a token limit cut off, it learns to
+stop in the middle of a sentence.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ LINE_END = re.compile(r"\S(?=\s*\n)")
 
 
 def whole_sentences(text: str) -> str:
-    """The text up to the last end of a sentence or of a line; all of it where it has neither."""
+    """Return the text up to the last end of a sentence or of a line; all of it where it has neither."""
     ends = [found.end() for ending in (SENTENCE_END, LINE_END) for found in ending.finditer(text.rstrip())]
     return text[: max(ends)] if ends else text
 
 
 def to_last_sentence(text: str) -> str:
-    """The text up to where its last whole sentence ends; all of it where none does."""
+    """Return the text up to the end of its last whole sentence; all of it where there is none."""
     ends = [found.end() for found in SENTENCE_END.finditer(text.rstrip())]
     return text[: ends[-1]] if ends else text
 
 
 def ends_a_sentence(text: str) -> bool:
-    """Whether the text ends where a sentence does."""
+    """Return whether the text ends with the end of a sentence."""
     ends = [found.end() for found in SENTENCE_END.finditer(text.rstrip())]
     return bool(ends) and ends[-1] == len(text.rstrip())

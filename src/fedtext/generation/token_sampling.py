@@ -1,11 +1,8 @@
-"""Token sampling: word weights, temperature, top-p and min-p, then one draw.
+"""Token sampling: word weights, temperature, top-p and min-p, then one inverse-CDF draw.
 
-Word weights as a model draws: what is added to the logits of the tokens that are a whole word.
-
-A token is a whole word if it begins one (a space before it, as tokenizers mark it) and spells all of it; a mark or a
-line's end needs no space. Words of several tokens are left to the model. Their first tokens begin other words too.
-
-One token a distribution: temperature, then what of the distribution is kept, then a draw by its inverse CDF.
+Word weights are added to the logits of tokens that are a whole word. A token is a whole word if it begins one (a space
+before it, as tokenizers mark it) and spells all of it; punctuation or a line end needs no space. Words of several
+tokens have no weight, since their first tokens begin other words too.
 """
 
 from __future__ import annotations
@@ -28,8 +25,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-FIRST = 512  # tokens that are sorted for a nucleus; where it does not fit in them, all are
-FEW_SOONER = ("cpu",)  # devices that draw sooner from the few likely tokens; others would wait to be told how many
+FIRST = 512  # tokens to sort for a nucleus; if it does not fit in them, all are sorted
+FEW_SOONER = ("cpu",)  # devices where drawing from the few likely tokens is faster; others must synchronise
 IN_CACHE = 1 << 19  # probabilities at once on a CPU: 2 MB, which a core keeps near and need not ask the system for
 
 
@@ -41,13 +38,13 @@ def draw_tokens(
     top_p: float,
     min_p: float = 0.0,
 ) -> Int[Tensor, "*batch"]:
-    """Inverse-CDF draw: the first token at which the cumulative probability exceeds its uniform in [0, 1).
+    """Draw by inverse CDF: the first token at which the cumulative probability exceeds its uniform in [0, 1).
 
     `top_p` < 1 keeps the smallest set of most probable tokens that holds that mass (nucleus sampling). `min_p` > 0
-    keeps the tokens with at least that share of the highest probability. Both look at the whole distribution.
+    keeps the tokens with at least that share of the highest probability. Both refer to the whole distribution.
 
-    On a CPU a few distributions are drawn from at a time: buffers for all of them would be fetched anew from the system
-    at every step, which takes longer than the arithmetic.
+    On a CPU a few distributions are drawn from at a time: buffers for all of them would be allocated anew at every
+    step, which takes longer than the arithmetic.
     """
     import torch
 
@@ -61,7 +58,7 @@ def draw_tokens(
 def penalised(
     logits: Float[Tensor, "row token"], held: Int[Tensor, "row step"], penalty: float
 ) -> Float[Tensor, "row token"]:
-    """Logits in which tokens that a row `held` before are less probable (Keskar et al., 2019, section 4.1).
+    """Make tokens that a row `held` before less probable (Keskar et al., 2019, section 4.1).
 
     A positive logit is divided by the penalty, a negative one multiplied by it; a token that came twice counts once.
     The given logits are overwritten.
@@ -98,7 +95,7 @@ def _draw(
 def _from_likely(
     logits: Float[Tensor, "row token"], uniforms: Float[Tensor, " row"], temperature: float, min_p: float
 ) -> Int[Tensor, " row"]:
-    """Draws among the tokens that `min_p` keeps: the logits say which, so only these few need a probability."""
+    """Draw among the tokens that `min_p` keeps; logits suffice to find them, so only these few need a probability."""
     import torch
 
     highest = logits.amax(-1, keepdim=True)
@@ -119,10 +116,10 @@ def _from_nucleus(
     top_p: float,
     first: int,
 ) -> tuple[Int[Tensor, " row"], Bool[Tensor, " row"]]:
-    """Draws among the `first` most probable tokens, and whether the nucleus lies among them.
+    """Draw among the `first` most probable tokens, and return whether the nucleus lies among them.
 
-    It does where a less probable token is among them too: one as probable may have stayed outside, and which of equals
-    belongs to the nucleus is told by their order.
+    It does if a less probable token is among them too. Otherwise a token as probable may have been left out, and the
+    order of equal tokens decides which of them belong to the nucleus.
     """
     values, order = _most_probable(probabilities, first)
     inside = values.cumsum(-1) - values < top_p
@@ -134,7 +131,7 @@ def _from_nucleus(
 def _most_probable(
     probabilities: Float[Tensor, "row token"], first: int
 ) -> tuple[Float[Tensor, "row first"], Int[Tensor, "row first"]]:
-    """The `first` most probable tokens, most probable first, equals by their number."""
+    """Return the `first` most probable tokens, most probable first, equal ones by their id."""
     if first >= probabilities.shape[-1]:
         values, order = probabilities.sort(dim=-1, descending=True, stable=True)
         return values, order
@@ -144,7 +141,7 @@ def _most_probable(
 
 
 def _inverse(probabilities: Float[Tensor, "row token"], uniforms: Float[Tensor, " row"]) -> Int[Tensor, " row"]:
-    """The token at which the cumulative probability, which need not end at 1, passes its uniform's share of it."""
+    """Return the token where the cumulative probability, which need not end at 1, passes its uniform's share of it."""
     import torch
 
     cumulative = probabilities.cumsum(-1)
@@ -157,12 +154,12 @@ SPACES = ("Ġ", "▁")  # how byte-level and SentencePiece tokenizers write the 
 
 @dataclass(frozen=True)
 class FavouredTokens:
-    """What is added to logits, one row for each different weighing.
+    """Additive logits, one row for each distinct set of word weights.
 
     Attributes:
-        first: At a response's first token.
-        later: At every later one.
-        row: Of each prompt.
+        first: For a response's first token.
+        later: For every later token.
+        row: The row of each prompt.
     """
 
     first: Float[Tensor, "row token"]
@@ -170,13 +167,13 @@ class FavouredTokens:
     row: Int[Tensor, " prompt"]
 
     def of_prompts(self, prompts: Sequence[int]) -> FavouredTokens:
-        """The same for some of the prompts, in this order."""
+        """Return the same for some of the prompts, in this order."""
         return FavouredTokens(self.first, self.later, self.row[list(prompts)])
 
     def added_to(
         self, logits: Float[Tensor, "branch token"], prompt: Int[Tensor, " branch"], step: int
     ) -> Float[Tensor, "branch token"]:
-        """Logits of responses to these prompts at a step, changed in place; a model's last, unused logits stay."""
+        """Add to the logits of responses to these prompts at a step, in place; a model's unused last logits stay."""
         table = self.later if step else self.first
         weights = table if len(table) == 1 else table[self.row[prompt]]
         logits[:, : table.shape[1]] += weights
@@ -186,10 +183,10 @@ class FavouredTokens:
 def favoured_tokens(
     weights: Sequence[WordWeights], prompts: int, tokenizer: PreTrainedTokenizerBase, width: int, device: torch.device
 ) -> FavouredTokens | None:
-    """`weights`, one for all prompts or one for each, as logits of at most `width` tokens; None where there are none.
+    """Return `weights`, one for all prompts or one for each, as logits of at most `width` tokens; None without weights.
 
     Raises:
-        ValueError: more than one, and not as many as there are prompts.
+        ValueError: several weights, but not as many as prompts.
     """
     import torch
 
@@ -219,7 +216,7 @@ def _number(weights: WordWeights, distinct: list[WordWeights]) -> int:
 
 
 def _tokens_of_words(tokenizer: PreTrainedTokenizerBase, width: int) -> dict[str, list[tuple[int, bool]]]:
-    """The tokens that are a word by themselves, and whether each is one where a text goes on as well."""
+    """Return the tokens that are a whole word, and whether each is one in the middle of a text as well."""
     special = set(tokenizer.all_special_ids)
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     tokens: dict[str, list[tuple[int, bool]]] = defaultdict(list)

@@ -68,7 +68,7 @@ def build_identity(
 ) -> dict[str, str]:
     """Hash of everything that goes in, and what it is made by (`code_and_libraries`)."""
     pages = [(page.name, page.superseded, digest) for group in digests.values() for page, digest, _ in group]
-    facts = [made_by, tokenizer.sha256, params.bytes_matter(), pages]
+    facts = [made_by, tokenizer.sha256, params.content_parameters(), pages]
     total = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     return {"inputs_sha256": total} | made_by
 

@@ -141,7 +141,7 @@ def write_papers(
         "snapshot": params.snapshot,
         "format": FORMAT,
         **identity,
-        "parameters": params.bytes_matter(),
+        "parameters": params.content_parameters(),
         "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
         "queries": _queries(digests),
         "date_published": _date_published(params, dates),

@@ -108,7 +108,7 @@ def plan_shards(
         facts = [
             made_by,
             tokenizer.sha256,
-            params.bytes_matter(),
+            params.content_parameters(),
             [(p.page.name, p.page.superseded, p.sha256) for p in group],
         ]
         fingerprint = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]

@@ -1,4 +1,4 @@
-"""The made-up annotators whose preferences stand for private ones where no file of pairs is named."""
+"""The simulated annotators whose preferences replace private ones if no file of pairs is named."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fedtext.params.generation import Sampler
 
 
 class Annotation(Parameters):
-    """`annotators` people compare two answers of the generator to each of their questions (corpora.annotators).
+    """`annotators` people who compare two answers of the generator to each of their questions (corpora.annotators).
 
-    Whoever knows the rule predicts what they choose with probability `accuracy`; how decided they are is set by the
-    answers to `public_questions` public questions.
+    Their rule predicts a choice with probability `accuracy`; how decisive they are is calibrated on the answers to
+    `public_questions` public questions.
     """
 
     annotators: int = Field(ge=2)

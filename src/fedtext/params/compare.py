@@ -1,4 +1,4 @@
-"""Which runs are laid side by side, over which seeds, and which of the paper's claims they are held against."""
+"""The runs that a comparison includes, their seeds, and the paper's claims to test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fedtext.system.errors import InputError, meant
 
 
 class Entry(Parameters):
-    """One line of the comparison: an algorithm, and the parameters in which it differs from what the run says."""
+    """One line of the comparison: an algorithm, and the parameters in which it differs from the run's."""
 
     algorithm: str
     params: dict[str, dict[str, Any]]
@@ -38,7 +38,7 @@ class Claim(Parameters):
 
     @property
     def entry(self) -> str:
-        """The entry that the claim is about; a condition on the other side is the one scored beside it."""
+        """The entry that the claim is about; a condition on the other side is the one scored in the same run."""
         return self.worse if self.better in BESIDE else self.better
 
     @model_validator(mode="after")
@@ -50,7 +50,7 @@ class Claim(Parameters):
 
 
 class Claims(Parameters):
-    """The claims to judge, by name, and the `measures` that runs are compared by; by default all that they have."""
+    """The claims to test, by name, and the `measures` by which runs are compared; by default all that they have."""
 
     measures: tuple[str, ...]
     margin: float = Field(gt=0, lt=1)
@@ -58,8 +58,8 @@ class Claims(Parameters):
 
     _words = field_validator("measures", mode="before")(words)
 
-    def refuse_unknown(self, entries: Collection[str]) -> None:
-        """Raises ValueError for a claim about what is neither an entry nor a condition."""
+    def validate_names(self, entries: Collection[str]) -> None:
+        """Raise ValueError for a claim about something that is neither an entry nor a condition."""
         for claim in self.judged.values():
             for side in (claim.better, claim.worse):
                 if side not in entries and side not in BESIDE:
@@ -70,7 +70,7 @@ class Claims(Parameters):
 
 
 class Compare(Parameters):
-    """`algorithms` are names of `entries`, or algorithms as they are; the command line gives words in one string."""
+    """`algorithms` are names of `entries` or of algorithms; the command line gives them in one string."""
 
     algorithms: tuple[str, ...] = Field(min_length=1)
     seeds: tuple[Seed, ...] = Field(min_length=1)
@@ -80,9 +80,9 @@ class Compare(Parameters):
 
     @field_validator("algorithms", "seeds")
     @classmethod
-    def _each_once(cls, value: tuple[Any, ...], told: ValidationInfo) -> tuple[Any, ...]:
+    def _each_once(cls, value: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
         if len(set(value)) < len(value):
-            raise InputError(f"compare.{told.field_name} is '{' '.join(map(str, value))}': name each once")
+            raise InputError(f"compare.{info.field_name} is '{' '.join(map(str, value))}': name each once")
         return value
 
     @field_validator("entries")
@@ -93,8 +93,11 @@ class Compare(Parameters):
                 raise InputError(f"entry {name!r} names files and datasets: use letters, digits and underscores")
         return value
 
-    def refuse_unknown(self, known: Collection[str]) -> None:
-        """Raises ValueError for a name that is no entry and none of the algorithms `known`, or an entry of no such."""
+    def validate_names(self, known: Collection[str]) -> None:
+        """Raise ValueError for a name that is no entry and no algorithm, or an entry of an unknown algorithm.
+
+        `known` are the names of all algorithms.
+        """
         if unknown := [name for name in self.algorithms if name not in {*self.entries, *known}]:
             among = (
                 f"choose among the algorithms ({', '.join(known)}) and compare.entries ({', '.join(self.entries)}), or "
@@ -111,6 +114,6 @@ class Compare(Parameters):
 
     @property
     def chosen(self) -> dict[str, Entry]:
-        """The entries that are run, those without parameters of their own first: the others start from their files."""
+        """The entries to run, those without parameters of their own first, since the others start from their files."""
         named = {name: self.entries.get(name) or Entry(algorithm=name, params={}) for name in self.algorithms}
         return dict(sorted(named.items(), key=lambda item: bool(item[1].params)))

@@ -1,8 +1,8 @@
-"""What the on-device model is trained on before it is judged: every condition, defined once.
+"""The conditions: what the on-device model is trained on before it is evaluated, each defined once.
 
-Conditions belong to the vocabulary of the parameters, since the claims of a comparison name them. A private method
-earns its privacy only if it beats the controls that spend none. A generator is worth having only if it beats the
-control at the same epsilon.
+Conditions are defined with the parameters, since the claims of a comparison name them. A private method justifies its
+privacy cost only if it beats the baselines that have none. A generator is useful only if it beats the baseline at the
+same epsilon.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class Epsilon(Enum):
-    """What a condition spends of the private text's privacy, in words."""
+    """The privacy cost of a condition, in words."""
 
     ZERO = "no privacy cost"
     RUN = "the same ε"
@@ -20,7 +20,7 @@ class Epsilon(Enum):
 
 
 class Role(Enum):
-    """What a condition is for."""
+    """The purpose of a condition."""
 
     START = "the model as it was"
     CONTROL = "what is to be beaten"
@@ -32,8 +32,8 @@ class Role(Enum):
 class Condition:
     """One kind of training text.
 
-    `title` stands in tables, `label` on a line of a figure and before a set of texts, `phrase` in a sentence about
-    controls. `made` says what an algorithm made that is judged by this condition.
+    `title` is for tables, `label` for the lines of figures and for sets of texts, `phrase` for a sentence about
+    baselines. `made` is the output of an algorithm that this condition evaluates.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Condition:
     made: str = ""
 
     def spent(self, by_run: float | None) -> float | None:
-        """Epsilon of the condition beside a run that spent `by_run`; None is infinity."""
+        """Return the condition's epsilon in a run that spent `by_run`; None is infinity."""
         return {Epsilon.ZERO: 0.0, Epsilon.RUN: by_run, Epsilon.INFINITE: None}[self.epsilon]
 
 
@@ -156,4 +156,4 @@ CONDITIONS = {
 }
 CONTROLS = tuple(one for one in CONDITIONS.values() if one.role is Role.CONTROL)
 JUDGED = tuple(one for one in CONDITIONS.values() if one.role is Role.JUDGED)
-BESIDE = tuple(name for name, one in CONDITIONS.items() if one.role is not Role.JUDGED)  # scored beside every entry
+BESIDE = tuple(name for name, one in CONDITIONS.items() if one.role is not Role.JUDGED)  # scored with every entry

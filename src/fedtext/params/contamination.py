@@ -1,4 +1,4 @@
-"""Whether a model has read the records of a snapshot: which are newer than its training data, and what a test takes."""
+"""The contamination test: a model, its cutoff date, and the records of a snapshot that it may have read."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fedtext.params import Parameters, Seed
 
 
 class Contamination(Parameters):
-    """A snapshot, the last day of a model's training data, and the test of a model of the catalog on its texts.
+    """A snapshot, the last day of a model's training data, and the test of a catalogued model on its texts.
 
-    `config` None: all of them. Of each side of `cutoff` at most `texts` records are tested, of those with at least
-    twice `words` words: the first `words` of them are shown, the next are what the model might remember. A run of
-    `ngram` words in the right place or another counts as remembered.
+    `config` None: all configs. At most `texts` records on each side of `cutoff` are tested, of those with at least
+    twice `words` words: the model sees the first `words`, and its continuation is compared with the next ones. A run of
+    `ngram` words, in the right place or another, counts as memorised.
     """
 
     snapshot: str | None

@@ -1,4 +1,4 @@
-"""Where text comes from, how it becomes clients, and how clients are split."""
+"""The source of the text, how it becomes clients, and how clients are split."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ PublishedName = Literal[
     "alpaca", "banking77", "hh", "imdb", "openassistant", "pubmed", "squad", "squad_questions", "tldr", "yelp"
 ]
 PUBLISHED_NAMES: tuple[PublishedName, ...] = get_args(PublishedName)
-# What is known of a docstring: the top-level package it lives in, and the kind of object that it documents.
+# A docstring's columns: its top-level package, and the kind of object that it documents.
 DocstringKind = Literal["class", "function", "method", "module", "property"]
 DOCSTRING_KINDS: tuple[DocstringKind, ...] = get_args(DocstringKind)
 DOCSTRING_COLUMNS = ("package", "kind")
-# Whether ids that look alike are one client; None: nobody has said, and a corpus that has such ids is refused.
+# Whether ids that look alike are one client; None: not declared, and a corpus that has such ids is rejected.
 ClientIds = Literal["exact", "folded"] | None
-# Columns that decide whose a row is: its owner's, or, where no column names one, a digest of all that the row holds.
+# Columns that determine a row's client: its owner's, or, where no column names one, a digest of all that the row holds.
 NAMING_COLUMNS = ("client_column", "text_column", "label_column", "code_columns", "date_column")
 
 
 def naming(corpus: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the parameters `corpus` decides whose a row is: its source, columns, and whether ids are folded."""
+    """Return the parameters of `corpus` that determine a row's client: source, columns, and whether ids are folded."""
     named = {name: corpus.get(name) for name in ("source", *NAMING_COLUMNS)}
     return named | ({"client_ids": "folded"} if corpus.get("client_ids") == "folded" else {})
 
 
 def as_phrase(description: str) -> str:
-    """The description of texts in one line and without a full stop, as sentences take it in.
+    """Return the description of texts in one line and without a full stop, to be used inside a sentence.
 
     Raises:
         ValueError: Nothing is left.
@@ -47,12 +47,15 @@ def as_phrase(description: str) -> str:
 
 
 def is_described(public_path: object, description: object) -> bool:
-    """Whether a generator writes the public text, by the description; a file of public text comes first."""
+    """Return whether the generator writes the public text from the description.
+
+    A file of public text takes precedence.
+    """
     return public_path is None and description is not None
 
 
 def as_openings(given: object) -> Sequence[str]:
-    """Openings as a list; on a command line they are one string with semicolons between them.
+    """Return openings as a list; on a command line they are one string, separated by semicolons.
 
     Raises:
         ValueError: one of them is empty or has a line's end.
@@ -71,14 +74,14 @@ Openings = Annotated[tuple[str, ...], BeforeValidator(as_openings)]
 class Corpus(Parameters):
     """Source of the private text and of the public text that prompts are made from.
 
-    `public_samples` bounds the chunks of `public_texts` texts; one of every text comes before a second of any. The
-    public text is that of `public_path`; else the generator writes it by the `description`; else it is docstrings.
-    `openings` are the words that texts begin with, told by the user and never taken from private text.
-    `client_column` None makes each row of a table a client of its own. `client_ids` says of ids in files, of clients
-    and of silos, that look alike whether they are one (fedtext.corpora.clients).
-    A record's label is the value of `label_column`, or that of all `code_columns` together, a control code
-    (`fedtext.params.task.joined`). Docstrings have the columns `package`, their label else, and `kind`;
-    of each the `first` of its `paragraphs` is the text, or `all`, if it has more than `min_chars` characters.
+    `public_samples` is the most chunks taken from `public_texts` texts; each text gives one before any gives a second.
+    The public text is that of `public_path`; else the generator writes it from the `description`; else it is
+    docstrings. `openings` are the words that texts begin with; the user provides them, and they never come from private
+    text. `client_column` None makes each row of a table its own client. `client_ids` declares whether ids in files, of
+    clients and of silos, that look alike are one (fedtext.corpora.clients). A record's label is the value of
+    `label_column`, or that of all `code_columns` together, a control code (`fedtext.params.task.joined`). Docstrings
+    have the columns `package`, their default label, and `kind`. The text of a docstring is the `first` of its
+    `paragraphs`, or `all`, if it has more than `min_chars` characters.
     """
 
     source: Literal["docstrings", "table", "snapshot", PublishedName]
@@ -105,20 +108,20 @@ class Corpus(Parameters):
 
     @property
     def is_public(self) -> bool:
-        """Whether the text to protect is a public stand-in, as docstrings and snapshots are unless said otherwise.
+        """True if the protected text is a public stand-in, as docstrings and snapshots are by default.
 
-        A file of the user's own is private, a published data set too: it stands for what such a file would hold.
+        A user's file is private. So is a published data set, since it stands for such a file.
         """
         return self.source in ("docstrings", "snapshot") if self.declared_public is None else self.declared_public
 
     @property
     def is_described(self) -> bool:
-        """Whether a generator writes the public text, by the `description`."""
+        """True if the generator writes the public text from the `description`."""
         return is_described(self.public_path, self.description)
 
     @property
     def has_path(self) -> bool:
-        """Whether the private text is read from `path`."""
+        """True if the private text is read from `path`."""
         return self.source == "table" or self.source in PUBLISHED_NAMES
 
     _words = field_validator("code_columns", mode="before")(words)
@@ -162,7 +165,7 @@ class Corpus(Parameters):
 
 
 class Spans(Parameters):
-    """Successive spans of `length` tokens; a last one shorter than `min_tokens` goes unless alone."""
+    """Successive spans of `length` tokens; a last one shorter than `min_tokens` is dropped unless it is alone."""
 
     length: int = Field(ge=4)
     min_tokens: int = Field(ge=1)
@@ -177,24 +180,24 @@ class Spans(Parameters):
 class Chunking(Spans):
     """A client's samples: the spans of its documents, or with `first_only` the first of each.
 
-    One sample a document is one record a document: what `privacy.unit: record` protects is then all that is read of it.
+    With `first_only` a document is one record, so `privacy.unit: record` protects all that is read of it.
     """
 
     first_only: bool
 
 
 class Partition(Parameters):
-    """How records become clients, and clients training, validation and test clients (docs/data.md).
+    """The partition of records into clients, and of clients into training, validation and test (docs/data.md).
 
-    `split`: `corpus` keeps the splits that a corpus comes with, and goes by hash where it has none; `hash` always goes
-    by a hash of the client id; `record` by a hash of each record's text, so that every silo has records of each split.
+    `split`: `corpus` keeps the splits that a corpus comes with, or splits by hash if it has none; `hash` always uses a
+    hash of the client id; `record` a hash of each record's text, so that every silo has records of each split.
     """
 
     method: Literal[
         "natural", "iid", "dirichlet_label_over_clients", "dirichlet_client_over_labels", "label_skew", "biased"
     ]
     clients: int | None = Field(ge=2)
-    alpha: float = Field(ge=1e-6, le=1e6)  # beyond, a draw's shares are no numbers
+    alpha: float = Field(ge=1e-6, le=1e6)  # above it, sampled shares are not finite
     labels_per_client: int = Field(ge=1)
     split: Literal["corpus", "hash", "record"]
     validation_share: float = Field(gt=0, lt=1)

@@ -31,9 +31,9 @@ ChatSampler = Annotated[Sampler, AfterValidator(_told_in_messages)]
 
 
 class Topics(Parameters):
-    """`count` topics at most, those that most of `lists` lists name.
+    """At most `count` topics, those that most of `lists` lists name.
 
-    From cosine `similarity` on, a topic says what an earlier one said and is left out.
+    A topic is dropped if its cosine similarity to an earlier one is at least `similarity`.
     """
 
     count: int = Field(ge=1)
@@ -43,10 +43,10 @@ class Topics(Parameters):
 
 
 class Texts(Parameters):
-    """`oversample` times `corpus.public_texts` texts are written, so that enough are left without near-copies.
+    """`oversample` times `corpus.public_texts` texts are generated, so that enough remain without near-duplicates.
 
-    Where too few are left, the missing ones are written in a second go. From cosine `similarity` on, a text is a
-    near-copy of an earlier one.
+    If too few remain, the missing ones are generated in a second pass. A text is a near-duplicate if its cosine
+    similarity to an earlier one is at least `similarity`.
     """
 
     oversample: float = Field(ge=1)

@@ -11,12 +11,11 @@ from fedtext.params.training import DpSgd, Lora, PairTokens
 
 
 class DpFt(Parameters):
-    """DP-SGD on the chosen answers of one half of the units (`sft`), then on the preferences of the other (`dpo`).
+    """DP-SGD on the chosen answers of one half of the units (`sft`), then on the preferences of the other half (`dpo`).
 
-    `form`: `private` is DP-FT; `sft` leaves the second half in peace, and both its units and its budget unused;
-    `unprotected` has the same two trainings without clip and noise, on all pairs, as a bound: it protects nobody.
-    `beta` is DPO's. `tokens` bound what is read of a pair. `chat`: the generator is asked in messages, else by a
-    transcript of turns.
+    `form`: `private` is DP-FT; `sft` uses neither the second half of the units nor its budget; `unprotected` has the
+    same two trainings without clipping and noise, on all pairs, as a non-private bound. `beta` is DPO's. `tokens` limit
+    what is read of a pair. `chat`: the generator is prompted with messages, else with a transcript of turns.
     """
 
     form: Literal["private", "sft", "unprotected"]

@@ -1,4 +1,4 @@
-"""Parameters of DP-SGD and generation: a generator fine-tuned on the private texts, which then writes."""
+"""Parameters of DP-SGD and generation: a generator fine-tuned on the private texts, which then generates."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from fedtext.params.training import DpSgd, Lora
 
 
 class DpSgdGeneration(OfClasses):
-    """The generator's adapter is trained by DP-SGD on texts behind their class, then writes equally many of each.
+    """The generator's adapter is trained by DP-SGD on texts after their class label, then generates all classes alike.
 
-    `labels` are the classes, declared, never read from private data; samples of other classes contribute nothing. None
-    are declared: all texts are of one nameless class.
+    `labels` are the classes, declared, never read from private data; samples of other classes contribute nothing.
+    Without labels all texts have one unnamed class.
     """
 
     group = "dp_sgd_generation"

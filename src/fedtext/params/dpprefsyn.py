@@ -17,10 +17,10 @@ UNLEARNED = ("random", *BY_LENGTH, "public")
 
 
 class HeadTraining(Parameters):
-    """How Bradley-Terry heads are trained: `steps` of all pairs, or, with a `batch`, `epochs` of Poisson draws.
+    """Training of Bradley-Terry heads: `steps` on all pairs, or, with a `batch`, `epochs` of Poisson samples.
 
-    `batch` units are drawn for a step on average; null: a step asks all of them. A unit's gradient is clipped to
-    `clip_share` of the clip norm of differences.
+    `batch` is the expected number of units in a step; null: all of them. A unit's gradient is clipped to `clip_share`
+    of the clip norm of differences.
     """
 
     batch: int | None = Field(ge=1)
@@ -31,9 +31,9 @@ class HeadTraining(Parameters):
 
 
 class Gap(Parameters):
-    """Which pairs are kept by how far the scores of their answers are apart.
+    """A filter of pairs by the difference between their answers' scores.
 
-    `absolute`: those at least `value` apart; `quantile`: all but the share `value` of the smallest gaps.
+    `absolute`: those at least `value` apart; `quantile`: all but the share `value` with the smallest gaps.
     """
 
     rule: Literal["absolute", "quantile"]
@@ -49,7 +49,7 @@ class Gap(Parameters):
 
 
 class Rewarded(Parameters):
-    """RLOO through TRL: `completions` answers a prompt are rewarded by the released scorer, against their mean.
+    """RLOO through TRL: `completions` answers a prompt, whose reward is the released scorer's, less their mean.
 
     `kl` is the weight of the divergence from the generator. The adapter is the preference training's.
     """
@@ -62,24 +62,24 @@ class Rewarded(Parameters):
 
 
 class Dpprefsyn(Parameters):
-    """Private preference pairs become a released linear scorer, and that public answers to public prompts in pairs.
+    """Private preference pairs give a released linear scorer, which forms pairs of public answers to public prompts.
 
-    `form`: `single` has one head; `clustered` is the paper's made sound, `heads` of them; `published` is the paper's
-    as printed, which reads exact sizes and protects nobody. Controls read nothing private: `random` is a direction that
-    says nothing, `longest` and `shortest` choose by characters, `public` learns from the file `public_pairs` (a table
-    with prompt, chosen and rejected) without noise.
-    `heads_by`: pairs are told apart by the noised clusters of their differences, or by public clusters of what they
-    are about (`prompt`). `scorer`: a head is the noised sum of differences, or is trained on them. `score`: an answer's
-    mean probability to win over the others, under the mixture of heads, or the score of one head drawn for each prompt.
+    `form`: `single` has one head; `clustered` is the paper's, corrected so that its privacy claim holds, with `heads`
+    heads; `published` is the paper's as printed, which reads exact sizes and has no privacy guarantee. Baselines read
+    nothing private: `random` is a random direction, `longest` and `shortest` choose by characters, `public` trains on
+    the file `public_pairs` (a table with prompt, chosen and rejected) without noise. `heads_by`: pairs are assigned to
+    heads by noisy clusters of their differences, or by public clusters of their prompts (`prompt`). `scorer`: a head is
+    the noisy sum of differences, or is trained on them. `score`: an answer's mean probability to win against the
+    others, under the mixture of heads, or the score of one head sampled for each prompt.
 
-    `projection`: on `dimensions` main directions, of public candidates' differences or of the noised second moment of
-    private ones; `none`: differences as they are. `projection_share` and `cluster_share` are theirs of the budget where
-    they ask private pairs; heads have the rest. Differences are clipped to the `radius_quantile` quantile of those of
-    public candidates.
+    `projection`: on `dimensions` principal directions, of public candidates' differences or of the noisy second moment
+    of private ones; `none`: differences as they are. `projection_share` and `cluster_share` are the shares of the
+    budget for these, if they query private pairs; heads have the rest. Differences are clipped to the `radius_quantile`
+    quantile of public candidates' differences.
 
     `prompts` public prompts get `answers` each, of which the best and the worst make a pair, if their `gap` is large.
-    `alignment` says what is trained on the pairs: nothing; the generator on the chosen answers (`sft`), by preference
-    optimisation (`dpo`), by one after the other, or by the scorer as reward (`rloo`).
+    `alignment` is what is trained on the pairs: nothing; the generator on the chosen answers (`sft`), by preference
+    optimisation (`dpo`), by one after the other, or with the scorer as reward (`rloo`).
     """
 
     form: Form
@@ -134,10 +134,10 @@ class Dpprefsyn(Parameters):
 
     @property
     def clusters_privately(self) -> bool:
-        """Whether private pairs are asked where clusters lie."""
+        """True if the cluster centres come from private pairs."""
         return self.heads_by == "difference"
 
     @property
     def trains_heads(self) -> bool:
-        """Whether heads are a release of their own; the mean of a cluster's differences is in its last tally."""
+        """True if the heads are a release of their own; a cluster's mean difference is already in its last tally."""
         return self.scorer == "bradley_terry" or not self.clusters_privately

@@ -1,9 +1,7 @@
-"""How a synthetic data set is judged.
+"""How a synthetic data set is evaluated: next-token prediction, and the downstream tasks.
 
-- Measures of held-out text that have no priced form.
-- How texts are judged by a model that learns from them to answer questions about a passage.
-- How texts are judged by a model that learns from them where entities stand.
-- How texts are judged by a classifier that learns from them.
+Measures of held-out text without a private (DP) version derive from `NonPrivateMeasure`. The downstream tasks are
+question answering about a passage, entity recognition and classification.
 """
 
 from __future__ import annotations
@@ -22,11 +20,11 @@ from fedtext.system.errors import InputError
 
 
 class NonPrivateMeasure(Parameters):
-    """Base of parameters with `measured`: whether it is taken at all, which only exact figures allow.
+    """Base of parameters with `measured`: whether a measure is computed, which needs exact figures of held-out text.
 
     Attributes:
         group: Name of the group of parameters, for messages.
-        figures: What has no priced form, in a word.
+        figures: The measure in a word, for messages.
     """
 
     group: ClassVar[str]
@@ -35,17 +33,17 @@ class NonPrivateMeasure(Parameters):
         measured: bool
 
     def validate_settings(self, *, priced: bool) -> None:
-        """Raises ValueError where it is asked for and test clients pay for figures of their text."""
+        """Raise ValueError if the measure is requested and held-out figures must be private."""
         if self.measured and priced:
             raise InputError(
-                f"{self.group}.measured is true, but this run's test clients pay for figures of their text and "
-                f"{self.figures} have no priced form: leave it out ({self.group}.measured=false), or measure without "
+                f"{self.group}.measured is true, but this run releases figures of held-out text with noise, and "
+                f"{self.figures} have no such release: leave it out ({self.group}.measured=false), or measure without "
                 "protection (evaluation.priced=false)"
             )
 
 
 class Questions(NonPrivateMeasure):
-    """Whether a reader (`models.classifier`, fine-tuned) learns from texts that are exercises (`corpora.exercises`).
+    """Question answering: a model (`models.classifier`, fine-tuned) is trained on texts that are exercises.
 
     `length` is the most tokens of question and passage that it reads, `answer_length` the most of an answer.
     """
@@ -60,9 +58,9 @@ class Questions(NonPrivateMeasure):
 
 
 class Entities(NonPrivateMeasure):
-    """Whether entities are found in the texts (`models.tagger`), learned, and looked for in held-out text.
+    """Entity recognition: the texts' entities (`models.tagger`) train a recogniser, evaluated on held-out text.
 
-    What learns is a logistic regression on words; `penalty` is C of scikit-learn's, the inverse of the L2 penalty's
+    The recogniser is a logistic regression on words; `penalty` is C of scikit-learn's, the inverse of the L2 penalty's
     weight.
     """
 
@@ -74,10 +72,10 @@ class Entities(NonPrivateMeasure):
 
 
 class UntunedControl(Parameters):
-    """How the untuned generator writes its control: `responses` texts a prompt.
+    """Settings of the baseline that the untuned generator writes: `responses` texts a prompt.
 
-    `oversample` times as many as are wanted, for some are empty or dropped; the first that are not are the control.
-    `written`: whether there is this control. None: unless the public texts are such texts already.
+    `oversample` times as many as are wanted, since some are empty or dropped; the first usable ones are the baseline.
+    `written`: whether this baseline exists. None: unless the public texts are such texts already.
     """
 
     written: bool | None
@@ -89,18 +87,18 @@ class UntunedControl(Parameters):
 class Evaluation(Parameters):
     """Downstream training and the size of every comparison set.
 
-    `training` is one rule for every condition; what it chooses, it chooses on the condition's own training texts.
-    `texts` is the number of these (synthetic and controls alike). Epsilon = infinity uses
-    the private training samples themselves, at most `private_texts` of them, one of every client before a second of
-    any; None: all. `max_eval_samples` bounds the held-out samples; `top` are the ranks of top-k accuracy, 1 first:
-    reports lead with it. `measures` names what is taken of sets of texts: distances to held-out text, and properties of
-    the texts alone (`fedtext.evaluation.measures.known`). `entities` says whether a model learns to find them,
-    `questions` whether one learns to answer.
+    `training` is the same for every condition; what it selects, it selects on the condition's own training texts.
+    `texts` is the number of these (synthetic and baselines alike). Epsilon = infinity uses the private training samples
+    themselves, at most `private_texts` of them, one of every client before a second of any; None: all.
+    `max_eval_samples` limits the held-out samples. `top` are the ranks of top-k accuracy, 1 first, the main measure.
+    `measures` names the measures of sets of texts: distances to held-out text, and properties of the texts alone
+    (`fedtext.evaluation.measures.known`). `entities` and `questions` are downstream tasks.
 
-    `priced`: whether figures of held-out text are noised releases that test clients pay for, at `epsilon` each (None:
-    the run's). None: priced where the corpus is private. `private_control`: whether epsilon = infinity is trained and
-    scored at all. None: on public corpora only. Of a priced evaluation, `clip_norm` is the most that a test client can
-    say about accuracy, in tokens; `random_features` and `main_axes` are the sizes of what it says about distances.
+    `priced`: whether figures of held-out text are noisy releases (DP evaluation), at a privacy cost of `epsilon` each
+    to test clients (None: the run's). None: if the corpus is private. `private_control`: whether epsilon = infinity is
+    trained and scored at all. None: on public corpora only. In a DP evaluation `clip_norm` is the clipping norm of a
+    test client's contribution to accuracy, in tokens; `random_features` and `main_axes` are the sizes of its
+    contribution to distances.
     """
 
     training: TunedTraining
@@ -131,26 +129,29 @@ class Evaluation(Parameters):
         return value
 
     def is_priced(self, corpus: Corpus) -> bool:
-        """Whether test clients pay for what is measured on them, and are protected by it."""
+        """Return whether figures of held-out text are noisy releases, which protect the test clients."""
         return not corpus.is_public if self.priced is None else self.priced
 
     def has_private_control(self, corpus: Corpus) -> bool:
-        """Whether a model is trained on the protected text without protection, to be compared with."""
+        """Return whether a model is trained on the protected text without protection, as a non-private bound."""
         return corpus.is_public if self.private_control is None else self.private_control
 
     def has_untuned_control(self, public: Sampler | None) -> bool:
-        """Whether the untuned generator writes a control of its own.
+        """Return whether the untuned generator writes a baseline of its own.
 
-        `public` is how it wrote the public texts, None if it did not. Where it would write the control in the same way,
-        on pages without examples, the public texts are that control.
+        `public` is how it generated the public texts, None if it did not. If the baseline would be generated in the
+        same way, on pages without examples, the public texts are that baseline.
         """
         own = self.untuned
         if own.written is not None:
             return own.written
-        return public is None or own.sampler.shows_examples or not public.asks_as(own.sampler)
+        return public is None or own.sampler.shows_examples or not public.same_prompts_as(own.sampler)
 
     def declaration(self, privacy: Privacy) -> Privacy:
-        """What test clients are promised: the run's declaration, every one of them asked, noise calibrated exactly."""
+        """Return the test clients' privacy declaration.
+
+        It is the run's, but all test clients are queried and noise is calibrated exactly.
+        """
         own = {"epsilon": self.epsilon or privacy.epsilon, "sampling": "full", "clients_per_round": None}
         return privacy.model_copy(update={**own, "noise_multiplier": None, "calibration": "exact"})
 
@@ -159,7 +160,7 @@ Kind = Literal["tfidf", "embeddings", "fine_tuned"]
 
 
 class ClassifierTraining(Parameters):
-    """What learns: logistic regression on TF-IDF or on frozen `embeddings`, or an encoder that is `fine_tuned`.
+    """A logistic regression on TF-IDF or on frozen `embeddings`, or an encoder that is `fine_tuned`.
 
     `penalty` is C of scikit-learn's logistic regression, the inverse of the L2 penalty's weight. `fine_tuning` is the
     encoder's; `length` is the most tokens of a text that it reads.
@@ -172,10 +173,10 @@ class ClassifierTraining(Parameters):
 
 
 class Classification(Parameters):
-    """Whether a classifier judges the texts, and which one.
+    """Classification: a classifier is trained on the texts and evaluated on held-out text.
 
-    `measured`: null, where `task.labels` names classes and figures of held-out text have no price; true: at a price
-    too, of which `clip_norm` is the most that a test client can say, in texts.
+    `measured`: null: if `task.labels` names classes and figures of held-out text may be exact; true: also as a noisy
+    release, where `clip_norm` is the clipping norm of a test client's contribution, in texts.
     """
 
     measured: bool | None
@@ -184,10 +185,10 @@ class Classification(Parameters):
     seed: Seed
 
     def is_measured(self, task: Task, *, priced: bool) -> bool:
-        """Whether texts are judged so; `priced`: whether test clients pay for figures of their text."""
+        """Return whether texts are classified; `priced`: whether figures of held-out text are noisy releases."""
         return not priced and len(task.labels) > 1 if self.measured is None else self.measured
 
     def validate_settings(self, task: Task) -> None:
-        """Raises ValueError where it is asked for and there are no classes."""
+        """Raise ValueError if it is requested and there are no classes."""
         if self.measured:
             task.validate_classes("classification.measured=true")

@@ -1,8 +1,6 @@
-"""How clients train an on-device model and a server moves its weights: DP-FedAvg and DP-FTRL.
+"""How clients train an on-device model and a server updates its weights: DP-FedAvg and DP-FTRL.
 
-- How clients train an on-device model on their own text, and how a server moves the common weights.
-- DP-FedAvg's parameters; the paper's values and words stand in conf/paper/parameters/dp_fedavg.yml.
-- DP-FTRL's parameters; the paper's values and words stand in conf/paper/parameters/dp_ftrl.yml.
+The papers' values and words are in conf/paper/parameters/dp_fedavg.yml and dp_ftrl.yml.
 """
 
 from __future__ import annotations
@@ -16,11 +14,11 @@ from fedtext.system.errors import InputError
 
 
 class LocalTraining(Parameters):
-    """What one client does in a round: `epochs` shuffled passes over its samples by plain SGD, `batch_size` a step.
+    """A client's work in a round: `epochs` shuffled passes over its samples by plain SGD, `batch_size` a step.
 
-    `clients_at_once` is the number of clients that are trained side by side, on a CPU by each core. It moves results in
-    their last bits only (of bfloat16 where that pays), and memory: about
-    `16 x parameters + 16 x batch_size x tokens x vocabulary` bytes a client.
+    `clients_at_once` is the number of clients that are trained side by side, on a CPU by each core. It changes results
+    in their last bits only (of bfloat16 where that is faster), and memory: about `16 x parameters + 16 x batch_size x
+    tokens x vocabulary` bytes a client.
     """
 
     epochs: int = Field(ge=1)
@@ -30,10 +28,10 @@ class LocalTraining(Parameters):
 
 
 class ServerOptimizer(Parameters):
-    """What the server does with the clients' mean update, taken as a negative gradient (Reddi et al., ICLR 2021).
+    """The server's step along the clients' mean update, taken as a negative gradient (Reddi et al., ICLR 2021).
 
-    `sgd` at learning rate 1 adds the mean update: federated averaging itself. `momentum` remembers `decay` of the
-    updates before; `adam` divides by the root of their mean square (`square_decay`) plus `smallest_root`.
+    `sgd` at learning rate 1 adds the mean update: federated averaging itself. `momentum` keeps the share `decay` of
+    earlier updates; `adam` divides by the root of their mean square (`square_decay`) plus `smallest_root`.
     """
 
     method: Literal["sgd", "momentum", "adam"]
@@ -59,10 +57,10 @@ Noise = Literal["banded", "tree", "honaker_tree", "independent"]
 class DpFtrl(Parameters):
     """One DP-FTRL run of the on-device model: `rounds` rounds, each client in every `separation`-th of them.
 
-    `noise` says how it is correlated across rounds: the `banded` factorisation of least error, a `tree` with restarts
-    every `restart` rounds, the same read by Honaker's estimate, or `independent` as DP-FedAvg's. `bands` are the banded
-    factor's diagonals (null: as many as `separation` and `rounds` allow), one less than the sums that stay open.
-    `server_learning_rate` multiplies the mean of the clients' clipped changes; `momentum` is the server's.
+    `noise` is its correlation across rounds: the `banded` factorisation of least error, a `tree` with restarts every
+    `restart` rounds, the same tree with Honaker's estimate, or `independent` as DP-FedAvg's. `bands` is the number of
+    diagonals of the banded factor (null: as many as `separation` and `rounds` allow), one more than the sums that stay
+    open. `server_learning_rate` multiplies the mean of the clients' clipped updates; `momentum` is the server's.
     """
 
     rounds: int = Field(ge=1)
@@ -78,7 +76,7 @@ class DpFtrl(Parameters):
 
     @property
     def diagonals(self) -> int:
-        """Bands of the banded factor."""
+        """Number of bands of the banded factor."""
         return min(self.bands or self.rounds, self.separation, self.rounds)
 
     @model_validator(mode="after")

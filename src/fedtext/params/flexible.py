@@ -16,10 +16,10 @@ MOST_VOTES = 64
 
 
 class SiloTraining(Parameters):
-    """`rounds` of `local_steps` DP-SGD steps in each strong silo, then one of the server.
+    """`rounds` of `local_steps` DP-SGD steps in each strong silo, each followed by one server step.
 
-    A step is of a Poisson draw of `batch_size` units on average, each unit's gradient clipped to the L2 norm
-    `clip_norm`; the silo's `optimizer`, new each round, takes the noised mean for its gradient. The server adds
+    A step uses a Poisson sample of `batch_size` units on average, each unit's gradient clipped to the L2 norm
+    `clip_norm`; the silo's `optimizer`, new each round, uses the noisy mean as its gradient. The server adds
     `server_rate` times the silos' mean difference. `units_at_once` are computed side by side, on a CPU by each core.
     """
 
@@ -40,20 +40,20 @@ class SiloTraining(Parameters):
 class Flexible(OfClasses):
     """Strong silos train the generator, all silos count their codes, weak silos vote for the texts that are kept.
 
-    What is trained is an adapter, `lora`; null: all weights, whose exact noise takes seconds a step.
+    An adapter, `lora`, is trained; null: all weights, whose exact noise takes seconds a step.
 
     `labels` are the control codes, declared, never read from private data; a code of several parts joins them by TAB;
-    none: one nameless code. Of `texts` texts a share `kept` is kept, chosen by `selection`: `votes` of weak silos, as
-    the paper's; `herd`, ours, by one noised sum of their embeddings a code; `uniform` at random; `none` writes no more
-    than are kept. A record votes for the `votes_per_record` nearest texts of its code.
+    none: one unnamed code. The share `kept` of `texts` texts is kept, by `selection`: `votes` of weak silos as in the
+    paper; `herd`, ours, kernel herding with one noisy sum of their embeddings a code; `uniform` at random; `none`
+    generates no more than are kept. A record votes for the `votes_per_record` nearest texts of its code.
 
-    `profile_stddev` is the deviation of the noise on the counts of codes, and what it leaves of each silo's budget is
-    spent on training or votes. With `privacy.calibration: published` the profile has `profile_epsilon` of the run's
-    epsilon, the rest goes to training or votes, and either phase has half of delta. `noise: false` reads all without a
-    mechanism, and protects nobody.
+    `profile_stddev` is the standard deviation of the noise on the counts of codes; the rest of each silo's budget goes
+    to training or votes. With `privacy.calibration: published` the profile has `profile_epsilon` of the run's epsilon,
+    the rest goes to training or votes, and either phase has half of delta. `noise: false` uses no mechanism and gives
+    no protection.
 
-    `untuned_prompt` asks a generator that nobody trained; `{label}` stands for the code, `{1}` and so on for its parts;
-    null: the form that the sampler names.
+    `untuned_prompt` is the prompt of an untuned generator; `{label}` stands for the code, `{1}` and so on for its
+    parts; null: the form that the sampler names.
     """
 
     group = "flexible"
@@ -75,10 +75,10 @@ class Flexible(OfClasses):
 
     @property
     def synthetic_texts(self) -> int:
-        """How many texts are kept: r s, and one at least."""
+        """Number of texts that are kept: r s, and at least one."""
         return max(round(self.kept * self.texts), 1)
 
     @property
     def candidates(self) -> int:
-        """How many texts are written."""
+        """Number of texts that are generated."""
         return self.synthetic_texts if self.selection == "none" else self.texts

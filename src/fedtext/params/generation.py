@@ -1,4 +1,4 @@
-"""How text is drawn from a language model."""
+"""How text is sampled from a language model."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SPARE = 0.02
 PromptName = Literal["list", "chat", "labelled"]
 PROMPT_NAMES: tuple[PromptName, ...] = get_args(PromptName)
 TEXT = "{text}"  # where a page has its text
-TOPIC, NAME = "{topic}", "{name}"  # where it has what the text is about, in words and as a name in code
+TOPIC, NAME = "{topic}", "{name}"  # for the topic, in words and as a name in code
 
 
 def as_prompt(prompt: str, parameter: str = "generation.prompt") -> str:
-    r"""The name of a form, or a page: what stands around a text where such texts are found, with `{text}` once.
+    """Return the name of a prompt form, or a page: the document around such a text, with `{text}` once.
 
-    The two characters of a backslash and n, as a command line gives them, are a line's end.
+    The two characters of a backslash and n, as a command line gives them, are a line end.
 
     Raises:
         ValueError: It is neither.
@@ -39,16 +39,15 @@ Temperature = Annotated[float, Field(ge=1e-6, le=1e4)]  # logits over it stay nu
 
 
 class Sampler(Parameters):
-    """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the form in which they are asked for
-    (`as_prompt`).
+    """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the prompt form (`as_prompt`).
 
-    `description` says in that form what the texts are (`corpus.description`); null says nothing. `examples`: requests
-    show public texts. `openings`: the words that texts begin with, for requests in turn (`corpus.openings`).
-    `legible_only` drops what does not read like text (`generation.cleaning`).
+    `description` says in the prompt what the texts are (`corpus.description`); null: it is not mentioned. `examples`:
+    prompts show public texts. `openings`: the words that texts begin with, for prompts in turn (`corpus.openings`).
+    `legible_only` drops texts that fail the quality filter (`generation.cleaning`).
 
     `top_p` < 1 keeps the most probable tokens that together hold this mass; `min_p` > 0 drops every token with less
-    than this share of the most probable one's probability, and costs no sort. `repetition_penalty` > 1 makes tokens
-    that a text holds already less probable (Keskar et al., 2019, section 4.1); the request's tokens do not count.
+    than this share of the most probable one's probability, and needs no sort. `repetition_penalty` > 1 makes tokens
+    that a text already has less probable (Keskar et al., 2019, section 4.1); the prompt's tokens do not count.
     `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
     """
 
@@ -71,20 +70,20 @@ class Sampler(Parameters):
 
     @property
     def shows_examples(self) -> bool:
-        """Whether requests hold texts where there are some; a page that names its topic stands alone."""
+        """True if prompts show example texts where there are some; a page that names its topic has none."""
         return self.examples and self.prompt in PROMPT_NAMES
 
     @property
     def names_topics(self) -> bool:
-        """Whether a request says what a text is about: a page that has a place for it."""
+        """True if a prompt names the topic of a text: a page that has a place for it."""
         return TOPIC in self.prompt or NAME in self.prompt
 
-    def asks_as(self, other: Sampler) -> bool:
-        """Whether it asks in the same words and draws in the same way, however many are decoded side by side."""
+    def same_prompts_as(self, other: Sampler) -> bool:
+        """Return whether prompt and sampling are those of `other`, whatever the batch size."""
         return self.model_copy(update={"batch_size": other.batch_size}) == other
 
-    def for_one(self, temperature: float | None, prompt: Prompt | None) -> Self:
-        """The same for a generator that has a temperature, or a form that it is asked in, of its own."""
+    def for_generator(self, temperature: float | None, prompt: Prompt | None) -> Self:
+        """Return the same for a generator with a temperature or a prompt form of its own."""
         own = {"temperature": temperature, "prompt": prompt}
         return self.model_copy(update={name: value for name, value in own.items() if value is not None})
 
@@ -92,7 +91,7 @@ class Sampler(Parameters):
 class MaskFilling(Parameters):
     """Variation by a masked language model: a `share` of a text's tokens is masked and filled in again, `passes` times.
 
-    The masks of a pass are filled one after another, each seeing what was filled before it.
+    The masks of a pass are filled one after another, each with the earlier ones filled.
     """
 
     share: float = Field(gt=0, le=1)
@@ -103,10 +102,10 @@ class MaskFilling(Parameters):
 
 
 def prompts_for(texts: int, responses: int, oversample: float = 1.0, *, classes: int = 1) -> int:
-    """How many prompts of `responses` texts each make `oversample` times `texts`, and always a few more than `texts`.
+    """Return how many prompts of `responses` texts give `oversample` times `texts`, and always a few more than `texts`.
 
-    Now and then a text comes out empty, where the model ends the list instead of writing its next sample. Of several
-    `classes` each has as many prompts as its share of the texts takes.
+    Now and then a text is empty, where the model ends the list instead of writing its next sample. Each of several
+    `classes` has as many prompts as its share of the texts needs.
     """
     each = math.ceil(texts / classes)
     return classes * math.ceil(each * max(oversample, 1 + SPARE) / responses)

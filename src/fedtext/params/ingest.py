@@ -1,4 +1,4 @@
-"""What is pulled from the public sources, from where and how gently. No credential is a parameter."""
+"""What is pulled from the public sources, from which address and at which rate. No credential is a parameter."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ Interval = Annotated[float, Field(ge=0)]
 
 
 class Requests(Parameters):
-    """Patience with one request: waits double from `first_wait` seconds, or are what the server asks for.
+    """Retries of one request: waits double from `first_wait` seconds, or are what the server requests.
 
-    `robots`: `obey` ends a pull that a server's robots.txt asks not to make, `report` says so and goes on (for an API
-    whose terms allow what its robots.txt does not), `ignore` does not ask.
+    `robots`: `obey` stops a pull that a server's robots.txt disallows, `report` logs it and continues (for an API whose
+    terms allow what its robots.txt does not), `ignore` does not read robots.txt.
     """
 
     attempts: int = Field(ge=1)
@@ -94,7 +94,7 @@ class PubMed(Parameters):
 class OpenReview(Parameters):
     """OpenReview: submissions with their direct replies, an invitation at a time.
 
-    `invitations` are asked of API v1, `invitations_v2` (venues from 2024 on) of API v2.
+    `invitations` are pulled from API v1, `invitations_v2` (venues from 2024 on) from API v2.
     """
 
     base_url: BaseUrl
@@ -108,9 +108,9 @@ class OpenReview(Parameters):
 class Ingest(Parameters):
     """One pull of one source: every whole week that holds a day from `from_date` to `to_date` (null: today).
 
-    A week is pulled when it has been over for `settle_days`, once and for all. `on_mismatch: record` keeps a window
-    whose counts do not add up in `window_attempts` pulls, and says so in its `_done.json`; `on_failed_window: continue`
-    goes on past one that cannot be had. `today` is for repeating a pull exactly.
+    A week is pulled once, `settle_days` after its end. `on_mismatch: record` keeps a window whose counts do not add up
+    after `window_attempts` pulls, and notes it in its `_done.json`; `on_failed_window: continue` skips a window that
+    cannot be pulled. `today` is for repeating a pull exactly.
     """
 
     source: LiveSource | None

@@ -1,4 +1,4 @@
-"""Labelled texts without private data: how they are written, and the two baselines that do nothing else."""
+"""Labelled texts without private data: how they are generated, and the two baselines that consist of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from fedtext.system.errors import InputError
 
 
 class LabelledWriting(Parameters):
-    """`oversample` times as many texts as are wanted are asked for, `responses` a prompt.
+    """`oversample` times as many texts as are wanted are generated, `responses` a prompt.
 
-    Those that are empty, or have fewer than `min_words` words, are dropped; of the others the first are kept.
+    Texts with fewer than `min_words` words are dropped, and empty ones; the first of the others are kept.
     """
 
     responses: int = Field(ge=1)
@@ -32,11 +32,11 @@ class ZeroShot(Parameters):
 
 
 class Fusegen(Parameters):
-    """FuseGen: `rounds` times `texts / rounds` texts, written first without and then with examples.
+    """FuseGen: `rounds` times `texts / rounds` texts, generated first without and then with examples.
 
-    Of a class, `candidates` texts are candidates for the next round's examples, half of them those that the generators'
-    classifiers agree about most and half those they agree about least; `shown` of these with the highest influence are
-    shown. `penalty` is that of the classifiers, logistic regressions on embeddings.
+    `candidates` texts of a class are candidates for the next round's examples: half of them those on which the
+    generators' classifiers agree most, half those on which they agree least. The `shown` of these with the highest
+    influence are shown. `penalty` is that of the classifiers, logistic regressions on embeddings.
     """
 
     texts: int = Field(ge=2)

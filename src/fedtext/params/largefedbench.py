@@ -1,7 +1,8 @@
-"""How a LargeFedBench snapshot is built from raw pages: what is read, cleaned, left out, cut and split.
+"""How a LargeFedBench snapshot is built from raw pages, released and exported.
 
-- A release of a snapshot: what it follows, when it is published, and where it is pushed. No token is a parameter.
-- Which snapshot is written in the form of POPri's authors.
+`LargeFedBench` says what is read, cleaned, left out, cut and split. `Release` says which snapshot a release follows,
+when it is published and to which repository it is pushed; no token is a parameter. `Export` names the snapshot that is
+written in the format of POPri's authors.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LicenseId = Literal[
 
 
 class Splitting(Parameters):
-    """`hash`: by the client id, so that appending moves nobody. `temporal`: by date, newest text for testing.
+    """`hash`: by the client id, so that new data move no client. `temporal`: by date, newest text for testing.
 
     The shares and the seed belong to `hash`; the dates, the first of each split's clients, to `temporal`.
     """
@@ -56,7 +57,7 @@ class Splitting(Parameters):
 
 
 def half_year(name: str) -> tuple[datetime.date, datetime.date]:
-    """First and last day of a half-year such as `2025H1`.
+    """Return first and last day of a half-year such as `2025H1`.
 
     Raises:
         InputError: the name is no half-year's.
@@ -71,20 +72,19 @@ def half_year(name: str) -> tuple[datetime.date, datetime.date]:
 
 
 class LargeFedBench(Parameters):
-    """One snapshot. Sources without raw pages are simply absent from it.
+    """One snapshot. Sources without raw pages are left out.
 
-    `model_cutoff` keeps only text dated after it; undated text goes whenever a date is asked for. `exclude_licenses`
-    names licence ids (docs/largefedbench.md). A spoken sentence with a smaller share of letters than
-    `min_letter_share` goes: the paper's rule, with a number counted as one character; 0 keeps them.
-    `client` says what a client is: a speech as in the paper, a speaker's speeches of a day, or all of a speaker's;
-    texts without a speaker are clients of their own. `near_duplicates`: `drop` keeps the first text of a cluster,
-    `group` keeps all and puts them into the first one's split, `report` only lists them, `ignore` does not look.
-    `near_duplicate_similarity` starts at 0.7, where MinHash's bands find 99% of the pairs; at 0.5 they find 64%.
-    `window` is a half-year by name (`2025H1`) in place of `from_date` and `to_date`. `takedown` is a file of clients
-    and speakers that stay out; without it `<raw_dir>/takedown.txt` is, if it is there. `personal_data: remove` takes
-    telephone numbers and e-mail addresses out of the texts, `flag` only says which texts have them. `date_published`
-    goes into the Croissant description; without it the date of the newest text does.
-    `shard_bytes` and `processes` change how a build runs, never its bytes.
+    `model_cutoff` keeps only text dated after it; undated text is dropped if any date is set. `exclude_licenses` names
+    licence ids (docs/largefedbench.md). A spoken sentence with a smaller share of letters than `min_letter_share` is
+    dropped: the paper's rule, with a number counted as one character; 0 keeps them. `client` defines a client: a speech
+    as in the paper, a speaker's speeches of a day, or all of a speaker's; each text without a speaker is a client of
+    its own. `near_duplicates`: `drop` keeps the first text of a cluster, `group` keeps all and puts them into the first
+    one's split, `report` only lists them, `ignore` does not search. `near_duplicate_similarity` starts at 0.7, where
+    MinHash's bands find 99% of the pairs; at 0.5 they find 64%. `window` is a half-year by name (`2025H1`) in place of
+    `from_date` and `to_date`. `takedown` is a file of clients and speakers to leave out; by default
+    `<raw_dir>/takedown.txt`, if it exists. `personal_data: remove` removes telephone numbers and e-mail addresses from
+    the texts, `flag` only marks the texts that have them. `date_published` is for the Croissant description; by default
+    it is the date of the newest text. `shard_bytes` and `processes` change how a build runs, never its bytes.
     """
 
     raw_dir: str
@@ -154,13 +154,13 @@ class LargeFedBench(Parameters):
             )
         return self
 
-    def bytes_matter(self) -> dict[str, object]:
-        """The parameters a snapshot's bytes depend on, for its provenance; where and how it was built is left out."""
+    def content_parameters(self) -> dict[str, object]:
+        """Return the parameters that determine a snapshot's bytes, for its provenance: no paths and no resources."""
         left_out = {"raw_dir", "out_dir", "shard_bytes", "processes", "takedown", "window"}
         return self.model_dump(mode="json", exclude=left_out) | {"takedown_sha256": self.takedown_sha256()}
 
     def takedown_file(self) -> Path | None:
-        """The takedown list that counts, None if there is none.
+        """Return the takedown list in use, None if there is none.
 
         Raises:
             MissingFileError: `takedown` names a file that is not there.
@@ -173,7 +173,7 @@ class LargeFedBench(Parameters):
         return Path(self.takedown)
 
     def takedown_sha256(self) -> str:
-        """Digest of the takedown list, empty without one: who is on it stands in no snapshot."""
+        """Return the digest of the takedown list, empty without one; a snapshot never contains the list itself."""
         path = self.takedown_file()
         return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
 

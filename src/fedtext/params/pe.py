@@ -1,4 +1,4 @@
-"""Private Evolution's parameters, both forms; published ones: conf/paper/parameters/pe.yml."""
+"""Parameters of both variants of Private Evolution; published ones: conf/paper/parameters/pe.yml."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Pe(OfClasses):
     """One run: `rounds` histograms, each over about `population` candidate texts.
 
     `form: pre_text` starts from public texts and replaces every survivor by its variations; units are clients (or
-    records) and no curator is trusted. `form: aug_pe` starts from the random API, keeps every survivor beside its
-    variations, and asks for `privacy.unit: record` and `privacy.aggregation: trusted`.
+    records) and no curator is trusted. `form: aug_pe` starts from the random API, keeps every survivor with its
+    variations, and requires `privacy.unit: record` and `privacy.aggregation: trusted`.
 
-    `clip_norm` bounds a unit's ballot, the histogram of its samples' votes, in L2. `threshold` is H in standard
-    deviations of the histogram's noise. `variations` are made of every survivor, and `lookahead` of every candidate
-    before the vote (0: the candidate itself is voted on). `length_spread`, in tokens, makes text length adaptive:
-    a variation is cut to its parent's length plus Gaussian noise of that deviation.
+    `clip_norm` is the L2 clipping norm of a unit's ballot, the histogram of its samples' votes. `threshold` is H in
+    standard deviations of the histogram's noise. `variations` are made of every survivor, and `lookahead` of every
+    candidate before the vote (0: the candidate itself is voted on). `length_spread`, in tokens, makes text length
+    adaptive: a variation is cut to its parent's length plus Gaussian noise of that deviation.
 
     `labels` are the classes of conditional generation, declared, never read from private data; classes are equally
     large. `final: expansion` prompts the generator with survivors of all rounds until there are `synthetic_texts`;
     `survivors` publishes those of the last round; `accumulated` publishes what the model wrote in all rounds, and once
-    more after the last vote, the newest first where there are more than `synthetic_texts`.
+    more after the last vote, the newest first if there are more than `synthetic_texts`.
     """
 
     group = "pe"
@@ -52,12 +52,12 @@ class Pe(OfClasses):
 
     @property
     def keeps_parents(self) -> bool:
-        """Whether a survivor stays in the population beside its variations."""
+        """True if a survivor stays in the population with its variations."""
         return self.form == "aug_pe"
 
     @property
     def survivors(self) -> int:
-        """How many candidates survive a round: as many as make a population of the next."""
+        """Number of candidates that survive a round: as many as make the population of the next."""
         return self.population // (self.variations + self.keeps_parents)
 
     @model_validator(mode="after")

@@ -14,7 +14,7 @@ from fedtext.params.training import CausalTraining, Lora
 class PeSft(Parameters):
     """`samples` survivors with the most votes are listed in `lists` few-shot lists, on which the generator is trained.
 
-    `shots` says what the prompts of the final set show: `survivors`, those samples, or `public`, as POPri's do.
+    `shots` are the examples in the prompts of the final set: `survivors`, those samples, or `public`, as POPri's.
     """
 
     samples: int = Field(ge=6)

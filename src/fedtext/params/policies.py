@@ -1,4 +1,4 @@
-"""How a policy, or preferences that a policy was trained on, are judged by answers; and what the policy gives away."""
+"""How a policy, or the preferences that it was trained on, are evaluated, and how membership inference is tested."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from fedtext.params.training import PairTokens
 from fedtext.system.errors import InputError, meant
 
 JudgeKind = Literal["rule", "reward", "model"]
-TRAINED = (SFT_ONLY.name, RANDOM_POLICY.name, LONGEST_POLICY.name)  # controls that are policies of their own
+TRAINED = (SFT_ONLY.name, RANDOM_POLICY.name, LONGEST_POLICY.name)  # baselines that are policies of their own
 
 
 class Membership(Parameters):
-    """Whether the policy tells pairs that it was trained for from pairs of test clients; it reads protected pairs.
+    """Membership inference: whether the policy tells its training pairs from pairs of test clients.
 
-    `pairs` of either side are scored at most, the first `tokens` of each; `chat`: as the generator was asked.
+    It reads protected pairs. `pairs` is the most scored pairs of either side, `tokens` the most tokens of each; `chat`:
+    as the generator is prompted.
     """
 
     measured: bool
@@ -30,7 +31,7 @@ class Membership(Parameters):
     chat: bool
 
     def validate_settings(self, corpus: Corpus, evaluation: Evaluation) -> None:
-        """Raises ValueError where it is asked for and protected or held-out pairs may not be read for comparison."""
+        """Raise ValueError if it is requested and protected or held-out pairs must not be read for comparison."""
         if self.measured and not evaluation.has_private_control(corpus):
             raise InputError(
                 "policies.membership.measured is true: it reads the protected pairs, and no epsilon covers what it "
@@ -40,19 +41,19 @@ class Membership(Parameters):
         if self.measured and evaluation.is_priced(corpus):
             raise InputError(
                 "policies.membership.measured is true: it compares protected pairs with test clients' own, exactly, "
-                "and this run's test clients pay for figures of their text: leave it out, or measure without "
+                "and this run releases figures of held-out text only with noise: leave it out, or measure without "
                 "protection (evaluation.priced=false)"
             )
 
 
 class Policies(Parameters):
-    """How much a policy's answers to held-out public prompts win against those of the generator as it was.
+    """Win rates of a policy's answers to held-out public prompts against those of the untuned generator.
 
-    `win_rate`: whether that is measured; null: where an algorithm leaves a policy and somebody can judge. `judge`: the
-    made-up annotators' `rule`; a `reward` model learned from the validation clients' pairs, with its own accuracy on
-    the test clients'; a `model`, models.judge, which is asked which answer is `better` and says it by `verdicts`; null:
-    the rule where annotators are made up, else the reward model where held-out figures have no price, else nobody. The
-    `controls` are policies of the same size that are trained beside it. `sampler` writes the answers to `prompts`
+    `win_rate`: whether they are measured; null: if an algorithm returns a policy and there is a judge. `judge`: the
+    simulated annotators' `rule`; a `reward` model trained on the validation clients' pairs, with its own accuracy on
+    the test clients'; a `model`, models.judge, which is prompted for the `better` answer and samples by `verdicts`;
+    null: the rule if annotators are simulated, else the reward model if held-out figures may be exact, else none. The
+    `controls` are policies of the same size that are trained as baselines. `sampler` generates the answers to `prompts`
     prompts.
     """
 
@@ -77,10 +78,10 @@ class Policies(Parameters):
         return value
 
     def judged_by(self, corpus: Corpus, *, priced: bool) -> JudgeKind | None:
-        """Who judges; None: nobody.
+        """Return the kind of the judge, None without one.
 
         Raises:
-            ValueError: the judge that is asked for cannot judge this corpus, or nobody can and figures were asked for.
+            ValueError: the requested judge cannot judge this corpus, or no judge can and win rates were requested.
         """
         if self.win_rate is False:
             return None
@@ -93,11 +94,11 @@ class Policies(Parameters):
             )
         if judge == "reward" and priced:
             raise InputError(
-                "policies.judge is reward, which learns from held-out pairs, and those have a price here: set "
+                "policies.judge is reward, which learns from held-out pairs, and this run protects those: set "
                 "policies.judge to model"
             )
         if judge is None and self.win_rate:
             raise InputError(
-                "policies.win_rate is true, and nobody can judge private pairs: set policies.judge to model"
+                "policies.win_rate is true, and there is no judge for private pairs: set policies.judge to model"
             )
         return judge

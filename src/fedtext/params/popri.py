@@ -1,4 +1,4 @@
-"""POPri's parameters (Algorithms 1-5); the paper's values and words stand in conf/paper/parameters/popri.yml."""
+"""POPri's parameters (Algorithms 1-5); the paper's values and words are in conf/paper/parameters/popri.yml."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Popri(OfClasses):
 
     `labels` are the classes of conditional generation (Algorithm 3), public and declared, never read from private data;
     none means unconditional. `variant: federated` is Algorithm 1; `central` is Algorithms 2, 3 and 5, where a curator
-    holds the records, and asks for `privacy.unit: record` and `privacy.aggregation: trusted`.
+    holds the records; it requires `privacy.unit: record` and `privacy.aggregation: trusted`.
 
-    `prompt_pool: matched` draws the few-shot examples from the public samples nearest to the single release
-    (post-processing), `random` from all of them as in the paper. `word_buckets` and `word_share` are read by scoring
-    `witness_words`: into how many buckets words are hashed, and which share of a text's norm is theirs. `word_guidance`
-    is too: how far the final texts' words follow the release (`fedtext.algorithms.popri.steps`). `oversample`
-    times `synthetic_texts` texts are generated at the end, `final_responses` a prompt, and the subset that matches the
+    `prompt_pool: matched` takes the few-shot examples from the public samples nearest to the single release
+    (post-processing), `random` from all of them as in the paper. Scoring `witness_words` has three more parameters:
+    words are hashed into `word_buckets` buckets, `word_share` is their share of a text's norm, and `word_guidance` is
+    how closely the final texts' words follow the release (`fedtext.algorithms.popri.steps`). `oversample` times
+    `synthetic_texts` texts are generated at the end, `final_responses` a prompt, and the subset that matches the
     release best is kept.
     """
 
@@ -69,12 +69,12 @@ class Popri(OfClasses):
 
     @property
     def releases(self) -> int:
-        """How many times private data are queried."""
+        """Number of queries to private data."""
         return 1 if self.single_release else self.rounds
 
     @property
     def single_release(self) -> bool:
-        """Whether one release serves every round."""
+        """True if one release serves every round."""
         return self.scoring in SINGLE_RELEASE
 
     @model_validator(mode="after")

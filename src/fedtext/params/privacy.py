@@ -1,4 +1,4 @@
-"""What is protected, how strongly, and how noise is drawn: declared once a run, public (docs/privacy.md)."""
+"""The privacy declaration of a run: unit, budget, aggregation and noise; it is public (docs/privacy.md)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SMALLEST_EPSILON = 1e-4
 
 
 class EnrolmentList(Parameters):
-    """The private file with the ids of all who are enrolled, one a line: only what reads the file asks for its path.
+    """The private file with the ids of all who are enrolled, one a line; its path is read only to read the file.
 
-    Everybody else may ask whether there is a list. The guard takes a node for a reader of private data by what it asks
-    (fedtext.params.reading), so the path has a model of its own.
+    Other code may check whether there is a list. The guard recognises a reader of private data by the fields that it
+    reads (fedtext.params.reading), so the path has a model of its own.
     """
 
     path: str
@@ -31,14 +31,14 @@ class EnrolmentList(Parameters):
 class Privacy(Parameters):
     """The privacy declaration of a run.
 
-    `aggregation`: `secure` sums client-quantised vectors behind secure aggregation, `local` makes every client add its
-    full noise, `trusted` is a curator that holds the data. `honest_fraction` is the declared share of clients whose
-    noise shares arrive. `noise_seed` replaces the operating system's entropy and marks the report as a simulation.
+    `aggregation`: `secure` sums client-quantised vectors by secure aggregation, `local` makes every client add its full
+    noise, `trusted` is a curator that holds the data. `honest_fraction` is the declared share of clients whose noise
+    shares arrive. `noise_seed` replaces the operating system's entropy and marks the report as a simulation.
 
-    Who is enrolled is declared, not counted: `population` units in all, silent ones included, or the ids in the file
-    `enrolment`, one a line. Only a public corpus may be counted. `holders` says how many clients hold the records that
-    are protected, silent clients included: then noise is added once a client, and not once a record. `total_epsilon` is
-    what all releases of the data set together may cost; None: what the first run declared.
+    Enrolment is declared, not counted: `population` units in all, those without text included, or the ids in the file
+    `enrolment`, one a line. Only a public corpus may be counted. `holders` is the number of clients that hold the
+    protected records, those without records included: then noise is added once a client, and not once a record.
+    `total_epsilon` is the budget of all releases of the data set together; None: what the first run declared.
     """
 
     unit: Unit
@@ -73,14 +73,17 @@ class Privacy(Parameters):
         return {"path": named} if isinstance(named, str) else named
 
     def of_a_run(self) -> Privacy:
-        """Without what belongs to the data set and not to one run: who is enrolled, and what all runs may spend.
+        """Return the declaration without what belongs to the data set and not to one run: enrolment and total budget.
 
         A ledger is public, and the path of a private file would be part of it.
         """
         return self.model_copy(update={"enrolment": None, "total_epsilon": None})
 
     def draw_name(self) -> str:
-        """What tells a draw of participants under this declaration from any other's; holders count where declared."""
+        """Return a name that distinguishes this declaration's samples of participants from those of others.
+
+        It contains the number of holders, if declared.
+        """
         return self.model_dump_json(exclude={"holders"} if self.holders is None else None)
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
-"""Which fields of its parameters a piece of work reads: its result depends on these and on no others.
+"""Record which parameters a node reads: its result depends on these and on no others.
 
-A field is named by its model's class, `Popri.oversample`. What takes a model as a whole (a comparison, a copy, a dump,
-a pickle) reads all of it, `Popri.*`. What is read in the process is entered, in whichever thread.
+A field is named by its model's class, `Popri.oversample`. An operation on a model as a whole (a comparison, a copy, a
+dump, a pickle) reads all of it, `Popri.*`. Reads of all threads of the process are recorded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _watching: list[set[str]] = []
 
 @contextmanager
 def watched(read: set[str]) -> Iterator[None]:
-    """Enters into `read` every field that is read inside."""
+    """Record into `read` every field that is read in this context."""
     _watching.append(read)
     try:
         yield
@@ -26,8 +26,8 @@ def watched(read: set[str]) -> Iterator[None]:
 
 
 @contextmanager
-def unnoticed() -> Iterator[None]:
-    """Reads inside are entered nowhere: they are the runner's, and decide nothing of a node's results."""
+def without_recording() -> Iterator[None]:
+    """Record nothing in this context: these reads are the runner's, and no node's result depends on them."""
     watching, _watching[:] = _watching[:], []
     try:
         yield
@@ -36,7 +36,7 @@ def unnoticed() -> Iterator[None]:
 
 
 def note(model: type[BaseModel], name: str) -> None:
-    """Enters the attribute `name` of an instance of `model`; its own methods and properties read fields themselves."""
+    """Record the attribute `name` of an instance of `model`; its own methods and properties read fields themselves."""
     if not _watching or name == "__class__":
         return
     if name not in model.__pydantic_fields__:

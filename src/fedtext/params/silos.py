@@ -1,4 +1,4 @@
-"""Silos: who holds the protected units, which of them are strong, and what each may spend. All of it is public."""
+"""Silos: the holders of the protected units, which of them are strong, and the budget of each. All of it is public."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Silos(Parameters):
-    """How clients are held by silos, and which silos are strong enough to train.
+    """The assignment of clients to silos, and the silos that are strong enough to train.
 
-    A client's silo is what `corpus.silo_column` says; else, with `groups`, one of so many by a hash of the client's id;
-    else every client is a silo of its own, which holds records. With one group all clients are in one silo, `silo-0`,
-    whatever a column says.
+    A client's silo is the value of `corpus.silo_column`; else, with `groups`, one of so many by a hash of the client's
+    id; else every client is a silo of its own, which holds records. With one group all clients are in one silo,
+    `silo-0`, whatever a column says.
 
-    `strong`: the names of the silos that train, or a share of all silos, the first by name. `strong_codes` is read by
+    `strong`: the names of the silos that train, or a share of all silos, the first by name. `strong_codes` is for
     `partition.method: biased`: the strong silos then hold texts of these codes, or of codes with such a part, alone.
-    `units` says how many units each silo holds for training, where the corpus is not a public one that may be counted.
-    `budgets` are epsilons of single silos below the run's.
+    `units` is the number of training units in each silo, unless the corpus is public and may be counted. `budgets` are
+    epsilons of single silos below the run's.
     """
 
     groups: Count | None

@@ -1,9 +1,7 @@
-"""The classes that labelled texts are of: declared once for a run, never read from private text.
+"""The classes of labelled texts: declared once for a run, never read from private text.
 
 A class may be a control code of several parts, as category and stars of a review: its label is the parts' values joined
-by TAB (Yue et al., ACL 2023, section 4.1), which is why no part holds one.
-
-Declared classes, as several algorithms have them.
+by TAB (Yue et al., ACL 2023, section 4.1), so no part may contain one.
 """
 
 from __future__ import annotations
@@ -20,8 +18,8 @@ from fedtext.system.errors import InputError
 class OfClasses(Parameters):
     """Base of parameters with `labels`: the classes, public and declared, never read from private data.
 
-    None means that there are no classes. A model declares the field itself, in its own place: the order of fields is
-    part of what units are told, and so of the names of noise.
+    No labels: there are no classes. A model declares the field itself, in its own place: the order of fields is part of
+    a query's description, and so of the names of noise streams.
 
     Attributes:
         group: Name of the group of parameters, for messages.
@@ -40,7 +38,7 @@ class OfClasses(Parameters):
 
     @property
     def classes(self) -> tuple[str | None, ...]:
-        """The declared labels, or one nameless class."""
+        """The declared labels, or one unnamed class."""
         return self.labels or (None,)
 
 
@@ -48,7 +46,7 @@ BETWEEN_PARTS = "\t"
 
 
 def joined(values: Sequence[str]) -> str:
-    """The label of a control code with these values of its parts.
+    """Return the label of a control code with these values of its parts.
 
     Raises:
         ValueError: a value holds a TAB, or is empty.
@@ -60,19 +58,19 @@ def joined(values: Sequence[str]) -> str:
 
 
 def parts_of(label: str) -> tuple[str, ...]:
-    """The values of a label's parts; the label itself where it has but one."""
+    """Return the values of a label's parts; the label itself if it has one part."""
     return tuple(label.split(BETWEEN_PARTS))
 
 
 def in_words(label: str) -> str:
-    """A class as a sentence names it: `card_arrival` as `card arrival`, a control code as its parts with commas."""
+    """Return a class in words: `card arrival` for `card_arrival`, the parts with commas for a control code."""
     return ", ".join(" ".join(part.replace("_", " ").split()) for part in parts_of(label))
 
 
 class Task(OfClasses):
-    """`labels` are the classes (`corpus.label_column`); `attributes` are what texts of every class are varied by.
+    """`labels` are the classes (`corpus.label_column`); `attributes` vary the texts of every class.
 
-    No label: there is no such task, and nothing is classified.
+    Without labels there is no such task, and nothing is classified.
     """
 
     group = "task"
@@ -91,11 +89,11 @@ class Task(OfClasses):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The classes as sentences name them, in the order of `labels`."""
+        """The classes in words, in the order of `labels`."""
         return tuple(map(in_words, self.labels))
 
     def validate_classes(self, wanted_by: str) -> None:
-        """Raises ValueError for fewer than two classes; `wanted_by` is what needs them."""
+        """Raise ValueError for fewer than two classes; `wanted_by` is what needs them."""
         if len(self.labels) < 2:
             raise InputError(
                 f"{wanted_by}: classes are needed, and task.labels names {len(self.labels)}: name two or more, as "

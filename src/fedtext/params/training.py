@@ -33,10 +33,11 @@ class CausalTraining(Parameters):
 
 
 class TunedTraining(Parameters):
-    """Next-token training at one of `learning_rates` for at most `epochs`, chosen on a part of the training texts.
+    """Next-token training at one of `learning_rates` for at most `epochs`, selected on a part of the training texts.
 
-    `held_out_share` of the texts is not trained on: the rate and the epoch that predict it best are kept. 0: nothing is
-    chosen, there is one rate, and all texts are trained on for all epochs. The rest is `CausalTraining`'s.
+    The share `held_out_share` of the texts is for validation: the rate and the epoch with the lowest loss on it are
+    kept. 0: nothing is selected, there is one rate, and all texts are trained on for all epochs. The rest is
+    `CausalTraining`'s.
     """
 
     learning_rates: tuple[LearningRate, ...] = Field(min_length=1)
@@ -63,7 +64,7 @@ class TunedTraining(Parameters):
         return self
 
     def at(self, learning_rate: float) -> CausalTraining:
-        """All epochs at one learning rate."""
+        """Return the training for all epochs at one learning rate."""
         return CausalTraining(
             epochs=self.epochs,
             batch_size=self.batch_size,
@@ -83,17 +84,17 @@ class Lora(Parameters):
 
 
 class PairTokens(Parameters):
-    """How much of a preference pair is read: a `prompt`'s last tokens, and of each `answer` the first."""
+    """Most tokens that are read of a preference pair: a `prompt`'s last ones, and the first of each `answer`."""
 
     prompt: int = Field(ge=1)
     answer: int = Field(ge=1)
 
 
 class DpSgd(Parameters):
-    """DP-SGD: `epochs` passes over the units on average, each step a Poisson draw of `batch_size` units on average.
+    """DP-SGD: `epochs` passes over the units on average, each step a Poisson sample of `batch_size` units on average.
 
-    A unit's gradient is clipped to the L2 norm `clip_norm`; the noised mean is the `optimizer`'s gradient.
-    `units_at_once` are computed side by side, on a CPU by each core: it moves memory, and results in their last bits.
+    A unit's gradient is clipped to the L2 norm `clip_norm`; the noisy mean is the `optimizer`'s gradient.
+    `units_at_once` are computed side by side, on a CPU by each core: it changes memory, and results in their last bits.
     """
 
     epochs: float = Field(gt=0)
@@ -106,8 +107,8 @@ class DpSgd(Parameters):
 class PreferenceTraining(Parameters):
     """DPO, IPO or cDPO on (prompt, chosen, rejected); the reference is always the public checkpoint.
 
-    `label_smoothing` is cDPO's: the assumed share of pairs whose order is wrong. `chosen_nll_weight` adds that much of
-    the chosen texts' mean negative log-likelihood per token. `activation_checkpointing` trades time for memory.
+    `label_smoothing` is cDPO's: the assumed share of mislabelled pairs. `chosen_nll_weight` adds that much of the
+    chosen texts' mean negative log-likelihood per token. `activation_checkpointing` trades time for memory.
     """
 
     loss: Literal["dpo", "ipo", "cdpo"]
@@ -131,9 +132,9 @@ class PreferenceTraining(Parameters):
 
 
 class Recipe(Parameters):
-    """How one bundled language model is trained: `tokens` of rows, some of them few-shot lists, the rest documents.
+    """The training of one bundled language model: `tokens` of rows, some of them few-shot lists, the rest documents.
 
-    `compiled` has torch compile the model first: two minutes, worth their while for a long training.
+    `compiled` compiles the model with torch first; the two minutes pay off in a long training.
     """
 
     shape: LlamaShape
@@ -147,7 +148,7 @@ class Recipe(Parameters):
 
 
 class GeneralText(Parameters):
-    """What the on-device model reads: `texts` of each of the `kinds` that a chat model writes, as `described` says."""
+    """The on-device model's training texts: `texts` of each of the `kinds` that a chat model writes (`described`)."""
 
     kinds: tuple[str, ...] = Field(min_length=1)
     texts: int = Field(ge=10)
@@ -155,7 +156,7 @@ class GeneralText(Parameters):
 
 
 class Pretraining(Parameters):
-    """The two bundled models: the generator reads docstrings, the on-device model general text."""
+    """The two bundled models: the generator is trained on docstrings, the on-device model on general text."""
 
     public_chars_per_package: int = Field(gt=0)
     vocab_size: int = Field(ge=300)

@@ -16,21 +16,20 @@ LABEL = "{label}"
 
 
 class Wasp(OfClasses):
-    """`texts` texts, written in `rounds` rounds by the models of `models.plms`, judged after each round but the last.
+    """`texts` texts, generated in `rounds` rounds by the models of `models.plms`, with votes after each but the last.
 
-    `votes`: `top_q` are the paper's, one noised ballot a round; `single_release` is ours, one noised sum of embeddings
-    a class for all rounds together; `random` reads nothing private, as a control; `none` votes without noise, and
-    protects nobody. With `top_q` a record votes for the `votes_per_record` nearest and furthest texts of its class.
-    `clip_norm` bounds a unit's whole ballot in L2; null: what one record's ballot has by itself. `model_sums` releases
-    the models' votes by themselves, at a tenth of the budget.
+    `votes`: `top_q` are the paper's, one noisy ballot a round; `single_release` is ours, one noisy sum of embeddings a
+    class for all rounds together; `random` reads nothing private, as a baseline; `none` votes without noise, and gives
+    no protection. With `top_q` a record votes for the `votes_per_record` most similar and most dissimilar texts of its
+    class. `clip_norm` is the L2 clipping norm of a unit's whole ballot; null: the norm of one record's ballot.
+    `model_sums` releases the models' votes by themselves, at a tenth of the budget.
 
-    `labels` are the classes, declared, never read from private data; none: one nameless class. Prompts name them:
-    `noun` says what a text is, and `about` how a class is named, as "about {label}". `shown` texts of a class are
-    called good and as many bad. With `contrast` half of either are shown in a prompt; without, all good ones, and
-    nobody votes for the furthest.
-    `prompts_per_class` are drawn for a model, class and round.
+    `labels` are the classes, declared, never read from private data; none: one unnamed class. Prompts name them: `noun`
+    is what a text is, and `about` how a class is named, as "about {label}". `shown` texts of a class are good examples
+    and as many are bad ones. With `contrast` a prompt shows half of either; without, all good ones, and there are no
+    votes for the most dissimilar. `prompts_per_class` are sampled for a model, class and round.
 
-    `weighting` says what a model's share of the next round follows: its `votes`, their `softmax`, or `uniform`, equal
+    `weighting` is what a model's share of the next round follows: its `votes`, their `softmax`, or `uniform`, equal
     shares. No model's share is below `weight_floor` by much.
     """
 
@@ -80,13 +79,13 @@ class Wasp(OfClasses):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What a ballot consists of: far votes only where they are shown, for they cost as much as near ones."""
+        """Parts of a ballot: dissimilar votes only where they are shown, since they cost as much as similar ones."""
         return ("near", "far") if self.contrast else ("near",)
 
     def texts_of_round(self, round_number: int) -> int:
-        """How many texts all models together write in a round, from 1; the first rounds write what is left over."""
+        """Return how many texts all models generate in a round, counted from 1; the first rounds take the remainder."""
         return self.texts // self.rounds + (round_number <= self.texts % self.rounds)
 
     def texts_until(self, round_number: int) -> int:
-        """How many there are after a round."""
+        """Return how many texts there are after a round."""
         return sum(map(self.texts_of_round, range(1, round_number + 1)))

@@ -1,8 +1,8 @@
-"""Scorecards of several algorithms and seeds as one comparison: means over seeds, paired differences, verdicts.
+"""Compare scorecards of several algorithms and seeds: means over seeds, paired differences, verdicts on claims.
 
 Every mean has Student's t interval over the seeds, every difference is paired by seed. The split of the clients is the
-same throughout, so intervals say how results vary with noise, sampling and training, not with the draw of the clients;
-that is in each run's own report. Claims are judged one by one, without a correction for their number.
+same throughout, so intervals cover noise, sampling and training, not the sampling of the clients; each run's own report
+covers that. Claims are tested one by one, without a correction for their number.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from fedtext.evaluation.cost import cost_rows, with_seconds
 from fedtext.evaluation.intervals import Interval, mean_interval, paired_difference
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
-from fedtext.evaluation.measures.known import MEASURES, in_document, measure
+from fedtext.evaluation.measures.known import MEASURES, measure, measures_in_document
 from fedtext.evaluation.measures.measure import Direction, Measure, OnHeldOut
 from fedtext.evaluation.measures.preferences import DOCUMENT as WIN_RATES
 from fedtext.federation.communication import Cost
@@ -28,7 +28,7 @@ CURVES = (FID.name, MEDIAN_DISTANCE.name)
 
 
 class Run(NamedTuple):
-    """One entry with one seed, as its scorecard and its privacy report tell it; `released` are digests."""
+    """One entry with one seed, from its scorecard and its privacy report; `released` are digests."""
 
     entry: str
     algorithm: str
@@ -39,13 +39,13 @@ class Run(NamedTuple):
     released: list[str]
 
     def value(self, measure: Measure, condition: str | None = None) -> float | None:
-        """A measure of a condition, by default of what the run itself made; None where it was not taken."""
+        """Return a measure of a condition, by default the run's own output; None where it was not computed."""
         document = self.card.get(measure.HOME[0]) or {}
         return measure.within(self.card, condition or document.get("judged") or self.judged)
 
     @property
     def led(self) -> Mapping[str, Any]:
-        """The document that the run leads with: held-out accuracies, or, where none was taken, win rates.
+        """The document with the run's main measure: held-out accuracies, or, where there are none, win rates.
 
         Raises:
             ValueError: it has neither.
@@ -60,21 +60,21 @@ class Run(NamedTuple):
 
     @property
     def judged(self) -> str:
-        """What the run made, as a condition."""
+        """The condition that evaluates the run's own output."""
         return str(self.led["judged"])
 
     def change(self, measure: Measure, start: str, end: str | None = None) -> float | None:
-        """From one condition to another, in the direction that is better; None where one was not scored."""
+        """Return the improvement from one condition to another; None where one was not scored."""
         before, after = self.value(measure, start), self.value(measure, end)
         return None if before is None or after is None else measure.improvement(after - before)
 
 
 def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
-    """The whole comparison, ready for JSON.
+    """Compute the whole comparison, ready for JSON.
 
     Returns:
-        `corpus`, `seeds`; `measures`: names, the one that runs lead with first; `entries`: name -> algorithm, params,
-        epsilon, intervals of the `measures`, of the gain over the public model and the gap closed, and curves by round;
+        `corpus`, `seeds`; `measures`: names, the main one first; `entries`: name -> algorithm, params, epsilon,
+        intervals of the `measures`, of the gain over the public model and the gap closed, and curves by round;
         `conditions`: name -> epsilon and intervals of the `measures`; `claims`; `simulated`: whether any noise came
         from a public seed; `public`: whether the text is, for every run; `fid_sizes`: texts a side of the runs' FIDs.
         At more than one size distances do not compare and are left out.
@@ -83,7 +83,7 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
     if len(sizes) > 1:
         runs = [run._replace(card={**run.card, "distribution": None}) for run in runs]
     entries = {name: [run for run in runs if run.entry == name] for name in dict.fromkeys(run.entry for run in runs)}
-    lead, *_ = in_document(runs[0].led)
+    lead, *_ = measures_in_document(runs[0].led)
     measures = list(dict.fromkeys((lead, *_asked(claims.measures, runs))))
     return {
         "corpus": runs[0].card["corpus"],
@@ -91,25 +91,25 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
         "measures": [each.name for each in measures],
         "entries": {name: _entry(own, lead, measures) for name, own in entries.items()},
         "conditions": _conditions(runs, lead, measures),
-        "claims": judged_claims(entries, claims),
+        "claims": evaluate_claims(entries, claims),
         "simulated": any(run.card["protection"]["simulated"] for run in runs),
         "public": all((run.card["protection"]["total"] or {}).get("public", False) for run in runs),
         "fid_sizes": sizes,
     }
 
 
-def lead_of(comparison: Mapping[str, Any]) -> Measure:
-    """The measure that the runs lead with."""
+def main_measure(comparison: Mapping[str, Any]) -> Measure:
+    """Return the main measure of the runs."""
     return measure(comparison["measures"][0])
 
 
-def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[str, dict[str, Any]]:
-    """Each claim both of whose sides were run: differences paired by seed, and what they say of it.
+def evaluate_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[str, dict[str, Any]]:
+    """Test each claim whose sides were both run, by differences paired by seed.
 
     Returns:
         By name, the claim and `measured`: by the name of the measure the interval of the difference of `better` and
-        `worse`, positive where `better` is better, and its `verdict`; of what is to be `alike` the `tolerance` as well,
-        None where the private text itself was not trained on.
+        `worse`, positive where `better` is better, and its `verdict`; for a claim of `alike` the `tolerance` as well,
+        None where no model was trained on the private text.
     """
     found = {}
     for name, claim in claims.judged.items():
@@ -127,16 +127,16 @@ def judged_claims(entries: Mapping[str, Sequence[Run]], claims: Claims) -> dict[
 
 
 def _asked(names: Sequence[str], runs: Sequence[Run]) -> list[Measure]:
-    """The named measures; without names all that a run took of what it made."""
+    """Return the named measures; without names all that a run has of its own output."""
     if names:
         return [measure(name) for name in names]
-    ranks = [each for run in runs for each in in_document(run.led)]
+    ranks = [each for run in runs for each in measures_in_document(run.led)]
     known = dict.fromkeys((*ranks, *MEASURES))
     return [each for each in known if any(run.value(each) is not None for run in runs)]
 
 
 def _can_judge(each: Measure, claim: Claim) -> bool:
-    """Only what is measured on held-out texts has a gap, and so a size that is called alike."""
+    """Return whether a claim can be tested by this measure; `alike` needs a gap, which only held-out measures have."""
     return claim.relation == "more" or isinstance(each, OnHeldOut)
 
 
@@ -149,9 +149,9 @@ def _judged(each: Measure, claim: Claim, difference: Interval, runs: Sequence[Ru
 
 
 def verdict(claim: Claim, difference: Interval, tolerance: float | None) -> str:
-    """What the interval of the difference says of the claim; neither one seed nor a gap that is none decides it.
+    """Return the verdict on a claim from the interval of the difference; a single seed or a missing gap is undecided.
 
-    Without a control trained on the private text (`tolerance` None) nobody knows the gap, so nothing is called alike.
+    Without a condition trained on the private text (`tolerance` None) the gap is unknown, so nothing is called alike.
     """
     low, high = difference.low, difference.high
     if low is None or high is None:
@@ -166,7 +166,7 @@ def verdict(claim: Claim, difference: Interval, tolerance: float | None) -> str:
 
 
 def measured_costs(timed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of Table 2: what each entry exchanges as counted, seconds as measured, a mean over its seeds.
+    """Return rows of Table 2: each entry's exchanges as counted, and seconds as measured, means over its seeds.
 
     `timed` has one document a run: `entry`, `units`, `cost` (the run's row, as its scorecard has it), and seconds by
     node, `clients` and `server`.
@@ -183,8 +183,8 @@ def measured_costs(timed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return cost_rows(rows)
 
 
-def price_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulated: bool = False) -> str:
-    """What publishing `what` together costs (`fedtext.privacy.composition.compose_runs`)."""
+def privacy_cost_sentence(price: Mapping[str, Any], delta: float, what: str, *, simulated: bool = False) -> str:
+    """Return the sentence on the privacy cost of publishing `what` together (`privacy.composition.compose_runs`)."""
     if price["epsilon"] is None:
         return f"Publishing {what} together has no finite ε: {price['reason']}."
     if price["runs"] == 0:
@@ -221,7 +221,7 @@ def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> d
 
 
 def _conditions(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> dict[str, dict[str, Any]]:
-    """Epsilon and measures of what every run is compared with; the first run of a seed that has it is asked."""
+    """Return epsilon and measures of each condition, from the first run of a seed that has it."""
     found = {}
     for name in BESIDE:
         own = [run for run in runs if any(run.value(each, name) is not None for each in (lead, *measures))]
@@ -233,19 +233,19 @@ def _conditions(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure])
 
 
 def _interval(values: Sequence[float | None]) -> dict[str, Any] | None:
-    """Over the seeds that have a value; None where none has."""
+    """Return the interval over the seeds that have a value; None where none has."""
     known = [value for value in values if value is not None]
     return mean_interval(known)._asdict() if known else None
 
 
 def _curves(runs: Sequence[Run]) -> dict[str, list[list[Any]]]:
-    """By quantity, one list a seed of its values over the rounds; empty for a model, which has no candidates."""
+    """Return by quantity one list a seed of its values over the rounds; empty for a model, which has no candidates."""
     rounds = [run.card["distribution"]["rounds"] for run in runs if run.card["distribution"]]
     return {name: [[row.get(name) for row in own] for own in rounds] for name in CURVES}
 
 
 def _difference(each: Measure, claim: Claim, entries: Mapping[str, Sequence[Run]]) -> Interval | None:
-    """Interval of `better` - `worse`, or the other way round where lower is better, over the seeds that both have."""
+    """Return the interval of the improvement of `better` over `worse`, over the seeds that both have."""
     better, worse = (_side(side, each, claim, entries) for side in (claim.better, claim.worse))
     seeds = sorted(better.keys() & worse.keys())
     if not seeds:
@@ -255,20 +255,20 @@ def _difference(each: Measure, claim: Claim, entries: Mapping[str, Sequence[Run]
 
 
 def _side(side: str, each: Measure, claim: Claim, entries: Mapping[str, Sequence[Run]]) -> BySeed:
-    """A measure by seed, of an entry or of a condition beside the entry that the claim is about."""
+    """Return a measure by seed, of an entry, or of a condition in the runs of the claim's entry."""
     condition = side if side in CONDITIONS else None
     found = {run.seed: run.value(each, condition) for run in entries.get(claim.entry if condition else side, ())}
     return {seed: value for seed, value in found.items() if value is not None}
 
 
 def _bias(run: Run) -> Mapping[str, Any] | None:
-    """FID's floor, where there is an FID."""
+    """Return FID's self-distance, where there is an FID."""
     bias: Mapping[str, Any] | None = (run.card["distribution"] or {}).get("bias")
     return bias
 
 
 def _largest(runs: Sequence[Run]) -> float | None:
-    """The largest epsilon; None is infinity."""
+    """Return the largest epsilon; None is infinity."""
     epsilons = [run.card["protection"]["epsilon"] for run in runs]
     return None if None in epsilons else max(epsilons)
 

@@ -1,4 +1,4 @@
-"""The comparison as people read it: Table 1's and Table 2's form, verdicts, limits; Markdown, CSV and one HTML page."""
+"""The comparison for readers: tables in POPri's layout, verdicts, limits; as Markdown, CSV and one HTML page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from markupsafe import Markup
 from fedtext.evaluation.measures.known import measure
 from fedtext.evaluation.measures.measure import ABSENT, SHARE, Measure, Unit
 from fedtext.params.conditions import CONDITIONS, EPS0
-from fedtext.reporting.comparison import lead_of
+from fedtext.reporting.comparison import main_measure
 from fedtext.reporting.page import bullets, figure_html, page
 from fedtext.reporting.tables import cost_table_html, table
 from fedtext.reporting.templates import render
@@ -31,7 +31,7 @@ LIMITS = (
 
 
 def table1_head(comparison: Mapping[str, Any]) -> list[str]:
-    """Heads of Table 1's form: the leading measure has three columns, every other one has one."""
+    """Return the headings of Table 1: three columns for the main measure, one for every other."""
     lead, *others = map(measure, comparison["measures"])
     gain = f"{lead.unit.step or 'change'} above {EPS0.label}"
     of_lead = [f"{lead.noun}{lead.axis}", gain, "gap closed, %"]
@@ -39,7 +39,7 @@ def table1_head(comparison: Mapping[str, Any]) -> list[str]:
 
 
 def table1_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
-    """Rows of Table 1's form: the conditions without privacy cost, every entry, the private text."""
+    """Return the rows of Table 1: the conditions without privacy cost, every entry, the private text."""
     lead, *others = map(measure, comparison["measures"])
     rows = []
     for name, found in comparison["conditions"].items():
@@ -55,7 +55,7 @@ def table1_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
 
 
 def claim_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
-    """A row for each claim that could be judged: what is said, the differences, the verdict."""
+    """Return a row for each claim that could be tested: the claim, the differences, the verdict."""
     return [
         [claim["says"], f"{claim['better']} against {claim['worse']}: {_differences(claim)}", _verdict(claim)]
         for claim in comparison["claims"].values()
@@ -63,7 +63,7 @@ def claim_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _differences(claim: Mapping[str, Any]) -> str:
-    """What was measured by each measure: `accuracy higher by 1.30 (0.91 to 1.69) points; FID lower by 0.045`."""
+    """Return the differences by each measure: `accuracy higher by 1.30 (0.91 to 1.69) points; FID lower by 0.045`."""
     said = []
     for each, found in _measured(claim):
         decimals = max(each.decimals, DECIMALS)
@@ -76,12 +76,12 @@ def _differences(claim: Mapping[str, Any]) -> str:
 
 def _tolerance(each: Measure, tolerance: float | None) -> str:
     if tolerance is None:
-        return "; within what, nobody knows: there is no control on the private text itself"
+        return "; the tolerance is unknown, since no model was trained on the private text itself"
     return f"; alike within {each.unit.scale * tolerance:.{max(each.decimals, DECIMALS)}f}"
 
 
 def _verdict(claim: Mapping[str, Any]) -> str:
-    """One where all measures agree, else each measure's own."""
+    """Return one verdict where all measures agree, else each measure's own."""
     verdicts = {each.noun: found["verdict"] for each, found in _measured(claim)}
     if len(agreed := set(verdicts.values())) == 1:
         return str(agreed.pop())
@@ -97,7 +97,7 @@ def _shown(each: Measure, found: Mapping[str, Any]) -> str:
 
 
 def interval(found: Mapping[str, Any] | None, unit: Unit, decimals: int) -> str:
-    """`10.3 (10.1 to 10.6)`; the mean alone where one run has no interval; a dash where nothing was measured."""
+    """Format an interval, `10.3 (10.1 to 10.6)`; the mean alone for a single run; a dash without a value."""
     if found is None:
         return ABSENT
     mean, low, high = (found[key] for key in ("mean", "low", "high"))
@@ -108,7 +108,7 @@ def interval(found: Mapping[str, Any] | None, unit: Unit, decimals: int) -> str:
 
 
 def table1_csv(comparison: Mapping[str, Any]) -> str:
-    """Table 1 with a column for every number."""
+    """Return Table 1 as CSV, with a column for every number."""
     import pandas as pd
 
     lead, *others = comparison["measures"]
@@ -123,14 +123,14 @@ def table1_csv(comparison: Mapping[str, Any]) -> str:
 
 
 def table2_csv(costs: Sequence[Mapping[str, Any]]) -> str:
-    """Table 2: floats, exchanges, bytes and seconds, the published rows last."""
+    """Return Table 2 as CSV: floats, exchanges, bytes and seconds, the published rows last."""
     import pandas as pd
 
     return pd.DataFrame(list(costs)).to_csv(index=False)
 
 
 def render_markdown(comparison: Mapping[str, Any]) -> str:
-    """Tables, verdicts, prices and limits as Markdown; nothing in it depends on how long a run took."""
+    """Render tables, verdicts, privacy costs and limits as Markdown; it does not depend on the run's duration."""
     lines = [f"# {_title(comparison)}", "", *_markdown(table1_head(comparison), table1_rows(comparison)), ""]
     if comparison["claims"]:
         lines += ["## The paper's claims", "", *_markdown(("claim", "measured", "verdict"), claim_rows(comparison)), ""]
@@ -141,8 +141,8 @@ def render_markdown(comparison: Mapping[str, Any]) -> str:
 def render_page(
     comparison: Mapping[str, Any], costs: Sequence[Mapping[str, Any]], figures: Mapping[str, Figure]
 ) -> str:
-    """One HTML page that works offline; a figure without data is a sentence that says why."""
-    lead = lead_of(comparison)
+    """Render one HTML page that works offline; a figure without data is a sentence with the reason."""
+    lead = main_measure(comparison)
     caption = f"{lead.title[:1].upper()}{lead.title[1:]} on held-out text, means over seeds (95% intervals)"
     tables = table(caption, table1_head(comparison), table1_rows(comparison))
     claims = table("Paired by seed", ("claim", "measured", "verdict"), claim_rows(comparison), kind="words")
@@ -159,7 +159,7 @@ def render_page(
 
 
 def limits(comparison: Mapping[str, Any]) -> list[str]:
-    """What the figures do not say."""
+    """Return the limits of the comparison, as sentences."""
     said, sizes = [], comparison["fid_sizes"]
     if comparison["simulated"]:
         said.append("The noise came from a public seed: every ε is what it would be, and nobody is protected.")

@@ -1,4 +1,4 @@
-"""The contamination report as a page: verdict first, then what was measured, then how many records are newer."""
+"""The contamination report as a page: the verdict, then the measurements, then the number of newer records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = {
 
 
 def render_contamination(report: Mapping[str, Any]) -> str:
-    """The report as Markdown."""
+    """Render the report as Markdown."""
     totals = report["totals"]
     lines = [
         f"# Has {report['model']} read {report['snapshot']}?",

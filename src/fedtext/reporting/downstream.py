@@ -1,8 +1,6 @@
-"""Tables of downstream tasks: what a model is worth that learned from each kind of text.
+"""Tables of downstream tasks: results of models trained on each kind of text and evaluated on held-out text.
 
-- What a classifier is worth that learned from each kind of training text: the report's table, and what limits it.
-- What a model that looks for entities is worth, by what it learned from: the report's table.
-- What a reader is worth that answers questions, by what it learned from: the report's table.
+The tasks are classification, whose table comes with its limits, entity recognition, and question answering.
 """
 
 from __future__ import annotations
@@ -35,13 +33,12 @@ LEARNERS = {
 
 
 def classification_table(found: Mapping[str, Any] | None) -> Markup:
-    """Accuracy and macro-F1 of every condition with their intervals; empty where nothing was classified."""
+    """Return the table of accuracy and macro-F1 of every condition with intervals; empty without classification."""
     if found is None:
         return Markup()
     against = EPS0.label.replace(" = ", "\u00a0=\u00a0")
     whole = table(
-        f"The same texts as lessons for {LEARNERS[found['kind']]}: {len(found['labels'])} classes of held-out text "
-        "(95% intervals)",
+        f"Training texts of {LEARNERS[found['kind']]}: {len(found['labels'])} classes of held-out text (95% intervals)",
         ["learned from", "texts", CLASS_ACCURACY.column, MACRO_F1.column, f"points against {against}", "gap closed"],
         [_row(name, found) for name in found["conditions"]],
         strong=_strong(found),
@@ -52,7 +49,7 @@ def classification_table(found: Mapping[str, Any] | None) -> Markup:
 
 
 def _part_table(part: str, values: int, found: Mapping[str, Any]) -> Markup:
-    """A part of control codes alone; weighted F1 is what papers print, and macro-F1 what it hides."""
+    """Return the table of one part of the control codes, with macro-F1 beside the weighted F1 that papers print."""
     measures = [class_accuracy(part), weighted_f1(part), macro_f1(part)]
     return table(
         f"By {part} alone: {values} values (95% intervals)",
@@ -94,7 +91,7 @@ def _row(name: str, found: Mapping[str, Any]) -> list[str]:
 
 
 def classification_limits(found: Mapping[str, Any] | None) -> list[str]:
-    """Sentences on what stands against the table: texts classed by name, classes that nothing was learned of."""
+    """Return sentences on the table's limits: texts labelled by class names, classes without training texts."""
     if found is None:
         return []
     named = [CONDITIONS[name].label for name, own in found["classes"].items() if own["named"]]
@@ -113,7 +110,7 @@ def classification_limits(found: Mapping[str, Any] | None) -> list[str]:
 
 
 def entities_table(found: Mapping[str, Any] | None) -> Markup:
-    """Macro-F1 of entities of every condition with its interval; empty where none were looked for."""
+    """Return the table of every condition's macro-F1 of entities with its interval; empty where there is none."""
     if found is None:
         return Markup()
     rows = [
@@ -125,7 +122,7 @@ def entities_table(found: Mapping[str, Any] | None) -> Markup:
         for name, own in found["conditions"].items()
     ]
     return table(
-        f"The same texts as lessons for a model that looks for entities: {', '.join(found['kinds'])} (95% intervals)",
+        f"Training texts of a model that finds entities: {', '.join(found['kinds'])} (95% intervals)",
         ["learned from", "texts", ENTITY_F1.column],
         rows,
         strong=[i for i, name in enumerate(found["conditions"]) if name == found["judged"]],
@@ -133,7 +130,7 @@ def entities_table(found: Mapping[str, Any] | None) -> Markup:
 
 
 def questions_table(found: Mapping[str, Any] | None) -> Markup:
-    """F1 with its interval and exact match of every condition; empty where nothing was asked."""
+    """Return the table of every condition's F1 with its interval and exact match; empty without questions."""
     if found is None:
         return Markup()
     asked = next(iter(found["conditions"].values()))[ANSWER_F1.counted]
@@ -147,7 +144,7 @@ def questions_table(found: Mapping[str, Any] | None) -> Markup:
         for name, own in found["conditions"].items()
     ]
     return table(
-        f"The same texts as lessons for a reader, asked {count(asked)} held-out questions (95% intervals)",
+        f"Training texts of a question answering model, on {count(asked)} held-out questions (95% intervals)",
         ["learned from", "exercises", ANSWER_F1.column, ANSWER_EXACT.column],
         rows,
         strong=[i for i, name in enumerate(found["conditions"]) if name == found["judged"]],

@@ -1,4 +1,4 @@
-"""One look for every figure: white paper, few lines, one strong colour for what the run made."""
+"""The style of all figures: white paper, few lines, one strong colour for the run's own output."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-
 
 
 def plain_text(text: object) -> str:
-    """`text` of others for a figure, as it is written: plotly reads some HTML in whatever it shows."""
+    """Return text from outside for a figure, escaped, since plotly renders some HTML."""
     return html.escape(str(text), quote=False)  # it does not know &quot;
 
 
 def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = False) -> Figure:
-    """`figure` with the project's template, a left-aligned title and, where asked, a legend above the plot."""
+    """Return `figure` with the project's template, a left-aligned title and optionally a legend above the plot."""
     _register_template()
     figure.update_layout(
         template=TEMPLATE,
@@ -72,7 +72,7 @@ BELOW_SLANTED = 96  # the same where names of categories may be slanted
 
 
 def note(figure: Figure, text: str, *, below: int = BELOW) -> Figure:
-    """`figure` with a few muted lines under the plot, for what a reader must know without the report.
+    """Add a few muted lines under the plot, for readers who see the figure without the report.
 
     Args:
         figure: It is changed in place.

@@ -1,7 +1,7 @@
-"""The report's figures, as Plotly: per-round curves, accuracy of the conditions, tokens per client, privacy price.
+"""The report's figures, in Plotly: curves over rounds, accuracy of the conditions, tokens per client, privacy cost.
 
-Figures go to Kedro-Viz, MLflow and the report, so none may draw a private text or a single private point. What comes
-from held-out private data is an aggregate, and belongs in a node that is declared a held-out evaluation.
+Figures go to Kedro-Viz, MLflow and the report, so none may draw a private text or a single private point. A figure of
+held-out private data draws an aggregate, and belongs in a node that is declared a held-out evaluation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jaxtyping import Int
 
 from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
-from fedtext.evaluation.measures.known import MEASURES, in_document
+from fedtext.evaluation.measures.known import MEASURES, measures_in_document
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.params.conditions import CONDITIONS, PREFERENCES, Role
 from fedtext.privacy.disclosure_control import MIN_UNITS, round_counts
@@ -55,13 +55,14 @@ def round_curves(
     bias: Bias | None = None,
     held_out_distance: float | None = None,
 ) -> Figure:
-    """Curves over rounds (the left panels of POPri's Figure 4 and two more), one for each quantity that has a value.
+    """Draw curves over rounds (the left panels of POPri's Figure 4 and two more), one for each quantity with values.
 
     Args:
-        rows: One mapping for each round's candidates: `adapter`, the rounds before them (0: as they were at first), and
-            any of the distances and `released_score`; a missing or None value leaves a gap.
+        rows: One mapping for each round's candidates: `adapter`, the number of rounds before (0: untuned), and any of
+            the
+            distances and `released_score`; a missing or None value leaves a gap.
         chosen: The `adapter` of the final set, marked on every curve.
-        bias: FID between two samples of held-out text, the floor a perfect generator would reach.
+        bias: FID between two samples of held-out text, which a perfect generator would reach.
         held_out_distance: Median distance to the medoid of the held-out text itself.
     """
     from plotly.subplots import make_subplots
@@ -96,15 +97,15 @@ def round_curves(
 
 
 def whole_step(rounds: int) -> int:
-    """From tick to tick of an axis of rounds, which are whole numbers, about eight ticks in all."""
+    """Return the whole-number tick step of an axis of rounds, for about eight ticks."""
     return max(1, round(rounds / 8))
 
 
 def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
-    """The leading measure of each condition, 95% intervals, and the share of the gap closed."""
+    """Draw the main measure of each condition with 95% intervals, and the share of the gap closed."""
     from plotly.graph_objects import Bar, Figure
 
-    measure, *_ = in_document(accuracy)
+    measure, *_ = measures_in_document(accuracy)
     scale = measure.unit.scale
     table, closed = accuracy["conditions"], accuracy["gap_closed"]
     names = [*[n for n in CONDITIONS if n in table], *[n for n in table if n not in CONDITIONS]][::-1]
@@ -142,23 +143,24 @@ def _title(name: str) -> str:
 
 
 def tokens_per_client(tokens: Int[np.ndarray, " client"]) -> Figure:
-    """Histogram of tokens per held-out client (POPri's Figure 9) on fixed edges.
+    """Draw a histogram of tokens per held-out client (POPri's Figure 9) with fixed bins.
 
-    Bins of fewer than 20 clients, or none, are hatched alike, the others rounded to 10, so that no client stands out.
+    Bins of fewer than 20 clients, or none, are hatched alike, the others rounded to 10, so that no client is
+    identified.
     """
     from plotly.graph_objects import Figure
 
     clients = np.bincount(np.searchsorted(TOKEN_EDGES[1:], tokens), minlength=len(TOKEN_EDGES))
     labels = [f"{low + 1:g}–{high:g}" for low, high in pairwise(TOKEN_EDGES)]
-    figure = Figure(coarse_bars([*labels, f"over {TOKEN_EDGES[-1]}"], clients))
+    figure = Figure(rounded_bars([*labels, f"over {TOKEN_EDGES[-1]}"], clients))
     figure.update_xaxes(title_text="tokens", showgrid=False, type="category")
     figure.update_yaxes(title_text="clients")
     styled(figure, "Tokens per held-out client")
     return note(figure, "Evaluation only. Clients rounded to 10; bins under 20 are not shown.", below=BELOW_SLANTED)
 
 
-def coarse_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:
-    """One bar a bin: clients rounded to 10; bins of fewer than 20, or none, are hatched and alike."""
+def rounded_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:
+    """Return one bar a bin: clients rounded to 10; bins of fewer than 20, or none, are hatched and alike."""
     from plotly.graph_objects import Bar
 
     shown = round_counts(clients)
@@ -178,7 +180,7 @@ def coarse_bars(labels: Sequence[str], clients: Int[np.ndarray, " bin"]) -> Bar:
 
 
 def privacy_price(epsilon_after: Mapping[str, float], budget: float) -> Figure:
-    """Epsilon of all releases so far, after each release by its name, against the declared budget."""
+    """Draw the cumulative epsilon after each release, by the release's name, and the declared budget."""
     from plotly.graph_objects import Bar, Figure
 
     names = [plain_text(name) for name in epsilon_after]

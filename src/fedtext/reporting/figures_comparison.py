@@ -1,6 +1,6 @@
-"""Figures 1, 2, 3, 4, 6 and 8 of POPri, and 3, 4 and 5 of WASP: means over seeds, bars and bands are 95% t intervals.
+"""Figures 1, 2, 3, 4, 6 and 8 of POPri, and 3, 4 and 5 of WASP: means over seeds, with 95% t intervals.
 
-A figure is drawn from the entries that vary what it is about; where there are none it stays empty and says so.
+A figure shows the entries that vary its parameter; without such entries it is empty and gives the reason.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fedtext.evaluation.intervals import mean_interval
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.params import conditions as known
-from fedtext.reporting.comparison import lead_of
+from fedtext.reporting.comparison import main_measure
 from fedtext.reporting.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, plain_text, styled
 from fedtext.reporting.figures import whole_step
 from fedtext.reporting.figures_pca import HELD_OUT
@@ -25,15 +25,15 @@ COLOURS = (SYNTHETIC, WARNING, "#2e8b57", "#7b3fa0", CONTROL, PRIVATE, "#b8860b"
 LEVELS = (known.EPS0, known.PUBLIC_CONTROL, known.PRIVATE)
 SCORING, RANK = ("popri", "scoring"), ("popri", "rejected_rank")
 CLIENTS, EPSILON = ("privacy", "clients_per_round"), ("privacy", "epsilon")
-Place = Callable[[Mapping[str, Any]], float | None]  # where an entry stands on the axis of a figure; None: not in it
+Place = Callable[[Mapping[str, Any]], float | None]  # an entry's value on the figure's x axis; None: not shown
 
 
 def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
-    """Figure 1, right: the leading measure of every entry between the public model and the private text."""
+    """Draw Figure 1, right: the main measure of every entry between the public model and the private text."""
     from plotly.graph_objects import Bar, Figure
 
     entries = dict(reversed(comparison["entries"].items()))
-    lead = lead_of(comparison)
+    lead = main_measure(comparison)
     scale, found = lead.unit.scale, [entry["measures"][lead.name] for entry in entries.values()]
     figure = Figure(
         Bar(
@@ -59,44 +59,44 @@ def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
 
 
 def participation(comparison: Mapping[str, Any]) -> Figure:
-    """Figure 3: accuracy by the number of clients asked a round, a line an algorithm."""
+    """Draw Figure 3: accuracy by the number of clients sampled a round, a line an algorithm."""
     title, reason = "Figure 3: accuracy by clients asked a round", "differ in privacy.clients_per_round alone."
     return _sweep(comparison, title, "clients asked a round", _setting(CLIENTS, "units", "sampling"), reason)
 
 
 def epsilon_sweep(comparison: Mapping[str, Any]) -> Figure:
-    """Table 1 as curves: accuracy by epsilon, a line an algorithm."""
+    """Draw Table 1 as curves: accuracy by epsilon, a line an algorithm."""
     place = _setting(EPSILON, "epsilon")  # infinity has no place on the axis
     return _sweep(comparison, "Accuracy by ε", "ε", place, "differ in privacy.epsilon alone.")
 
 
 def models_sweep(comparison: Mapping[str, Any]) -> Figure:
-    """WASP's Figures 3 and 4: accuracy by the number of generators, of entries that name them and differ in no more."""
+    """Draw WASP's Figures 3 and 4: accuracy by the number of generators, of entries that differ in these alone."""
     title = "WASP, Figures 3 and 4: accuracy by number of models"
     return _sweep(comparison, title, "models", _number_of_models, "differ in models.plms alone.")
 
 
 def votes_sweep(comparison: Mapping[str, Any]) -> Figure:
-    """WASP's Table 5 as a curve: accuracy by votes of a record."""
+    """Draw WASP's Table 5 as a curve: accuracy by the number of votes of a record."""
     title, reason = "WASP, Table 5: accuracy by votes of a record", "differ in wasp.votes_per_record alone."
     return _sweep(comparison, title, "votes of a record (Q)", _setting(("wasp", "votes_per_record")), reason)
 
 
 def records_sweep(comparison: Mapping[str, Any]) -> Figure:
-    """WASP's Figure 5: accuracy by how many units are trained on, of entries that differ in the partition alone."""
+    """Draw WASP's Figure 5: accuracy by the number of training units, of entries that differ in the partition alone."""
     title, reason = "WASP, Figure 5: accuracy by private records", "differ in the partition alone."
     figure = _sweep(comparison, title, "units that are trained on", _number_of_units, reason)
     return figure.update_xaxes(type="log") if figure.data else figure
 
 
 def rounds(comparison: Mapping[str, Any]) -> Figure:
-    """Figure 4, left: FID and median distance to the medoid by round, of the entries that only name an algorithm."""
+    """Draw Figure 4, left: FID and median distance to the medoid by round, of entries without own parameters."""
     plain = [name for name, entry in comparison["entries"].items() if not entry["params"]]
     return _curves(comparison, plain, (FID, MEDIAN_DISTANCE), "Figure 4: the candidates over the rounds")
 
 
 def scoring(comparison: Mapping[str, Any]) -> Figure:
-    """Figure 6, left: FID by round under each scoring."""
+    """Draw Figure 6, left: FID by round under each scoring."""
     title = "Figure 6: FID by round under each scoring"
     varied = _varying(comparison, SCORING)
     figure = _curves(comparison, varied, (FID,), title)
@@ -104,24 +104,24 @@ def scoring(comparison: Mapping[str, Any]) -> Figure:
 
 
 def rejected_rank(comparison: Mapping[str, Any]) -> Figure:
-    """Figure 8: FID by round for each rejected rank, of all candidates (the paper has chosen and rejected apart)."""
+    """Draw Figure 8: FID by round for each rejected rank, of all candidates (the paper splits chosen and rejected)."""
     figure = _curves(comparison, _varying(comparison, RANK), (FID,), "Figure 8: FID by round for each rejected rank")
     return note(figure, "FID of all candidates; the paper shows the chosen and the rejected ones apart.")
 
 
 def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
-    """Figure 2: every entry's synthetic texts on the plane of the held-out text, which comes last.
+    """Draw Figure 2: every entry's synthetic texts on the plane of the held-out text, which comes last.
 
     Args:
         maps: Each entry's own map of its sets (`figures_pca.pca_panels`, as JSON), drawn by its run from the same
-            held-out text: its first panel is the synthetic set, its last the held-out text, shown as areas only, or
-            where that has a price the public text, whose plane it is then.
+            held-out text. Its first panel is the synthetic set. Its last is the held-out text, shown as areas only, or
+            in a DP evaluation the public text, on whose plane the map then is.
     """
     from plotly.subplots import make_subplots
 
     title = "Figure 2: synthetic and held-out text"
     if not maps:
-        return absent(title, "no entry made synthetic text.")
+        return empty_figure(title, "no entry made synthetic text.")
     names = [_wrapped(name.replace("_", " ")) for name in maps]
     compared = HELD_OUT if all(HELD_OUT in _titles(one) for one in maps.values()) else "public text"
     figure = make_subplots(rows=1, cols=len(maps) + 1, subplot_titles=[*names, compared], horizontal_spacing=0.03)
@@ -137,12 +137,12 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
 
 
 def _wrapped(words: str) -> str:
-    """Short lines, so that the titles of panels side by side stay apart."""
+    """Break a title into short lines, so that titles of adjacent panels do not touch."""
     return "<br>".join(plain_text(line) for line in wrap(words, width=16, break_long_words=False))
 
 
-def absent(title: str, reason: str) -> Figure:
-    """An empty figure that says why it is one; `layout.meta` holds the reason."""
+def empty_figure(title: str, reason: str) -> Figure:
+    """Return an empty figure with the reason as text; `layout.meta` holds it too."""
     from plotly.graph_objects import Figure
 
     figure = styled(Figure(), title, height=160)
@@ -152,10 +152,10 @@ def absent(title: str, reason: str) -> Figure:
 
 
 def _sweep(comparison: Mapping[str, Any], title: str, axis: str, place: Place, reason: str) -> Figure:
-    """The leading measure of the entries that have a place on the axis, a line an algorithm of two or more."""
+    """Draw the main measure of the entries with a value on the axis, a line for each algorithm with two or more."""
     from plotly.graph_objects import Figure
 
-    figure, lead = Figure(), lead_of(comparison)
+    figure, lead = Figure(), main_measure(comparison)
     entries = comparison["entries"].values()
     for colour, algorithm in zip(COLOURS * 9, dict.fromkeys(e["algorithm"] for e in entries), strict=False):
         placed = [(place(e), e["measures"][lead.name]) for e in entries if e["algorithm"] == algorithm]
@@ -167,14 +167,14 @@ def _sweep(comparison: Mapping[str, Any], title: str, axis: str, place: Place, r
                 error_y=_whiskers(found, lead.unit.scale), line={"color": colour}, mode="lines+markers",
             )  # fmt: skip
     if not figure.data:
-        return absent(title, f"no two entries of one algorithm {reason}")
+        return empty_figure(title, f"no two entries of one algorithm {reason}")
     figure.update_xaxes(title_text=axis)
     figure.update_yaxes(title_text=f"{lead.title}{lead.axis}")
     return styled(figure, title, legend=True)
 
 
 def _setting(path: tuple[str, str], plain: str = "", *companions: str) -> Place:
-    """By one parameter, of entries that set it and nothing else but its companions; `plain`: what is told of others."""
+    """Return an entry's value of one parameter, for entries that set only it and its companions; `plain` for others."""
     group, key = path
 
     def place(entry: Mapping[str, Any]) -> float | None:
@@ -203,9 +203,9 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequ
     entries = comparison["entries"]
     drawn = [name for name in names if any(len(own) > 1 for own in entries[name]["curves"][FID.name])]
     if len(comparison["fid_sizes"]) > 1:
-        return absent(title, "the runs' FIDs are of different sizes and do not compare.")
+        return empty_figure(title, "the runs' FIDs are of different sizes and do not compare.")
     if not drawn:
-        return absent(title, "no entry that varies this has more than one round of candidates.")
+        return empty_figure(title, "no entry that varies this has more than one round of candidates.")
     figure = make_subplots(rows=1, cols=len(distances), subplot_titles=[each.title for each in distances])
     for column, distance in enumerate(distances, start=1):
         for colour, name in zip(COLOURS * 9, drawn, strict=False):
@@ -242,7 +242,7 @@ def _titles(one: Mapping[str, Any]) -> list[str]:
 
 
 def _axes(one: Mapping[str, Any]) -> list[str]:
-    """The panels of a figure, by the name of their x axis, in order."""
+    """Return the names of a figure's x axes, one a panel, in order."""
     return list(dict.fromkeys(trace.get("xaxis", "x") for trace in one["data"]))
 
 
@@ -258,7 +258,7 @@ def _copy_panel(figure: Figure, one: Mapping[str, Any], axis: str, column: int) 
 
 
 def _common_range(maps: Iterable[Mapping[str, Any]], axis: str) -> list[float] | None:
-    """The range that holds every map's: panels on the same plane are read across."""
+    """Return a range that contains every map's, since panels on the same plane are compared."""
     layouts = [layout for one in maps for name, layout in one["layout"].items() if name.startswith(axis)]
     ends = [end for layout in layouts for end in layout.get("range", ())]
     return [min(ends), max(ends)] if ends else None

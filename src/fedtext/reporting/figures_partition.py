@@ -1,4 +1,4 @@
-"""What a partition made of the clients: how much each holds, of which labels, and how skewed the labels lie."""
+"""The figure of a partition: texts of each client, their labels, and the label skew."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from fedtext.privacy.disclosure_control import MIN_UNITS
 from fedtext.reporting.figure_style import BELOW_SLANTED, PRIVATE, note, plain_text, styled
-from fedtext.reporting.figures import coarse_bars
+from fedtext.reporting.figures import rounded_bars
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Bar, Figure
@@ -23,10 +23,10 @@ MOST_LABELS = 10
 
 
 def partition_figure(clients: Int[np.ndarray, " sample"], labels: Sequence[str | None], *, described: str) -> Figure:
-    """Sizes of held-out clients, shares of labels, and the share of a client's most frequent label.
+    """Draw sizes of held-out clients, shares of labels, and the share of a client's most frequent label.
 
-    Numbers of clients are rounded to 10, bins and labels of fewer than 20 clients are not told apart, and label shares
-    are whole percents, so that no client stands out. The held-out clients stand for all: they are a random part.
+    Numbers of clients are rounded to 10, bins and labels of fewer than 20 clients are merged, and label shares are
+    whole percents, so that no client is identified. The held-out clients represent all, since they are a random sample.
 
     Args:
         clients: Code of the client of each held-out sample.
@@ -56,11 +56,11 @@ def _sizes(held: Int[np.ndarray, "client label"]) -> Bar:
     sizes = held.sum(axis=1)
     clients = np.bincount(np.searchsorted(SIZE_EDGES, sizes, side="right") - 1, minlength=len(SIZE_EDGES))
     ends = [f"{low}" if high == low + 1 else f"{low}–{high - 1}" for low, high in pairwise(SIZE_EDGES)]
-    return coarse_bars([*ends, f"over {SIZE_EDGES[-1] - 1}"], clients)
+    return rounded_bars([*ends, f"over {SIZE_EDGES[-1] - 1}"], clients)
 
 
 def _label_shares(held: Int[np.ndarray, "client label"], names: Sequence[str]) -> Bar:
-    """Labels that at least 20 clients hold, largest first; the others are one bar."""
+    """Return bars of labels that at least 20 clients hold, largest first; the others are one bar."""
     from plotly.graph_objects import Bar
 
     common = np.flatnonzero((held > 0).sum(axis=0) >= MIN_UNITS)
@@ -82,4 +82,4 @@ def _label_shares(held: Int[np.ndarray, "client label"], names: Sequence[str]) -
 def _largest_shares(held: Int[np.ndarray, "client label"]) -> Bar:
     percent = 100 * held.max(axis=1, initial=0) / held.sum(axis=1)
     clients = np.bincount(np.searchsorted(SHARE_EDGES, percent, side="right") - 1, minlength=len(SHARE_EDGES))
-    return coarse_bars([*(f"{low}–{high}%" for low, high in pairwise(SHARE_EDGES)), "100%"], clients)
+    return rounded_bars([*(f"{low}–{high}%" for low, high in pairwise(SHARE_EDGES)), "100%"], clients)

@@ -1,9 +1,9 @@
-"""Synthetic text among held-out text, on the plane of its two largest variances (POPri's Figures 2 and 4).
+"""Maps of synthetic and held-out text on the first two principal components (POPri's Figures 2 and 4).
 
-The axes are fitted to the held-out text, or to public text where held-out text is not drawn. Synthetic and public
-texts are drawn as points; held-out private texts only as shaded areas by number of clients: areas of fewer than 20
-clients are left blank, the others rounded to 10. The grid spans what the released points span, so that its edge says
-nothing of the private extremes; a frame around it holds what lies beyond, however far.
+The axes are fitted to the held-out text, or to public text where held-out text is not drawn. Synthetic and public texts
+are drawn as points; held-out private texts only as shaded areas by number of clients: areas of fewer than 20 clients
+are left blank, the others rounded to 10. The grid spans the released points, so that its edge reveals nothing of the
+private extremes; a frame around it holds all texts beyond.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def client_density(
     low: Float[np.ndarray, " 2"],
     high: Float[np.ndarray, " 2"],
 ) -> Density:
-    """Number of distinct clients with a text in each cell between `low` and `high`, on the finest grid worth showing.
+    """Count distinct clients with a text in each cell between `low` and `high`, on the finest grid that shows enough.
 
     A cell of fewer than 20 clients counts 0. The grid is coarsened until at most 30% of all texts are hidden that way,
     and at most 30% of those that lie in the grid.
@@ -81,7 +81,7 @@ def _share(flags: Bool[np.ndarray, " text"]) -> float:
 
 
 def _middles(edge: Float[np.ndarray, " edge"]) -> Float[np.ndarray, " cell"]:
-    """Of the cells between the edges, and of the frame's on either side, drawn as wide."""
+    """Return the centres of the cells, and of the frame on either side, drawn as wide."""
     step = edge[1] - edge[0]
     return np.concatenate([edge[:1] - step / 2, (edge[:-1] + edge[1:]) / 2, edge[-1:] + step / 2])
 
@@ -89,7 +89,7 @@ def _middles(edge: Float[np.ndarray, " edge"]) -> Float[np.ndarray, " cell"]:
 def shown_rounds(
     round_embeddings: Mapping[str, Float[np.ndarray, "_ dim"]],
 ) -> dict[str, Float[np.ndarray, "_ dim"]]:
-    """A few rounds' candidates, evenly spread over the rounds, by what a panel of them is called."""
+    """Return a few rounds' candidates, evenly spaced over the rounds, by the title of their panel."""
     names = list(round_embeddings)
     shown = np.unique(np.linspace(0, len(names) - 1, PANELS).astype(np.int64))
     return {f"round {t}" if t else "start": round_embeddings[names[t]] for t in shown}
@@ -102,10 +102,10 @@ def pca_panels(
     held_out_clients: Int[np.ndarray, " other"] | None,
     pca: Pca,
 ) -> Figure:
-    """One panel for each named set of released or public embeddings, over the shaded held-out text, which comes last.
+    """Draw one panel for each named set of released or public embeddings, over the shaded held-out text, which is last.
 
-    Figure 4 with a set for each of a few rounds; Figure 2 with the final set beside the untuned and the public texts.
-    Held-out text that nobody paid for (None) is not drawn.
+    For Figure 4 the sets are a few rounds; for Figure 2 the final set, the untuned texts and the public texts. Held-out
+    text is not drawn in a DP evaluation (None).
     """
     from plotly.subplots import make_subplots
 
@@ -141,7 +141,7 @@ def pca_panels(
 
 
 def _held_out_note(density: Density | None) -> str:
-    """How the held-out text is drawn, in short lines; first of all if most of it is not."""
+    """Return how the held-out text is drawn, in short lines; first of all if most of it is not."""
     if density is None:
         return "Held-out text: not shown."
     most = ""

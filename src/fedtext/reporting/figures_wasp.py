@@ -1,4 +1,4 @@
-"""WASP's figures, of released values alone: shares of the models, texts called good and bad, balance of the classes."""
+"""WASP's figures, of released values alone: shares of the models, good and bad examples, balance of the classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLASS_LETTERS, TEXT_LETTERS = 22, 60  # of a line in the table's cells, at the r
 
 
 def model_shares(candidates: pd.DataFrame, state: Mapping[str, Any], examples: pd.DataFrame) -> Figure:
-    """How each round's texts are shared out among the models; how many good texts of the last vote each has."""
+    """Draw each round's division of the texts among the models, and each model's good examples in the last vote."""
     from plotly.graph_objects import Figure
 
     names, rounds = sorted(state["weights"]), sorted(candidates["round"].unique())
@@ -46,7 +46,7 @@ def model_shares(candidates: pd.DataFrame, state: Mapping[str, Any], examples: p
 
 
 def example_table(examples: pd.DataFrame) -> Figure:
-    """The first texts that were called good and bad, class by class, each with its model."""
+    """Draw a table of the first good and bad examples, class by class, each with its model."""
     from plotly.graph_objects import Figure, Table
 
     shown = examples.groupby(["label", "kind"], sort=False, dropna=False).head(SHOWN)
@@ -68,7 +68,7 @@ def example_table(examples: pd.DataFrame) -> Figure:
 
 
 def class_balance(candidates: pd.DataFrame) -> Figure:
-    """How many texts each class has, by model; empty ones apart."""
+    """Draw how many texts each class has, by model; empty ones apart."""
     from plotly.graph_objects import Figure
 
     named = candidates.assign(label=_named(candidates["label"]))
@@ -87,6 +87,6 @@ def class_balance(candidates: pd.DataFrame) -> Figure:
 
 
 def _named(labels: pd.Series) -> pd.Series:
-    """Classes in words, which a table can break."""
+    """Return classes in words, which a table can break into lines."""
     named = [str(NO_CLASS if label is None else label).replace("_", " ") for label in nullable(labels)]
     return pd.Series(named, index=labels.index, dtype=object)

@@ -1,7 +1,6 @@
-"""The report's own words, and the terms on which its figures were taken.
+"""The report's glossary, and the terms (privacy and baselines) under which its figures were computed.
 
-- The report's own words, explained where they stand (hover) and once more at its end.
-- On which terms a run's figures were taken: what its report says before anybody reads a number.
+Words are explained in place (on hover) and again at the report's end. The terms are stated before the first number.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _MARK = Markup('<abbr title="{}">{}</abbr>')
 
 
 def explained(text: str) -> Markup:
-    """`text` as HTML, escaped, its first mention of each word with the explanation that a pointer brings up."""
+    """Return `text` as escaped HTML, with an explanation on hover at the first mention of each word."""
     parts: list[str] = _MARKED.split(text)
     words = parts[1::2]  # every second part is one
     for word in dict.fromkeys(words):
@@ -50,12 +49,12 @@ def explained(text: str) -> Markup:
 
 
 def used_words(page: str) -> dict[str, str]:
-    """The words that `page` uses, with their explanations."""
+    """Return the words that `page` uses, with their explanations."""
     return {word: meaning for word, meaning in WORDS.items() if word in page}
 
 
 class TestUnits(BaseModel):
-    """What the units that were measured on are promised."""
+    """The privacy guarantee of the test units."""
 
     __test__ = False  # no test, whatever pytest makes of the name
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,13 +67,13 @@ class TestUnits(BaseModel):
 
 
 class Terms(BaseModel):
-    """On which terms.
+    """The terms under which figures were computed.
 
     Attributes:
-        tested: What test units are promised; None where nothing is.
+        tested: The privacy guarantee of test units; None without one.
         private_control: A model was trained on the protected text itself.
-        aggregation: How what clients say was summed.
-        own_public: The public texts are what the untuned generator writes by itself, so they are its control.
+        aggregation: How contributions were summed.
+        own_public: The public texts are what the untuned generator writes by itself, so they are its baseline.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -93,8 +92,9 @@ class Terms(BaseModel):
         report: Mapping[str, Any] | None = None,
         conditions: Collection[str] = (),
     ) -> Terms:
-        """From the run's declaration, the privacy report of a priced evaluation (None: there was no price), and what
-        was compared.
+        """Build from the run's declaration, the privacy report of a DP evaluation, and the compared conditions.
+
+        The report is None if figures of held-out text are exact.
         """
         tested = None
         if report is not None:
@@ -114,7 +114,7 @@ class Terms(BaseModel):
         )
 
     def notes(self) -> list[str]:
-        """A sentence on each, for the report's first lines."""
+        """Return a sentence on each term, for the report's first lines."""
         said = [_tested(self.tested)]
         if self.private_control:
             said.append(
@@ -127,7 +127,7 @@ class Terms(BaseModel):
             )
         if self.aggregation == "secure":
             said.append(
-                "This run simulates secure aggregation in one process: whoever runs it holds what every client said."
+                "This run simulates secure aggregation in one process, which holds every client's contribution."
             )
         return said
 

@@ -1,6 +1,6 @@
-"""The headline of a report: its title, and the sentences that say what was protected, at which epsilon, and the gain.
+"""The headline of a report: its title, and sentences on what was protected, at which epsilon, and the gain.
 
-No claim is made that the figures do not back.
+It makes no claim that the figures do not support.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fedtext.evaluation.measures.known import in_document
+from fedtext.evaluation.measures.known import measures_in_document
 from fedtext.evaluation.measures.measure import PerText
 from fedtext.params.conditions import CONTROLS, EPS0
 from fedtext.reporting.wording import MEASURED, UNKNOWN, count, interval, scientific, spent
@@ -22,18 +22,18 @@ NEIGHBOURS = {
 
 
 def heading(made: str, card: Mapping[str, Any]) -> str:
-    """Title of a report: what was made, by whom, and from which text, if anything of that was released."""
+    """Return the title of a report: what was made, by which algorithm, and from which text, if it depends on any."""
     source = "beside" if released_nothing(card["protection"]) else "from"
     return f"{made} by {card['algorithm']} {source} {card['corpus']}"
 
 
 def released_nothing(protection: Mapping[str, Any]) -> bool:
-    """Whether what was made does not depend on what the protected units hold."""
+    """Return whether the output does not depend on the protected units' data."""
     return not (protection["released"] or protection["unaccounted"])
 
 
 def protection_sentence(protection: Mapping[str, Any]) -> str:
-    """First sentence of the report: what was protected, or that nothing of it was released."""
+    """Return the first sentence of the report: what was protected, or that nothing of it was released."""
     unit = protection["unit"]
     if released_nothing(protection):
         return (
@@ -51,12 +51,12 @@ def protection_sentence(protection: Mapping[str, Any]) -> str:
 
 
 def epsilon_sentence(protection: Mapping[str, Any]) -> str:
-    """Second sentence: at which epsilon, what voids it, and what all releases on record cost together."""
+    """Return the second sentence: epsilon, what voids it, and the privacy cost of all recorded releases together."""
     return _guarantee(protection) + _total(protection.get("total"), protection["unit"])
 
 
 def _total(total: Mapping[str, Any] | None, unit: str) -> str:
-    """What is on record of all runs on the same units' text, where the report knows it."""
+    """Return what is recorded of all runs on the same units' text, where the report has it."""
     if total is None:
         return ""
     whose, number = f"these {unit}s' text", total["releases"]
@@ -70,7 +70,7 @@ def _total(total: Mapping[str, Any] | None, unit: str) -> str:
 
 
 def _limit(total: Mapping[str, Any]) -> str:
-    """What the releases may cost: nothing is refused of public text, nor of private text without a limit."""
+    """Return the budget of the releases; public text, and private text without a budget, have no limit."""
     if total["public"]:
         return f"{_strained(total)}; the text is public, so releases are counted and not refused"
     budget = float(total["budget"])
@@ -80,7 +80,7 @@ def _limit(total: Mapping[str, Any]) -> str:
 
 
 def _strained(total: Mapping[str, Any]) -> str:
-    """Which of several promises the price is of: the one whose budget is used up most."""
+    """Return the declaration, of several, whose budget is used up most."""
     if len(total.get("promises") or ()) < 2:
         return ""
     worst = total["promise"]
@@ -95,16 +95,18 @@ def _guarantee(protection: Mapping[str, Any]) -> str:
         return "It costs them no privacy, ε = 0."
     price = f"ε = {spent(protection['epsilon'])} at δ = {scientific(protection['delta'])}"
     if protection["simulated"]:
-        return f"The guarantee would be {price}, but the noise came from a public seed, so this run protects nobody."
+        return (
+            f"The guarantee would be {price}, but the noise came from a public seed, so this run gives no protection."
+        )
     return f"The guarantee is {price} for the whole run, all releases together."
 
 
 def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
-    """Third sentence: how the leading measure changed, and the verdict against every control that was scored.
+    """Return the third sentence: the change of the main measure, and the verdict against every scored baseline.
 
-    A control that does better is said first, and every verdict is said whether the measure changed or not.
+    A baseline that does better is mentioned first, and every verdict is given whether the measure changed or not.
     """
-    measure, *_ = in_document(accuracy)
+    measure, *_ = measures_in_document(accuracy)
     gain = accuracy["gains"][accuracy["judged"]][EPS0.name]
     better, equal, worse = _controls(measure, accuracy)
     said = _step(measure, accuracy, gain)
@@ -120,7 +122,7 @@ def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
 
 
 def _step(measure: PerText, accuracy: Mapping[str, Any], gain: Mapping[str, Any]) -> str:
-    """From the public model to what was judged, with the interval, and the share of the gap where there was a gain."""
+    """Return the change from the public model with its interval, and the share of the gap where there was a gain."""
     judged, conditions = accuracy["judged"], accuracy["conditions"]
     levels = " to ".join(measure.shown(conditions[name][measure.name]) for name in (EPS0.name, judged))
     ends = interval(measure, gain)
@@ -137,7 +139,7 @@ def _step(measure: PerText, accuracy: Mapping[str, Any], gain: Mapping[str, Any]
 
 
 def _controls(measure: PerText, accuracy: Mapping[str, Any]) -> tuple[list[str], list[str], list[str]]:
-    """The controls that the run is better than, those it is not told apart from, and those it is worse than."""
+    """Return the baselines that the run is better than, those without a measurable difference, and the better ones."""
     conditions, gains = accuracy["conditions"], accuracy["gains"][accuracy["judged"]]
     verdicts: dict[int, list[str]] = {1: [], 0: [], -1: []}
     for one in CONTROLS:

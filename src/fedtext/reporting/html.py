@@ -1,4 +1,4 @@
-"""`report.html`: one file that works offline and asks nothing of any network."""
+"""`report.html`: one file that works offline and loads nothing from a network."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FIGURES = {
 
 
 class Sample(NamedTuple):
-    """A released text to show, and the class that it was asked for as, if any."""
+    """A released text to show, and the class that was requested for it, if any."""
 
     text: str
     label: str | None = None
@@ -60,7 +60,7 @@ def render_report(
     samples: Sequence[Sample],
     facts: Mapping[str, Any] | None = None,
 ) -> str:
-    """The report of a `scorecard`: three sentences, the terms, a figure; then tables, figures, samples, limits.
+    """Render the report of a `scorecard`: three sentences, the terms, a figure; then tables, figures, samples, limits.
 
     Args:
         card: What `fedtext.reporting.scorecard.scorecard` returned.

@@ -20,7 +20,7 @@ HELD_OUT_SAMPLES, RANKS = 1500, (1, 3, 5)
 
 
 class Reading(NamedTuple):
-    """What a model was trained on, and what it therefore knows."""
+    """A model's training data, and what it therefore knows."""
 
     text: str
     known: str
@@ -37,7 +37,7 @@ def model_card(
     held_out: Sequence[str],
     length: int,
 ) -> str:
-    """Card of `model`, trained on `tokens` tokens, with its accuracy on `held_out` samples of `length` tokens."""
+    """Return the card of `model`, trained on `tokens` tokens, with its accuracy on `held_out` samples."""
     from huggingface_hub import ModelCard, ModelCardData
 
     model.eval()

@@ -1,4 +1,4 @@
-"""A page of one file that works offline and asks nothing of any network: heading, lead, sections, figures."""
+"""A page in one file that works offline and loads nothing from a network: heading, lead, sections, figures."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def page(
     drawn: bool,
     notes: Sequence[str] = (),
 ) -> str:
-    """The page; `sections` are id -> (title, body), empty ones left out; `drawn` brings the plotting library along."""
+    """Render a page; `sections` are id -> (title, body), empty ones left out; `drawn` includes the plotting library."""
     library = _library() if drawn else None
     return str(render("page", heading=heading, lead=lead, sections=sections, notes=notes, library=library))
 
 
 def figure_html(name: str, figure: Figure, caption: str) -> Markup:
-    """A figure with its caption; the page must bring the library."""
+    """Return a figure with its caption; the page must include the library."""
     from plotly.io import to_html
 
     config = {"displaylogo": False, "displayModeBar": False, "responsive": True}
@@ -37,12 +37,12 @@ def figure_html(name: str, figure: Figure, caption: str) -> Markup:
 
 
 def bullets(items: Sequence[str], intro: str = "") -> Markup:
-    """An unordered list, below `intro` if there is one."""
+    """Return an unordered list, below `intro` if there is one."""
     return render("bullets", items=items, intro=intro)
 
 
 def glossary(text: str) -> Markup:
-    """Explanations of the words that `text` uses."""
+    """Return explanations of the words that `text` uses."""
     words = used_words(text)
     return render("glossary", words=words) if words else Markup()
 

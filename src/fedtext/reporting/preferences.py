@@ -1,7 +1,4 @@
-"""Scorecard, figure and page of synthetic preference pairs.
-
-Win rates of policies and what a policy gives away, as a report says them.
-"""
+"""Scorecard, figure and page of synthetic preference pairs, win rates of policies, and membership inference."""
 
 from __future__ import annotations
 
@@ -13,9 +10,9 @@ from jaxtyping import Float
 from markupsafe import Markup
 
 from fedtext.evaluation.cost import cost_rows
-from fedtext.evaluation.measures.known import in_document
+from fedtext.evaluation.measures.known import measures_in_document
 from fedtext.evaluation.measures.preferences import WIN_RATE
-from fedtext.evaluation.paired import in_order
+from fedtext.evaluation.paired import ordered_conditions
 from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONDITIONS, LONGER, POLICY, PREFERENCES, SHORTER, UNTUNED
 from fedtext.reporting.figure_style import SYNTHETIC, styled
@@ -38,9 +35,9 @@ Document = Mapping[str, Any]
 
 
 def win_rate_sentence(found: Document) -> str:
-    """How much the policy's answers win against the generator's as it was, and how much the controls' do."""
+    """Return the sentence on the win rates of the policy and of the baselines against the untuned generator."""
     own = found["conditions"][found["judged"]]
-    others = [name for name in in_order(found["conditions"]) if name not in (found["judged"], UNTUNED.name)]
+    others = [name for name in ordered_conditions(found["conditions"]) if name not in (found["judged"], UNTUNED.name)]
     said = [f"{CONDITIONS[name].phrase} {WIN_RATE.shown(found['conditions'][name][WIN_RATE.name])}" for name in others]
     beside = f"; beside it, {', '.join(said)}" if said else ""
     return (
@@ -51,8 +48,8 @@ def win_rate_sentence(found: Document) -> str:
 
 
 def win_rate_table(found: Document) -> Markup:
-    """Every policy against the generator as it was, and the run's own policy against every other one."""
-    names, judged = in_order(found["conditions"]), found["judged"]
+    """Return the table of every policy against the untuned generator, and of the run's policy against the others."""
+    names, judged = ordered_conditions(found["conditions"]), found["judged"]
     gains = found["gains"].get(judged, {})
     rows = []
     for name in names:
@@ -82,9 +79,9 @@ def win_rate_table(found: Document) -> Markup:
 
 
 def _what_follows(found: Document) -> str:
-    """From an AUC above its ceiling: a leak, unless what tells a member may be said by units beside it."""
+    """Return what an AUC above its bound means: a leak, unless other units' data may reveal a member."""
     if found["alone"]:
-        return "that is more than was paid for, so something leaks"
+        return "that is above the bound of the privacy budget, so something leaks"
     return (
         "that is more, and nothing follows from it: other units of a member's client or prompt were trained on, "
         "and no ε bounds what they tell of it"
@@ -92,7 +89,7 @@ def _what_follows(found: Document) -> str:
 
 
 def membership_sentence(found: Document) -> str:
-    """How well the policy tells its pairs from others, beside what the budget allows."""
+    """Return the sentence on how well the policy tells its training pairs from others, and the bound of the budget."""
     auc = f"{found['auc']:.3f} (95% interval {found['low']:.3f} to {found['high']:.3f})"
     most = "no finite ε bounds it" if found["ceiling"] is None else f"the budget allows {found['ceiling']:.3f}"
     leak = f"; {_what_follows(found)}" if found["above"] else ""
@@ -104,7 +101,7 @@ def membership_sentence(found: Document) -> str:
 
 
 SHOWN = 8
-NOT_MEASURED = "No figure of held-out private pairs was taken: test clients have not paid for one."
+NOT_MEASURED = "No figure of held-out private pairs was computed: the test clients have no budget for one."
 
 OF_PAIRS = (
     "The pairs' prompts are public and their answers a generator's: only which of them is better was learned from "
@@ -127,11 +124,11 @@ def preference_scorecard(
     win_rates: Mapping[str, Any] | None = None,
     membership: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The scorecard, with the keys of every other; `accuracy` is None where no held-out pair was looked at.
+    """Return the scorecard, with the keys of every other one.
 
-    `win_rates` (`evaluation.win_rate.compared_answers`) and `membership` are None where nobody judged a policy.
-
-    `pairs` is how many there are; None: a policy was trained on the private ones.
+    `accuracy` is None where no held-out pair was evaluated. `win_rates` (`evaluation.win_rate.compared_answers`) and
+    `membership` are None where no policy was judged. `pairs` is the number of synthetic pairs; None: a policy was
+    trained on the private ones.
     """
     guarded, looked_at = protection.model_dump(), accuracy is not None or membership is not None
     card = {
@@ -165,8 +162,8 @@ def preference_scorecard(
 
 
 def accuracy_sentence(accuracy: Mapping[str, Any]) -> str:
-    """How many held-out pairs the scorer or the policy orders rightly, and what length alone would do."""
-    (measure, *_), judged = in_document(accuracy), accuracy["judged"]
+    """Return the sentence on the share of held-out pairs ordered correctly, and on what length alone would achieve."""
+    (measure, *_), judged = measures_in_document(accuracy), accuracy["judged"]
     said = {name: measure.shown(accuracy["conditions"][name][measure.name]) for name in (judged, *_LENGTHS)}
     own = accuracy["conditions"][judged]
     return (
@@ -180,7 +177,7 @@ _LENGTHS = (LONGER.name, SHORTER.name)
 
 
 def gap_histogram(gaps: Float[np.ndarray, " pair"]) -> Figure:
-    """How far the scores of the best and the worst answer are apart, over the pairs that were kept."""
+    """Draw the score gaps between the best and the worst answer, over the pairs that were kept."""
     from plotly.graph_objects import Figure, Histogram
 
     figure = Figure(Histogram(x=gaps, nbinsx=30, marker={"color": SYNTHETIC}))
@@ -196,9 +193,9 @@ def render_preferences(
     facts: Mapping[str, Any],
     answers: pd.DataFrame | None = None,
 ) -> str:
-    """The page of a `preference_scorecard`; the pairs, if there are any, are public prompts with released choices.
+    """Render the page of a `preference_scorecard`; pairs, if there are any, are public prompts with released choices.
 
-    `answers` are a policy's: `prompt`, public and held out, the `policy`'s answer, and the `generator`'s as it was.
+    `answers` are a policy's: `prompt`, public and held out, the `policy`'s answer, and the untuned `generator`'s.
     """
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     accuracy = (
@@ -222,8 +219,8 @@ def render_preferences(
 
 
 def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
-    """Held-out pairs ordered rightly, by what was learned and by length, and what it gains on each."""
-    measures = in_document(accuracy)
+    """Return the table of held-out pairs ordered correctly, by the scorer or policy and by length, with the gains."""
+    measures = measures_in_document(accuracy)
     lead, names = measures[0], [name for name in CONDITIONS if name in accuracy["conditions"]]
     judged = accuracy["judged"]
     gains = accuracy["gains"].get(judged, {})
@@ -241,7 +238,7 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
 
 
 def _answered(answers: pd.DataFrame) -> Markup:
-    """Prompts from everywhere in the list: nobody chose them, so a win that no reader would grant shows."""
+    """Return prompts evenly spaced in the list, not selected, so that a doubtful win is visible."""
     spread = answers.iloc[:: -(-len(answers) // SHOWN)]
     intro = (
         f"{len(spread)} of {count(len(answers))} held-out prompts, evenly spaced: the policy's answer, the generator's "
@@ -251,12 +248,12 @@ def _answered(answers: pd.DataFrame) -> Markup:
 
 
 def _shown(pairs: pd.DataFrame) -> Markup:
-    """The pairs with the largest gaps first."""
+    """Return the pairs with the largest gaps first."""
     first = pairs.sort_values("gap", ascending=False, kind="stable").head(SHOWN)
     intro = f"{len(first)} of {count(len(pairs))} pairs: a public prompt, the chosen answer, the rejected one."
     return _quoted(intro, first[["prompt", "chosen", "rejected"]])
 
 
 def _quoted(intro: str, rows: pd.DataFrame) -> Markup:
-    """A list of prompts, each with its two answers."""
+    """Return a list of prompts, each with its two answers."""
     return render("answers", intro=intro, rows=rows.to_numpy().tolist())

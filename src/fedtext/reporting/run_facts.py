@@ -1,4 +1,4 @@
-"""How the run was made, as its report says it: command, day, version, models and the parameters that shaped it."""
+"""The facts of a run for its report: command, day, version, models and the parameters that shaped it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WRITTEN, MADE = "Of the run that wrote this report", "Of the runs that made what
 
 
 def facts_table(facts: Mapping[str, Any]) -> Markup:
-    """A table of words; empty where nobody told, in a notebook.
+    """Return a table of words; empty where no facts are known, as in a notebook.
 
     Args:
         facts: What `fedtext.datasets.run_facts.RunFactsDataset` holds.
@@ -33,10 +33,10 @@ def facts_table(facts: Mapping[str, Any]) -> Markup:
 
 
 def _rows(name: str, values: Mapping[str, Any]) -> Iterator[list[str]]:
-    """A row for the group's own values, and one for each group in it; what is not set is not said."""
+    """Yield a row for the group's own values, and one for each group in it; unset values are left out."""
     plain = {key: value for key, value in values.items() if not isinstance(value, Mapping)}
-    told = {key: value for key, value in plain.items() if key not in UNSAID and value not in (None, [], "")}
-    said = [f"{key} {_shown(value)}" for key, value in told.items()]
+    shown = {key: value for key, value in plain.items() if key not in UNSAID and value not in (None, [], "")}
+    said = [f"{key} {_shown(value)}" for key, value in shown.items()]
     if said:
         yield [name, ", ".join(said)]
     for key, value in values.items():

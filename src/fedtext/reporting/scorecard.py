@@ -1,6 +1,7 @@
-"""`scorecard.json`: one dictionary for any synthetic data set, whatever made it, and the input of the report.
+"""`scorecard.json`: one dictionary for any synthetic data set, by any algorithm, and the input of the report.
 
-All values are released, public, or aggregates of held-out text, on the terms that the report states first; none steers.
+All values are released, public, or aggregates of held-out text under the terms that the report states first. No value
+influences a run.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from fedtext.reporting.headline import accuracy_sentence, epsilon_sentence, prot
 
 
 class Protection(BaseModel):
-    """What the privacy report says in short; `epsilon` is infinite when something was read without a mechanism.
+    """Summary of the privacy report; `epsilon` is infinite if something was read without a mechanism.
 
-    `released`: whether anything was, of what the units hold. `total` is what all releases on record cost together, and
-    what they may: `epsilon`, `budget`, `releases`, `public`.
+    `released`: whether anything that depends on the units' data was. `total` has the privacy cost of all recorded
+    releases together, and their budget: `epsilon`, `budget`, `releases`, `public`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,7 +48,7 @@ class Protection(BaseModel):
 
     @classmethod
     def of(cls, report: Mapping[str, Any]) -> Protection:
-        """From the dictionary that `fedtext.privacy.report.privacy_report` returns."""
+        """Build from the dictionary that `fedtext.privacy.report.privacy_report` returns."""
         return cls(
             unit=report["unit"],
             units=report["population"],
@@ -64,7 +65,7 @@ class Protection(BaseModel):
 
 
 def epsilon_after(report: Mapping[str, Any]) -> dict[str, float]:
-    """Epsilon of a privacy report's releases so far, after each of them: what `figures.privacy_price` draws."""
+    """Return the cumulative epsilon after each release of a privacy report, which `figures.privacy_price` draws."""
     return {f"{r['name']}, round {r['round']}": float(r["epsilon_cumulative"]) for r in report["releases"]}
 
 
@@ -72,10 +73,10 @@ class Distribution(BaseModel):
     """Distances to held-out text.
 
     `rounds` has one row of `measures.distances.compared` for each generator with its `adapter` and `released_score`;
-    `sets` one for each data set (`synthetic`, `public_control`); `held_out_distance` is the held-out text's own median
-    distance to its medoid, `floors` what distances with a floor of their own are of held-out text against itself. Of a
-    priced evaluation the rows are `priced_distances.ReleasedMean.compare`'s, `floor` is what noise makes of its Frechet
-    distance, and what would be exact (`bias`, `held_out_texts`, `held_out_distance`) is None.
+    `sets` one for each data set (`synthetic`, `public_control`). `held_out_distance` is the held-out text's own median
+    distance to its medoid, and `floors` are self-distances of held-out text. In a DP evaluation the rows are those of
+    `private_evaluation.ReleasedMean.compare`, `floor` is the Frechet distance that noise alone causes, and the exact
+    values (`bias`, `held_out_texts`, `held_out_distance`) are None.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -105,23 +106,24 @@ def scorecard(
     questions: Mapping[str, Any] | None = None,
     copies: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The whole scorecard, strict JSON: numbers that are not finite become null.
+    """Return the whole scorecard as strict JSON: numbers that are not finite become null.
 
     Args:
-        algorithm: Name of what made the data set.
-        corpus: What the private text is, in a few words.
-        protection: What was protected and at which price.
-        accuracy: What `evaluation.paired.compare_scored` returned.
-        distribution: Distances to held-out text; None where a model was made and no text.
+        algorithm: Name of the algorithm.
+        corpus: The private text, in a few words.
+        protection: What was protected, and the privacy cost.
+        accuracy: The document of `evaluation.paired.compare_scored`.
+        distribution: Distances to held-out text; None for an algorithm that returns a model and no text.
         costs: This run's rows of the cost table; the published ones are added.
         synthetic_texts: Size of the data set.
-        terms: On which terms held-out text was measured.
-        texts: `measures` (names) of texts alone and `sets` (condition -> values); None where no text was made.
-        classification: What `evaluation.classification.compare_classified` returned; None where nothing was classified.
-        entities: What `evaluation.entities.compare_entities` returned; None where none were looked for.
-        questions: What `evaluation.questions.compare_questions` returned; None where nothing was asked.
-        copies: What `evaluation.contamination.summary` returned; None where held-out text was not looked for in
-        training text.
+        terms: The terms under which held-out text was measured.
+        texts: `measures` (names) of texts alone and `sets` (condition -> values); None without texts.
+        classification: The document of `evaluation.classification.compare_classified`, if any.
+        entities: The document of `evaluation.entities.compare_entities`, if any.
+        questions: The document of `evaluation.questions.compare_questions`, if any.
+        copies: The counts of `evaluation.contamination.summary`; None where held-out text was not searched for in
+            training
+            text.
     """
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
@@ -154,9 +156,9 @@ def _reasons(protection: Protection) -> tuple[str, ...]:
 def _distances(distribution: Distribution | None) -> dict[str, Any] | None:
     if distribution is None:
         return None
-    bias, told = distribution.bias, distribution.model_dump(exclude={"floors"})
+    bias, values = distribution.bias, distribution.model_dump(exclude={"floors"})
     floors = {name: floor._asdict() for name, floor in distribution.floors.items()}
-    return {**told, "bias": None if bias is None else bias._asdict(), **({"floors": floors} if floors else {})}
+    return {**values, "bias": None if bias is None else bias._asdict(), **({"floors": floors} if floors else {})}
 
 
 def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, terms: Terms) -> list[str]:
@@ -175,8 +177,8 @@ def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, term
     return said
 
 
-def copied_sentence(copies: Mapping[str, Any]) -> str:
-    """How many held-out samples stand in training samples too; empty where none does."""
+def copies_sentence(copies: Mapping[str, Any]) -> str:
+    """Return the sentence on held-out samples that are in the training samples too; empty where none is."""
     verbatim, near, samples = copies["verbatim"], copies["near"], copies["samples"]
     if verbatim + near == 0:
         return ""
@@ -192,7 +194,7 @@ def _copies(copies: Mapping[str, Any] | None) -> str:
             "Whether held-out text stands in training text too is not known: clients are split by their ids, and "
             "nobody has compared what they hold."
         )
-    return copied_sentence(copies) or "No held-out sample stands in the training samples, word for word or nearly."
+    return copies_sentence(copies) or "No held-out sample stands in the training samples, word for word or nearly."
 
 
 def _open_limits(distribution: Distribution | None) -> list[str]:
@@ -220,7 +222,7 @@ def _priced_limits(distribution: Distribution | None) -> list[str]:
 
 
 def _own_floors(distribution: Distribution) -> Iterator[str]:
-    """Of the distances that have a floor of their own: what it is, or that they were not taken."""
+    """Yield a sentence on each distance with a self-distance: its value, or that it was not computed."""
     asked = {name for row in distribution.sets.values() for name in row}
     for each in MEASURES:
         if not isinstance(each, Distance) or each.floor is None or each.name not in asked:
@@ -242,7 +244,7 @@ def _floor_of_distances(bias: Bias) -> str:
 
 
 def strict(value: Any) -> Any:
-    """The same as strict JSON: a number that is not finite becomes null."""
+    """Return the value as strict JSON: a number that is not finite becomes null."""
     if isinstance(value, Mapping):
         return {str(key): strict(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from markupsafe import Markup
 
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
-from fedtext.evaluation.measures.known import MEASURES, in_document, of_kind
-from fedtext.evaluation.measures.measure import ABSENT, Distance, OfTexts
+from fedtext.evaluation.measures.known import MEASURES, measures_in_document, measures_of_kind
+from fedtext.evaluation.measures.measure import ABSENT, Distance, TextProperty
 from fedtext.evaluation.scoring import PREFIX
 from fedtext.params.conditions import CONDITIONS, EPS0, SYNTHETIC
 from fedtext.reporting.templates import render
@@ -23,13 +23,13 @@ def table(
     strong: Sequence[int] = (),
     kind: Literal["numbers", "words"] = "numbers",
 ) -> Markup:
-    """An HTML table that scrolls by itself where the screen is narrow; `strong` are the row numbers to stress."""
+    """Return an HTML table that scrolls by itself on a narrow screen; `strong` are the row numbers to stress."""
     return render("table", caption=caption, headers=headers, rows=rows, strong=strong, kind=kind)
 
 
 def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
-    """What each condition reaches, its change against the untouched model, and the share of the gap it closes."""
-    lead, *others = in_document(accuracy)
+    """Return the table of each condition's accuracy, change against the public model, and share of the gap closed."""
+    lead, *others = measures_in_document(accuracy)
     conditions = accuracy["conditions"]
     names = [*[n for n in CONDITIONS if n in conditions], *[n for n in conditions if n not in CONDITIONS]]
     rows = []
@@ -55,8 +55,8 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
 
 
 def published_table(accuracy: Mapping[str, Any]) -> Markup:
-    """The released code's metric, apart from the correct one; empty where it was not asked for."""
-    shown = in_document(accuracy)
+    """Return the table of the released code's metric, apart from the correct one; empty where it was not computed."""
+    shown = measures_in_document(accuracy)
     scored = {
         one.title: found
         for name, one in CONDITIONS.items()
@@ -72,9 +72,10 @@ def published_table(accuracy: Mapping[str, Any]) -> Markup:
 
 
 def distance_table(distribution: Mapping[str, Any]) -> Markup:
-    """Each data set's distance to held-out text, above what finite size, or noise where there is a price, makes alone.
+    """Return the table of each data set's distances to held-out text, with the distance of a perfect data set below.
 
-    Every distance that was taken has a column.
+    That distance comes from finite size, or from noise in a DP evaluation. Every distance that was computed has a
+    column.
     """
     sets, bias = distribution["sets"], distribution["bias"]
     taken = [
@@ -99,7 +100,7 @@ def distance_table(distribution: Mapping[str, Any]) -> Markup:
 
 
 def _distance(each: Distance, found: Mapping[str, Any], error: float | None) -> str:
-    """A distance with the deviation of its noise, or with as many digits as its error supports."""
+    """Format a distance with its standard deviation from noise, or with as many digits as its error supports."""
     if (noise := found.get(stddev_of(each))) is not None:
         return f"{found[each.name]:.3f} ± {noise:.3f}"
     value = found.get(each.name)
@@ -107,7 +108,7 @@ def _distance(each: Distance, found: Mapping[str, Any], error: float | None) -> 
 
 
 def _floor(distribution: Mapping[str, Any], taken: Sequence[Distance]) -> tuple[str, str, dict[str, str]]:
-    """The last row: what it is of, its texts, and the distances that are known of it."""
+    """Return the last row: its title, its number of texts, and the self-distances that are known."""
     if bias := distribution["bias"]:
         least, own = rounded(bias["mean"], bias["stddev"]), distribution["held_out_distance"]
         floors = {FID.name: least, MEDIAN_DISTANCE.name: MEDIAN_DISTANCE.shown(own)}
@@ -121,10 +122,10 @@ def _floor(distribution: Mapping[str, Any], taken: Sequence[Distance]) -> tuple[
 
 
 def texts_table(texts: Mapping[str, Any] | None) -> Markup:
-    """What each set of texts is like by itself; empty where no text was made or nothing was taken of it."""
+    """Return the table of properties of each set of texts by itself; empty where there are none."""
     if texts is None or not texts["measures"]:
         return Markup()
-    shown = of_kind(OfTexts, texts["measures"])
+    shown = measures_of_kind(TextProperty, texts["measures"])
     return table(
         "The texts by themselves, as many of each set as a model is trained on",
         ["set", "texts", *[f"{each.column} ({each.direction.word} is better)" for each in shown]],
@@ -137,7 +138,7 @@ def texts_table(texts: Mapping[str, Any] | None) -> Markup:
 
 
 def cost_table_html(costs: Sequence[Mapping[str, Any]]) -> Markup:
-    """Table 2's form: floats and seconds per client and exchange, and the bytes of the whole run."""
+    """Return the cost table in Table 2's layout: floats and seconds per client and exchange, bytes of the whole run."""
     rows = [
         [
             f"{row['method']} (this run)" if row["algorithm"] else row["method"],
@@ -162,7 +163,7 @@ def cost_table_html(costs: Sequence[Mapping[str, Any]]) -> Markup:
 
 
 def protection_table(protection: Mapping[str, Any], tested: Mapping[str, Any] | None = None) -> Markup:
-    """The privacy declaration and what was spent; `tested` is what test units are promised."""
+    """Return the table of the privacy declaration and cost; `tested` is the guarantee of test units."""
     finite = protection["epsilon"] is not None and not protection["unaccounted"]
     rows = [
         ["protected unit", f"{protection['unit']} ({count(protection['units'])} of them)"],

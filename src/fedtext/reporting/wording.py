@@ -1,4 +1,4 @@
-"""Numbers as the report prints them: no more digits than the noise supports."""
+"""Format numbers for the report, with no more digits than the noise supports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def change(measure: PerText, gain: Mapping[str, Any]) -> str:
-    """A difference in a measure with its interval, without its unit: `+1.2 (0.9 to 1.5)`."""
+    """Format a difference in a measure with its interval, without its unit: `+1.2 (0.9 to 1.5)`."""
     return f"{measure.change(gain['estimate'])} ({_ends(gain, measure.unit, measure.decimals)})"
 
 
 def share(closed: Mapping[str, Any] | None) -> str:
-    """Share of the gap closed in whole percent with its interval, or why there is none."""
+    """Format the share of the gap closed in whole percent with its interval, or the reason why there is none."""
     if closed is None:
         return ABSENT
     if closed["share"] is None:
@@ -28,7 +28,7 @@ def share(closed: Mapping[str, Any] | None) -> str:
 
 
 def interval(measure: Measure, ends: Mapping[str, Any]) -> str:
-    """The ends `low` and `high` of an interval of a measure, without its unit: `0.9 to 1.5`."""
+    """Format the ends `low` and `high` of an interval of a measure, without its unit: `0.9 to 1.5`."""
     return _ends(ends, measure.unit, measure.decimals)
 
 
@@ -40,7 +40,7 @@ def _ends(interval: Mapping[str, Any], unit: Unit, decimals: int) -> str:
 
 
 def rounded(value: float, error: float | None, most: int = 3) -> str:
-    """`value` down to the leading digit of `error`, at most `most` decimals: 0.3561 -+ 0.02 is `0.36`."""
+    """Round `value` to the leading digit of `error`, at most `most` decimals: 0.3561 -+ 0.02 is `0.36`."""
     if error is None or not math.isfinite(error) or error <= 0:
         return f"{value:.{most}f}"
     decimals = min(max(-math.floor(math.log10(error)), 0), most)
@@ -48,19 +48,19 @@ def rounded(value: float, error: float | None, most: int = 3) -> str:
 
 
 def count(number: int | float) -> str:
-    """`1234567` as `1,234,567`; what is expected of a draw, such as 0.421, as `0.42`."""
+    """Format a count, `1,234,567` for `1234567`; an expected count such as 0.421 as `0.42`."""
     return f"{number:,.0f}" if number == int(number) else f"{number:.2g}"
 
 
 def compact(number: int | float) -> str:
-    """`82000000` as `82M`, `6912000` as `6.9M`, `18000` as `18,000`."""
+    """Format a large number: `82M` for `82000000`, `6.9M` for `6912000`, `18,000` for `18000`."""
     if number < 1e6:
         return count(number)
     return f"{number / 1e6:.1f}M".replace(".0M", "M") if number < 9.95e6 else f"{number / 1e6:,.0f}M"
 
 
 def spent(epsilon: float, decimals: int = 2) -> str:
-    """An epsilon, rounded up: a guarantee is never printed stronger than it is. One of no use at all is short."""
+    """Format an epsilon, rounded up so that no guarantee is printed stronger than it is; a huge one is shortened."""
     if epsilon >= USELESS:
         tenth = 10.0 ** (math.floor(math.log10(epsilon)) - 1)
         return scientific(math.ceil(epsilon / tenth - 1e-6) * tenth)
@@ -69,14 +69,14 @@ def spent(epsilon: float, decimals: int = 2) -> str:
 
 
 def scientific(number: float) -> str:
-    """`3e-06` as `3 × 10⁻⁶`, `1e-05` as `10⁻⁵`."""
+    """Format a number in powers of ten: `3 × 10⁻⁶` for `3e-06`, `10⁻⁵` for `1e-05`."""
     digits, _, exponent = f"{number:.1e}".partition("e")
     power = "10" + str(int(exponent)).translate(SUPERSCRIPT)
     return power if digits == "1.0" else f"{digits.removesuffix('.0')} × {power}"
 
 
 def seconds(duration: int | float | None) -> str:
-    """A duration with two significant digits; None as a dash."""
+    """Format a duration with two significant digits; None as a dash."""
     if duration is None or not math.isfinite(duration):
         return ABSENT
     if duration == 0:
@@ -86,7 +86,7 @@ def seconds(duration: int | float | None) -> str:
 
 
 def size(number_of_bytes: int | float) -> str:
-    """`8192` as `8.2 kB`."""
+    """Format a number of bytes: `8.2 kB` for `8192`."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number_of_bytes >= scale:
             return f"{number_of_bytes / scale:.1f} {unit}"

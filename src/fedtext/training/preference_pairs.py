@@ -15,7 +15,7 @@ import pandas as pd
 from jaxtyping import Float, Int, Int32
 
 from fedtext.generation.control_codes import coded_rows
-from fedtext.generation.dialogue import Dialogue, begun_prompts
+from fedtext.generation.dialogue import Dialogue, answer_prompts
 from fedtext.models.generator import TrainableGenerator
 from fedtext.models.language_model import context_length
 from fedtext.params.training import PairTokens
@@ -110,7 +110,7 @@ def pair_rows(
     first tokens and the token that ends it are scored. A pair's rows are made of that pair alone.
     """
     tokenizer = generator.load()[1]
-    begun = begun_prompts(generator, form, pairs["prompt"])
+    begun = answer_prompts(generator, form, pairs["prompt"])
     width = row_width(tokenizer, tokens)
     rows = np.full((len(pairs), 2, width), NO_TOKEN, dtype=np.int32)
     for side, name in enumerate(("chosen", "rejected")):

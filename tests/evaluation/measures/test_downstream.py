@@ -19,7 +19,7 @@ from fedtext.evaluation.measures.downstream import (
     macro_f1,
     weighted_f1,
 )
-from fedtext.evaluation.measures.known import measure, of_sets
+from fedtext.evaluation.measures.known import measure, set_measures
 
 CODES = st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 3)), min_size=1, max_size=40)
 
@@ -103,4 +103,4 @@ def test_one_client_tells_nothing_of_others() -> None:
 def test_they_are_known_by_name_and_are_no_measures_of_sets() -> None:
     assert (measure("class_accuracy"), measure("macro_f1")) == (CLASS_ACCURACY, MACRO_F1)
     with pytest.raises(ValueError, match="macro_f1: taken on held-out texts"):
-        of_sets(["macro_f1"])
+        set_measures(["macro_f1"])

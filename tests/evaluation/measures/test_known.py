@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from fedtext.evaluation.measures.distances import FID, MEAN_GAP
-from fedtext.evaluation.measures.known import MEASURES, in_document, measure, measured_sets, of_kind, of_sets
+from fedtext.evaluation.measures.known import (
+    MEASURES,
+    measure,
+    measured_sets,
+    measures_in_document,
+    measures_of_kind,
+    set_measures,
+)
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, top
 from fedtext.evaluation.measures.texts import REPEATED_TEXTS
@@ -25,18 +32,18 @@ def test_an_unknown_name_is_told_what_there_is() -> None:
 
 def test_names_of_other_kinds_are_left_out() -> None:
     names = conf_base(Evaluation, measures="repeated_texts mean_gap fid").measures
-    assert of_kind(Distance, names) == (MEAN_GAP, FID)
-    assert of_sets(names) == (REPEATED_TEXTS, MEAN_GAP, FID)
+    assert measures_of_kind(Distance, names) == (MEAN_GAP, FID)
+    assert set_measures(names) == (REPEATED_TEXTS, MEAN_GAP, FID)
 
 
 def test_what_is_taken_in_any_case_is_no_measure_of_sets() -> None:
     with pytest.raises(ValueError, match="cross_entropy: taken on held-out texts"):
-        of_sets(["fid", "cross_entropy"])
+        set_measures(["fid", "cross_entropy"])
 
 
 def test_a_document_s_measures_are_found_again() -> None:
-    assert in_document(accuracy())[0] is ACCURACY
-    assert [each.name for each in in_document(accuracy())] == ["top_1", "top_3", "top_5"]
+    assert measures_in_document(accuracy())[0] is ACCURACY
+    assert [each.name for each in measures_in_document(accuracy())] == ["top_1", "top_3", "top_5"]
 
 
 def test_every_set_is_measured_on_as_many_texts_as_a_model_is_trained_on() -> None:

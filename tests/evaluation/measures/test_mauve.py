@@ -10,7 +10,7 @@ import pytest
 
 from fedtext.evaluation.distribution import Bias, HeldOut
 from fedtext.evaluation.measures.distances import FID, compared, floors
-from fedtext.evaluation.measures.known import measure, of_sets
+from fedtext.evaluation.measures.known import measure, set_measures
 from fedtext.evaluation.measures.mauve import FEWEST, MAUVE, PACKAGE, mauve_floor, mauve_of
 from fedtext.evaluation.measures.measure import Extra
 from fedtext.reporting.tables import distance_table
@@ -22,14 +22,14 @@ REFERENCE = HeldOut.of(HELD_OUT, smallest_set=100)
 def test_without_its_package_it_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"mauve needs the package mauve-text, .*pip install mauve-text, or leave"):
-        of_sets(["fid", "mauve"])
+        set_measures(["fid", "mauve"])
     with pytest.raises(ValueError, match="mauve needs the package"):
         mauve_of(REFERENCE, cloud(150, 3))
     assert measure("mauve") is MAUVE  # a comparison may name what another machine has taken
 
 
 def test_a_package_that_is_there_is_not_refused() -> None:
-    Extra(module="json", package="json").refuse_absent("fid")
+    Extra(module="json", package="json").validate_installed("fid")
 
 
 def test_it_is_asked_at_one_size_with_held_out_text_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_it_is_asked_at_one_size_with_held_out_text_first(monkeypatch: pytest.Mo
 
 def test_texts_from_elsewhere_are_farther() -> None:
     pytest.importorskip("mauve")
-    PACKAGE.refuse_absent("mauve")
+    PACKAGE.validate_installed("mauve")
     near, far = cloud(200, 3), cloud(200, 3) + 0.8 * np.eye(12)[0]
     assert mauve_of(REFERENCE, near) > 0.9 > mauve_of(REFERENCE, far)
     assert mauve_of(REFERENCE, near) == mauve_of(REFERENCE, near)

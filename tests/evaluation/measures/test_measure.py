@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fedtext.evaluation.measures.measure import NATS, SHARE, Counts, Direction, Measure, OfTexts, PerText
+from fedtext.evaluation.measures.measure import NATS, SHARE, Counts, Direction, Measure, PerText, TextProperty
 
 
 def plain(**changed: object) -> Measure:
@@ -38,7 +38,7 @@ def test_an_improvement_is_positive_whichever_way_is_better() -> None:
 
 
 def test_a_value_that_was_not_taken_is_none() -> None:
-    measure = OfTexts(name="m", title="t", direction=Direction.LOWER, value=len)
+    measure = TextProperty(name="m", title="t", direction=Direction.LOWER, value=len)
     card = {"texts": {"sets": {"synthetic": {"m": 3.0}, "public_control": {}}}}
     assert measure.within(card, "synthetic") == 3.0
     for missing in (card, {"texts": None}, {}):

@@ -18,7 +18,7 @@ from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import NoisySum, release_noisy_sum
 from fedtext.federation.units import Block
-from fedtext.generation.apportionment import allotment
+from fedtext.generation.apportionment import apportion
 from fedtext.generation.control_codes import ControlCode
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.prompt_forms import PromptForm, prompt_form
@@ -60,12 +60,12 @@ def proportions(profile: Counts) -> Counts:
 
 def text_counts(profile: Counts, params: Flexible) -> list[int]:
     """s_j: how many texts of each code are written, in proportion to the profile, by largest remainder."""
-    return allotment(params.candidates, proportions(profile).tolist())
+    return apportion(params.candidates, proportions(profile).tolist())
 
 
 def pick_counts(written: list[int], params: Flexible) -> list[int]:
     """How many texts of each code are kept, in proportion to how many were to be written."""
-    return allotment(min(params.synthetic_texts, sum(written)), [float(count) for count in written])
+    return apportion(min(params.synthetic_texts, sum(written)), [float(count) for count in written])
 
 
 @dataclass(frozen=True)

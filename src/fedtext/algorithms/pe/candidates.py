@@ -66,7 +66,7 @@ def random_texts(generator: Generator, public: pd.DataFrame, evolution: Pe, chun
         seed=derived_seed(evolution.seed, "responses", "start"),
         label="first candidates",
     )
-    few_shot.validate_written(texts, generator, "first candidates")
+    few_shot.validate_generated(texts, generator, "first candidates")
     return texts.loc[texts["text"] != "", ["text", "label"]].reset_index(drop=True)
 
 

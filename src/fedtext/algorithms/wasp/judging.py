@@ -22,7 +22,7 @@ from fedtext.federation.private_samples import PrivateSamples, class_index, labe
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import NoisySum, release_noisy_sum
 from fedtext.federation.units import Block, digest
-from fedtext.generation.apportionment import allotment
+from fedtext.generation.apportionment import apportion
 from fedtext.params.wasp import Wasp
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.ledger import Ledger
@@ -85,7 +85,7 @@ def counts(weight: Float[np.ndarray, " model"], wasp: Wasp, round_number: int) -
     Classes take turns through all models and rounds, so that they differ by one text at most.
     """
     texts, classes = wasp.texts_of_round(round_number), len(wasp.classes)
-    own = allotment(texts, np.maximum(weight, wasp.weight_floor).tolist())
+    own = apportion(texts, np.maximum(weight, wasp.weight_floor).tolist())
     first = wasp.texts_until(round_number - 1)
     turn = (first + np.arange(texts)) % classes
     found = np.zeros((len(weight), classes), dtype=np.int64)

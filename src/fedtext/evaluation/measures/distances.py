@@ -1,4 +1,4 @@
-"""Distances of a set of texts to held-out text, by sentence embeddings (evaluation.distribution says how)."""
+"""Distances of a set of texts to held-out text in embedding space (definitions in `evaluation.distribution`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MEDIAN_DISTANCE = Distance(
     name="median_distance",
     title="median distance to the medoid",
     column="median distance to medoid",
-    direction=Direction.HIGHER,  # a small one means that texts cluster
+    direction=Direction.HIGHER,  # small where texts cluster
     decimals=2,
     value=lambda held_out, texts: median_distance_to_medoid(texts),
     curve="median distance to the medoid",
@@ -55,17 +55,17 @@ DISTANCES = (FID, MEAN_GAP, MMD, FRECHET_MAIN_AXES, MEDIAN_DISTANCE)  # in the o
 def compared(
     held_out: HeldOut, texts: Float[np.ndarray, "text dim"], measures: Sequence[Distance]
 ) -> dict[str, float | int | None]:
-    """One row: those of the distances that exact embeddings have, by name, and the number of `texts`."""
+    """Return one table row: the distances that exact embeddings allow, by name, and the number of `texts`."""
     taken = {each.name: each.value(held_out, texts) for each in measures if each.value is not None}
     return {**taken, "texts": len(texts)}
 
 
 def floors(held_out: HeldOut, measures: Sequence[Distance]) -> dict[str, Bias]:
-    """What each distance that has a floor of its own is of held-out text against itself, by name."""
+    """Return the self-distance of held-out text, for each distance that needs one."""
     taken = {each.name: each.floor(held_out) for each in measures if each.floor is not None}
     return {name: floor for name, floor in taken.items() if floor is not None}
 
 
 def stddev_of(measure: Distance) -> str:
-    """Key of the deviation that noise leaves in a distance, where test clients pay for it."""
+    """Return the key of the standard deviation that noise adds to a distance in a DP evaluation."""
     return f"{measure.name}_stddev"

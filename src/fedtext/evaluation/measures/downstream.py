@@ -1,20 +1,15 @@
 """Measures of downstream tasks: classification, entity recognition and question answering.
 
-Accuracy and F1 of a classifier on held-out labelled texts, from the codes of `evaluation.classification`.
+Classification: accuracy and F1 on held-out labelled texts, from the codes of `evaluation.classification`. A text
+without a declared class is not evaluated. F1 of a class is 2 TP / (predicted + true); it is 0 for a class that is never
+predicted. Macro-F1 is the mean over the classes of the held-out texts. Weighted F1 weighs each class by its texts: a
+constant prediction of a class that 44.14% of the texts have already has a weighted F1 of 27.0%, so it is reported
+beside macro-F1. Where classes are control codes, each of the three exists for one part alone too: `macro_f1_of_stars`.
 
-A text whose class is none of the declared ones is not judged. F1 of a class is 2 TP / (predicted + true); a class that
-a classifier never learned has an F1 of 0. Macro-F1 is the mean over the classes that held-out texts have, weighted F1
-the mean weighted by how many of them each class has: always giving a class that 44.14% of the texts are of has a
-weighted F1 of 27.0% and tells nothing, so a weighted F1 stands beside the macro one.
+Entities: strict F1, from the counts of `evaluation.entities`. An entity is found if the same tokens are given the same
+kind. F1 of a kind is 2 right / (true + given), and the measure is the mean over the kinds of held-out text.
 
-Where classes are control codes, each of the three is also of one part alone: `macro_f1_of_stars`.
-
-F1 of entities found in held-out text, from the counts of `evaluation.entities`.
-
-Strict: an entity is found if the same tokens are given the same kind. F1 of a kind is 2 right / (true + given), and the
-measure is the mean over the kinds that held-out text has.
-
-F1 and exact match of answers to held-out questions, from what `evaluation.questions` counted in each text.
+Questions: F1 and exact match of answers, from the counts of `evaluation.questions`.
 """
 
 from __future__ import annotations
@@ -37,27 +32,27 @@ NAME = re.compile(r"(class_accuracy|macro_f1|weighted_f1)_of_(\S+)")
 
 
 def key_of(name: str, part: str) -> str:
-    """Where the codes `TRUE` or `GIVEN` of a part of the classes are kept; of the classes themselves without one."""
+    """Return the key of the codes `TRUE` or `GIVEN` of a part of the classes; of the classes themselves for part ""."""
     return f"{name}_of_{part}" if part else name
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassAccuracy(PerText):
-    """Texts whose class is found, over texts of declared classes."""
+    """Share of correctly classified texts among texts of declared classes."""
 
     HOME = HOME
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeanF1(OnHeldOut):
-    """The mean over classes of F1, with the linearised error of sampling whole clients."""
+    """Mean F1 over classes, with the linearised standard error of sampling whole clients."""
 
     HOME = HOME
     part: str
     weighted: bool
 
     def ratio(self, scored: Scored, clusters: Int[np.ndarray, " text"] | None = None) -> Ratio:
-        """The value with its error.
+        """Compute the value with its standard error.
 
         Raises:
             ValueError: no held-out text has a declared class.
@@ -77,7 +72,7 @@ class MeanF1(OnHeldOut):
 
 @cache
 def class_accuracy(part: str = "") -> ClassAccuracy:
-    """Accuracy, of the classes or of a part of them."""
+    """Return the accuracy measure of the classes, or of a part of them."""
     return ClassAccuracy(
         name=key_of("class_accuracy", part),
         title=f"classification accuracy{_of(part)}",
@@ -93,13 +88,13 @@ def class_accuracy(part: str = "") -> ClassAccuracy:
 
 @cache
 def macro_f1(part: str = "") -> MeanF1:
-    """Macro-F1, of the classes or of a part of them."""
+    """Return the macro-F1 measure of the classes, or of a part of them."""
     return _mean_f1("macro_f1", "macro-F1", part, weighted=False)
 
 
 @cache
 def weighted_f1(part: str = "") -> MeanF1:
-    """F1 weighted by the texts of each class, of the classes or of a part of them."""
+    """Return the measure of F1 weighted by the texts of each class, of the classes or of a part of them."""
     return _mean_f1("weighted_f1", "weighted F1", part, weighted=True)
 
 
@@ -117,7 +112,7 @@ def _mean_f1(name: str, title: str, part: str, *, weighted: bool) -> MeanF1:
 
 
 def named(name: str) -> OnHeldOut | None:
-    """`macro_f1_of_stars` as its measure; None for any other name."""
+    """Return the measure named like `macro_f1_of_stars`; None for any other name."""
     found = NAME.fullmatch(name)
     makers = {"class_accuracy": class_accuracy, "macro_f1": macro_f1, "weighted_f1": weighted_f1}
     return makers[found[1]](found[2]) if found else None
@@ -146,12 +141,12 @@ ENTITIES_RIGHT, ENTITIES_TRUE, ENTITIES_GIVEN = (
 
 @dataclass(frozen=True, kw_only=True)
 class EntityF1(OnHeldOut):
-    """The mean over kinds of strict F1, with the linearised error of sampling whole clients."""
+    """Mean strict F1 over kinds, with the linearised standard error of sampling whole clients."""
 
     HOME = ("entities", "conditions")
 
     def ratio(self, scored: Scored, clusters: Int[np.ndarray, " text"] | None = None) -> Ratio:
-        """The value with its error.
+        """Compute the value with its standard error.
 
         Raises:
             ValueError: held-out text holds no entity.
@@ -173,12 +168,12 @@ ENTITY_F1 = EntityF1(
 )
 
 
-ASKED, F1, EXACT = "asked", "answer_f1", "answer_exact"  # of each held-out text: whether it asks, and how right it got
+ASKED, F1, EXACT = "asked", "answer_f1", "answer_exact"  # has a question? score of its answer
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfAnswers(PerText):
-    """A mean over held-out questions."""
+class AnswerScore(PerText):
+    """Mean score over held-out questions."""
 
     HOME = ("questions", "conditions")
 
@@ -188,7 +183,7 @@ def _over_asked(name: str, scored: Scored) -> Counts:
 
 
 ANSWER_F1, ANSWER_EXACT = (
-    OfAnswers(
+    AnswerScore(
         name=name,
         title=title,
         column=column,

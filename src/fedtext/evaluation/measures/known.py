@@ -1,4 +1,4 @@
-"""Every measure there is, by name. A new one has a file of its own beside this one, and its line here."""
+"""The list of all measures by name. A new measure has its own file in this folder, and a line here."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fedtext.evaluation.measures import downstream, next_token_accuracy
 from fedtext.evaluation.measures.distances import DISTANCES
 from fedtext.evaluation.measures.downstream import CLASSIFICATION, ENTITY_F1, QUESTIONS
 from fedtext.evaluation.measures.mauve import MAUVE
-from fedtext.evaluation.measures.measure import Measure, OfTexts, OnHeldOut, PerText
+from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText, TextProperty
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
 from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_DRAWN, WIN_RATE
 from fedtext.evaluation.measures.texts import DISTINCT_2, ILLEGIBLE_TEXTS, REPEATED_TEXTS
-from fedtext.evaluation.paired import in_order
+from fedtext.evaluation.paired import ordered_conditions
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.params.evaluation import Evaluation
 from fedtext.system.errors import InputError
@@ -38,10 +38,10 @@ _BY_NAME = {one.name: one for one in MEASURES}
 
 
 def measure(name: str) -> Measure:
-    """The measure of that name; `top_k` is one for every rank k, `macro_f1_of_stars` one for every part of the classes.
+    """Return the measure of that name; `top_k` exists for every rank, `macro_f1_of_stars` for every part.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no such measure.
     """
     found = _BY_NAME.get(name) or next_token_accuracy.named(name) or downstream.named(name)
     if found is None:
@@ -49,26 +49,27 @@ def measure(name: str) -> Measure:
     return found
 
 
-def of_kind(kind: type[Kind], names: Sequence[str]) -> tuple[Kind, ...]:
-    """The named measures of one kind, in the order of the names; measures of other kinds are left out.
+def measures_of_kind(kind: type[Kind], names: Sequence[str]) -> tuple[Kind, ...]:
+    """Return those of the named measures that are of one kind, in the order of the names.
 
     Raises:
-        ValueError: a name is nobody's.
+        ValueError: a name is no measure's.
     """
     return tuple(one for one in map(measure, names) if isinstance(one, kind))
 
 
-def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
-    """The named measures of sets of texts, which `evaluation.measures` lists.
+def set_measures(names: Sequence[str]) -> tuple[Measure, ...]:
+    """Return the named measures of sets of texts, as `evaluation.measures` lists them.
 
     Raises:
-        ValueError: a name is nobody's, or is of what is measured on held-out texts and named by no list, or of what
-            needs a package that is not installed.
+        ValueError: a name is no measure's, is a measure on held-out texts, which no list names, or is one whose
+            optional
+            package is not installed.
     """
-    found = of_kind(Measure, names)
+    found = measures_of_kind(Measure, names)
     for one in found:
         if one.needs is not None:
-            one.needs.refuse_absent(one.name)
+            one.needs.validate_installed(one.name)
     if always := [one.name for one in found if isinstance(one, OnHeldOut)]:
         raise InputError(
             f"{', '.join(always)}: taken on held-out texts, so not named here; name distances and properties of sets "
@@ -77,23 +78,23 @@ def of_sets(names: Sequence[str]) -> tuple[Measure, ...]:
     return found
 
 
-def in_document(document: Mapping[str, Any]) -> tuple[PerText, ...]:
-    """The measures of an accuracy document, the leading one first: `evaluation.paired` names them in it."""
-    return of_kind(PerText, document["measures"])
+def measures_in_document(document: Mapping[str, Any]) -> tuple[PerText, ...]:
+    """Return the measures that an accuracy document of `evaluation.paired` names, the main one first."""
+    return measures_of_kind(PerText, document["measures"])
 
 
 def measured_sets(evaluation: Evaluation, sets: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """The document that a report reads of texts alone.
+    """Compute the measures of texts alone, as the document that a report reads.
 
     Args:
-        evaluation: Which `measures`, and of how many `texts`.
-        sets: Released or public texts, by the name of the condition that trains on them.
+        evaluation: Which `measures`, and the number of `texts` to use of each set.
+        sets: Released or public texts, by the condition that trains on them.
 
     Returns:
         `measures` (names) and `sets` (condition -> values and number of `texts`).
     """
-    measures = of_kind(OfTexts, evaluation.measures)
-    taken = {name: evenly_spaced(sets[name], evaluation.texts) for name in in_order(sets)}
+    measures = measures_of_kind(TextProperty, evaluation.measures)
+    taken = {name: evenly_spaced(sets[name], evaluation.texts) for name in ordered_conditions(sets)}
     return {
         "measures": [each.name for each in measures],
         "sets": {

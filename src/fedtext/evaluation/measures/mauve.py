@@ -1,12 +1,12 @@
-"""MAUVE (Pillutla et al., NeurIPS 2021): the area under the trade-off between what texts miss and what they make up.
+"""MAUVE (Pillutla et al., NeurIPS 2021): area under the curve of divergence from what texts miss and what they add.
 
-Taken by its authors' package, which is an optional extra (`mauve-text`, GPLv3), on the sentence embeddings of
-`models.encoder`: the features of a public model, as the papers' GPT-2 is one. It depends on the features and on the
-size, so values compare within one run's encoder and `HeldOut.size`, and with no paper's.
+It is computed by its authors' package, an optional extra (`mauve-text`, GPLv3), on the sentence embeddings of
+`models.encoder`; the paper uses features of GPT-2. The value depends on the features and on the sample size, so it
+compares within one encoder and `HeldOut.size`, and not with values in papers.
 
-It is an estimate from clusters of some texts each. Of few texts it says next to nothing: a set against itself is 0.75
-in some draws of 64 texts, and 1 in all draws of 100. Two samples of one distribution stay below 1 at any size, so
-`mauve_floor` stands beside it.
+MAUVE is estimated from clusters of texts, so few texts give an unreliable value: a set compared with itself has 0.75 in
+some samples of 64 texts, and 1 in all samples of 100. Two samples of one distribution stay below 1 at any size, so
+`mauve_floor` is reported beside it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ FEWEST = 100  # texts a side
 
 
 def mauve_of(held_out: HeldOut, texts: Float[np.ndarray, "text dim"]) -> float | None:
-    """MAUVE of `texts` against held-out text, the mean over the draws that FID is taken on: in (0, 1].
+    """Compute MAUVE in (0, 1] of `texts` and held-out text, the mean over the samples that FID uses.
 
-    None where a draw has fewer than `FEWEST` texts.
+    Returns:
+        None where a sample has fewer than `FEWEST` texts.
 
     Raises:
         ValueError: the package is not installed, or there are fewer texts than `held_out.size`.
     """
-    PACKAGE.refuse_absent("mauve")
+    PACKAGE.validate_installed("mauve")
     return held_out.over_draws(_mauve, texts) if held_out.size >= FEWEST else None
 
 
 def mauve_floor(held_out: HeldOut) -> Bias | None:
-    """MAUVE of held-out text against itself, which a perfect set would have; None of too few texts."""
+    """Compute MAUVE of held-out text with itself, which a perfect set would reach; None for too few texts."""
     return held_out.floor(_mauve) if held_out.size >= FEWEST else None
 
 

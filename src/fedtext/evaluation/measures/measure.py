@@ -1,8 +1,9 @@
-"""What a measure is: a value that says how it is taken, how it is written, and which way is better.
+"""Types of measures: how a value is computed and formatted, and which direction is better.
 
 There are three kinds. `OnHeldOut` is counted on held-out texts, so it has intervals; most are `PerText`, a ratio of
-sums, with paired differences and a share of the gap as well (evaluation.paired). `Distance` is how far a set of texts
-is from held-out text. `OfTexts` is a property of a set of texts alone. The kind says where a scorecard keeps the value.
+sums, with paired differences and a share of the gap as well (`evaluation.paired`). `Distance` compares the embeddings
+of a set of texts with those of held-out text. `TextProperty` is a property of a set of texts alone. The kind determines
+where a scorecard keeps the value.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ ABSENT = "–"
 
 
 class Direction(Enum):
-    """Which way a measure is better; the value is the sign of an improvement."""
+    """The direction in which a measure improves; the value is the sign of an improvement."""
 
     HIGHER = 1
     LOWER = -1
 
     @property
     def word(self) -> str:
-        """`higher` or `lower`."""
+        """The direction as a word, `higher` or `lower`."""
         return self.name.lower()
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A number is written `scale` times as large with `mark` behind it; a difference is counted in `step`."""
+    """Format of a number: multiplied by `scale`, followed by `mark`; differences are in units of `step`."""
 
     scale: float = 1.0
     mark: str = ""
@@ -52,13 +53,13 @@ NUMBER, SHARE, NATS = Unit(), Unit(100.0, "%", "points"), Unit(1.0, " nats", "na
 
 @dataclass(frozen=True)
 class Extra:
-    """A package that a measure is taken by and that not everybody installs, and the module that it brings."""
+    """An optional package that a measure needs, and the module to import from it."""
 
     module: str
     package: str
 
-    def refuse_absent(self, measure: str) -> None:
-        """Raises ValueError where the package is not installed."""
+    def validate_installed(self, measure: str) -> None:
+        """Raise ValueError if the package is not installed."""
         if importlib.util.find_spec(self.module) is None:
             raise InputError(
                 f"{measure} needs the package {self.package}, which is not installed: pip install {self.package}, or "
@@ -72,13 +73,13 @@ class Measure:
 
     Args:
         name: Key of the value.
-        title: In sentences and on axes.
-        direction: Which way is better.
+        title: Name in sentences and on axes.
+        direction: Which direction is better.
         unit: How the value is scaled and marked.
-        decimals: Of the scaled value.
-        noun: Where the context is known; by default the title.
+        decimals: Decimal places of the scaled value.
+        noun: Short name where the context is known; by default the title.
         column: Head of a table's column; by default the title.
-        needs: The package that it is taken by, where that is an extra.
+        needs: The optional package that computes it, if any.
     """
 
     HOME: ClassVar[tuple[str, ...]]  # where a scorecard keeps it: condition -> name -> value
@@ -97,28 +98,28 @@ class Measure:
             object.__setattr__(self, field, getattr(self, field) or self.title)
 
     def shown(self, value: float | None) -> str:
-        """`0.1234` as `12.3%`; None as a dash."""
+        """Format a value, `12.3%` for `0.1234`; None as a dash."""
         return ABSENT if value is None else f"{self.number(value)}{self.unit.mark}"
 
     def number(self, value: float) -> str:
-        """The scaled value without its mark."""
+        """Format the scaled value without its unit."""
         return f"{self.unit.scale * value:.{self.decimals}f}"
 
     def change(self, difference: float) -> str:
-        """The scaled difference with its sign, without its unit: `+1.2`."""
+        """Format the scaled difference with its sign and without its unit: `+1.2`."""
         return f"{self.unit.scale * difference:+.{self.decimals}f}"
 
     def improvement(self, difference: float) -> float:
-        """`difference` with the sign that makes more of it better."""
+        """Return `difference` with the sign that makes a larger value better."""
         return self.direction.value * difference
 
     @property
     def axis(self) -> str:
-        """What marks an axis or a column of bare numbers: `, %`."""
+        """The unit as a suffix of an axis or column title: `, %`."""
         return f", {mark}" if (mark := self.unit.mark.strip()) else ""
 
     def within(self, card: Mapping[str, Any], condition: str) -> float | None:
-        """The value of a condition in a scorecard; None where it was not taken."""
+        """Return the value of a condition in a scorecard; None where it is not there."""
         table: Any = card
         for key in self.HOME:
             table = (table or {}).get(key)
@@ -127,41 +128,41 @@ class Measure:
 
 
 class Counts(NamedTuple):
-    """What a measure counts in each held-out text, and out of how much."""
+    """A measure's numerator and denominator for each held-out text."""
 
     numerator: Shaped[np.ndarray, " text"]
     denominator: Shaped[np.ndarray, " text"]
 
 
-Scored = Mapping[str, np.ndarray]  # what one condition's scoring counted in every held-out text, by name
+Scored = Mapping[str, np.ndarray]  # counts of one condition for every held-out text, by name
 
 
 @dataclass(frozen=True, kw_only=True)
 class OnHeldOut(Measure):
-    """Counted on held-out texts, after training on a condition's."""
+    """A measure on held-out texts, after training on a condition's texts."""
 
     HOME = ("accuracy", "conditions")
 
     @abstractmethod
     def ratio(self, scored: Scored, clusters: Int[np.ndarray, " text"] | None = None) -> Ratio:
-        """The value with the error of sampling whole `clusters` (a text's client; by default each text)."""
+        """Compute the value with the standard error of sampling whole `clusters` (clients; by default single texts)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PerText(OnHeldOut):
-    """A ratio of sums over held-out texts, such as tokens right over tokens seen.
+    """A ratio of sums over held-out texts, such as correct tokens over scored tokens.
 
-    `counts` reads both from what a condition's scoring left; `counted` names what the denominator counts.
+    `counts` reads both sums from the scoring of a condition; `counted` names what the denominator counts.
     """
 
     counts: Callable[[Scored], Counts]
     counted: str
 
     def ratio(self, scored: Scored, clusters: Int[np.ndarray, " text"] | None = None) -> Ratio:
-        """The value with the error of sampling whole `clusters` (a text's client; by default each text).
+        """Compute the value with the standard error of sampling whole `clusters` (clients; by default single texts).
 
         Raises:
-            ValueError: there is nothing to divide by: every text is empty.
+            ValueError: the denominator is zero, since every text is empty.
         """
         found = self.counts(scored)
         if found.denominator.sum() == 0:
@@ -171,15 +172,15 @@ class PerText(OnHeldOut):
 
 @dataclass(frozen=True, kw_only=True)
 class Distance(Measure):
-    """How far the embeddings of a set of texts are from those of held-out text.
+    """A distance between the embeddings of a set of texts and those of held-out text.
 
     Args:
-        value: Takes it of exact embeddings; None where only a priced evaluation has it. It may find too few texts.
-        floor: Takes it of held-out text against itself, where that tells more than 0 or 1 would; FID's is every
-            report's.
-        fewest: Texts a side, below which it is not taken.
+        value: Computes it from exact embeddings, or returns None for too few texts; None for distances that only a DP
+            evaluation has.
+        floor: Computes the self-distance of held-out text, where it is not simply 0 or 1; FID's is in every report.
+        fewest: Least number of texts a side.
         curve: Title of its curve over the rounds; none without one.
-        rough: Written with no more digits than FID's floor supports.
+        rough: Whether it is written with no more digits than FID's self-distance supports.
     """
 
     HOME = ("distribution", "sets")
@@ -192,7 +193,7 @@ class Distance(Measure):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfTexts(Measure):
+class TextProperty(Measure):
     """A property of a set of texts alone; it costs no privacy and needs no model."""
 
     HOME = ("texts", "sets")

@@ -13,7 +13,7 @@ TOKENS = "tokens"
 
 @cache
 def top(rank: int) -> PerText:
-    """Share of tokens among the model's first `rank` guesses."""
+    """Return the measure of tokens among the model's first `rank` guesses."""
     first = rank == 1
     return PerText(
         name=f"top_{rank}",
@@ -29,12 +29,12 @@ def top(rank: int) -> PerText:
 
 
 def ranks_of(scored: Scored) -> tuple[PerText, ...]:
-    """The accuracies that a condition's counts hold, the leading one first."""
+    """Return the accuracies that a condition's counts hold, the main one first."""
     return tuple(top(rank) for rank in scored["top"].tolist())
 
 
 def named(name: str) -> PerText | None:
-    """`top_3` as its measure; None for any other name."""
+    """Return the measure named like `top_3`; None for any other name."""
     found = NAME.fullmatch(name)
     return top(int(found[1])) if found else None
 
@@ -48,7 +48,7 @@ def _nats(scored: Scored) -> Counts:
     return Counts(scored["nats"], scored[TOKENS])
 
 
-ACCURACY = top(1)  # what reports lead with
+ACCURACY = top(1)  # the main measure of reports
 CROSS_ENTROPY = PerText(
     name="cross_entropy",
     title="cross-entropy of the next token",

@@ -1,7 +1,7 @@
 """Measures of preferences: pairwise accuracy of a scorer, and win rates of a policy.
 
-- Share of held-out private pairs that a scorer orders as their annotators did (evaluation.pairwise).
-- How much answers to held-out prompts win against those of the generator as it was (evaluation.win_rate).
+- Pairwise accuracy: share of held-out private pairs that a scorer orders as their annotators did (evaluation.pairwise).
+- Win rate: how often answers to held-out prompts win against those of the untuned generator (evaluation.win_rate).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ WON, PROMPTS = "won", "prompts"
 
 @dataclass(frozen=True, kw_only=True)
 class WinRate(PerText):
-    """The mean over prompts of how likely an answer wins, ties one half; answers that nobody else is shown."""
+    """Mean win probability over prompts, ties count one half."""
 
     HOME = (DOCUMENT, "conditions")
 

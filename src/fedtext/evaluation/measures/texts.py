@@ -1,13 +1,12 @@
-"""Properties of a set of texts by itself: repetition, diversity and legibility.
+"""Properties of a set of texts by itself: repetition, legibility and diversity.
 
-- Share of a set's texts that say again what an earlier text said: a generator that collapses repeats itself.
-- Share of a set's texts that no person would have written (`generation.cleaning`).
+- Repetition: share of a set's texts that repeat an earlier text. A generator that collapses repeats itself.
+- Legibility: share of a set's texts that fail the quality filter of `generation.cleaning`.
+- Diversity: share of distinct word n-grams (distinct-n: Li et al., "A Diversity-Promoting Objective Function for Neural
+  Conversation Models", NAACL 2016).
 
-Share of distinct n-grams of words in a set of texts: lower where a generator says little in many ways.
-
-Li et al., "A Diversity-Promoting Objective Function for Neural Conversation Models", NAACL 2016 (distinct-n). The share
-falls as a set grows, so it is taken of the set's first `AMONG` n-grams. A set that has fewer looks more varied than it
-is; compare it with sets of its own size alone.
+Distinct-n falls as a set grows, so it is computed on the set's first `AMONG` n-grams. A smaller set looks more diverse
+than it is; compare it only with sets of its own size.
 """
 
 from __future__ import annotations
@@ -16,15 +15,17 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 
-from fedtext.evaluation.measures.measure import SHARE, Direction, OfTexts
-from fedtext.generation.cleaning import read_like_text
+from fedtext.evaluation.measures.measure import SHARE, Direction, TextProperty
+from fedtext.generation.cleaning import pass_quality_filter
 from fedtext.system.errors import InputError
 
 AMONG = 10_000
 
 
 def distinct_share(texts: Sequence[str], n: int, among: int = AMONG) -> float:
-    """Distinct n-grams over n-grams among the first `among` of the texts; none spans two texts, letter case is ignored.
+    """Compute distinct n-grams over n-grams, among the first `among` of the texts; case is ignored.
+
+    No n-gram spans two texts.
 
     Returns:
         A share in [0, 1]; 0 where no text has `n` words.
@@ -35,7 +36,7 @@ def distinct_share(texts: Sequence[str], n: int, among: int = AMONG) -> float:
     return len(set(ngrams)) / len(ngrams) if ngrams else 0.0
 
 
-DISTINCT_2 = OfTexts(
+DISTINCT_2 = TextProperty(
     name="distinct_2",
     title="share of distinct pairs of words",
     column="distinct 2-grams",
@@ -47,7 +48,7 @@ DISTINCT_2 = OfTexts(
 
 
 def repeated_share(texts: Sequence[str]) -> float:
-    """Texts less distinct texts, over texts; letter case and spacing make no difference.
+    """Compute the share of texts that repeat an earlier one; case and spacing are ignored.
 
     Raises:
         ValueError: there is no text.
@@ -58,7 +59,7 @@ def repeated_share(texts: Sequence[str]) -> float:
     return 1 - len(distinct) / len(texts)
 
 
-REPEATED_TEXTS = OfTexts(
+REPEATED_TEXTS = TextProperty(
     name="repeated_texts",
     title="share of repeated texts",
     column="repeated texts",
@@ -70,17 +71,17 @@ REPEATED_TEXTS = OfTexts(
 
 
 def illegible_share(texts: Sequence[str]) -> float:
-    """Texts that do not read like text, over texts.
+    """Compute the share of texts that fail the quality filter.
 
     Raises:
         ValueError: there is no text.
     """
     if not texts:
         raise InputError("no texts: a share of illegible texts needs at least one")
-    return read_like_text(texts).count(False) / len(texts)
+    return pass_quality_filter(texts).count(False) / len(texts)
 
 
-ILLEGIBLE_TEXTS = OfTexts(
+ILLEGIBLE_TEXTS = TextProperty(
     name="illegible_texts",
     title="share of texts that do not read like text",
     column="illegible texts",

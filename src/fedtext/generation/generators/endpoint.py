@@ -1,16 +1,12 @@
-"""The endpoint generator: a server that speaks OpenAI's API writes the texts.
+"""The endpoint generator: a server with OpenAI's API generates the texts.
 
-A generator behind a network: a server that speaks OpenAI's API writes the texts.
+Prompts leave this machine, so they are public or released. Nodes that read private data have no network access
+(`fedtext.wiring.guard`), and there a request fails before it is sent. Texts of a server are not reproducible: servers
+batch, round and update as they like, and some ignore the seed.
 
-Prompts leave this machine, so they are public or released. Nodes that read private data have no sockets
-(`fedtext.wiring.guard`), and there a request is refused before it is sent. Texts of a server cannot be written a second
-time: servers batch, round and update as they like, and some ignore the seed.
-
-Answers of models that reason before they answer: what they say to themselves is no part of the answer.
-
-A server may take the reasoning apart (`reasoning_content`), or leave it in the answer between marks, of which the first
-may stand in the model's own template. Where the answer's limit of tokens is reached while a model still reasons, there
-is no answer.
+The reasoning of models that reason before they answer is not part of the answer. A server may separate it
+(`reasoning_content`), or leave it in the answer between marks, of which the first may be in the model's own template.
+If the token limit is reached while a model still reasons, there is no answer.
 """
 
 from __future__ import annotations
@@ -36,7 +32,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-ALONE = "<think>"  # reasoning and nothing else, where a server has taken it apart
+ALONE = "<think>"  # reasoning alone, where a server separates it
 _WORDS = r"(?:think|thinking|thoughts?|reason|reasoning|reflection|seed:think)"
 _OPENS = re.compile(  # the last one is what is left of a channel's marks where they are taken for special tokens
     rf"\s*(?:<{_WORDS}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>(?!final)\w+|analysis(?=[A-Z]))"
@@ -48,7 +44,7 @@ _AROUND = re.compile(r"</?answer>|<\|(?:begin|end)_of_solution\|>|<\|end\|>|<\|r
 
 
 def without_reasoning(answer: str) -> str:
-    """What stands behind the reasoning; nothing where that does not end, and all of an answer without any."""
+    """Return the answer behind the reasoning; empty where the reasoning does not end, all where there is none."""
     if closings := list(_CLOSES.finditer(answer)):
         return _AROUND.sub("", answer[closings[-1].end() :]).lstrip()
     return "" if _OPENS.match(answer) else answer
@@ -59,13 +55,13 @@ LARGEST_SEED = 2**31  # servers keep a seed in 32 bits, with a sign
 
 @dataclass(frozen=True)
 class EndpointGenerator:
-    """A model of a server; it writes and cannot be trained (a `Generator`).
+    """A model on a server: it generates texts and cannot be trained (a `Generator`).
 
     Attributes:
         endpoint: The server and its model.
-        measure: The tokenizer in whose tokens lengths are counted; the server shows none of its own.
-        temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
-        prompt: The form that it is asked in where it is one of several; None: as the sampler says.
+        measure: The tokenizer that counts lengths; the server does not expose its own.
+        temperature: This generator's own temperature; None: the sampler's.
+        prompt: This generator's own prompt form; None: the sampler's.
     """
 
     endpoint: Endpoint
@@ -76,16 +72,16 @@ class EndpointGenerator:
     @property
     def identity(self) -> str:
         """Model, address and temperature, as far as they are set."""
-        told = f"{self.endpoint.model} at {self.endpoint.base_url}"
-        return told if self.temperature is None else f"{told}, temperature {self.temperature:g}"
+        identity = f"{self.endpoint.model} at {self.endpoint.base_url}"
+        return identity if self.temperature is None else f"{identity}, temperature {self.temperature:g}"
 
     def length_tokenizer(self) -> PreTrainedTokenizerBase:
-        """The tokenizer in whose tokens lengths are counted."""
+        """Return the tokenizer that counts lengths."""
         return self.measure.load()
 
     def own(self, sampler: Sampler) -> Sampler:
-        """The sampler at this generator's own temperature, asking in its own form."""
-        return sampler.for_one(self.temperature, self.prompt)
+        """Return the sampler with this generator's own temperature and prompt form."""
+        return sampler.for_generator(self.temperature, self.prompt)
 
     def write(
         self,
@@ -97,27 +93,28 @@ class EndpointGenerator:
         seed: int,
         label: str,
     ) -> list[list[str]]:
-        """As `Generator.write`: `endpoint.concurrency` requests at once, all responses of a request asked for together.
+        """Generate as `Generator.write` does: `endpoint.concurrency` requests at once, a request's responses together.
 
-        `sampler.batch_size` is the server's own affair. A server that gives fewer responses than asked for (llama.cpp
-        and Ollama give one) is asked again for the missing ones, with a seed of their own. A server's answer cannot be
-        opened, so a message closes with the framing's plea, and the server ends its answer by itself. What a model
-        says to itself before it answers is no part of a text.
+        `sampler.batch_size` has no effect on a server. A server that returns fewer responses than requested (llama.cpp
+        and Ollama return one) is queried again for the missing ones, with new seeds. A server's answer cannot be
+        started for it, so the message ends with the framing's plea, and the server ends its answer by itself. Reasoning
+        is left out of the texts.
 
         Raises:
-            ValueError: No responses asked.
-            EndpointError: The server does not answer, or refuses; what it said stands in the message. Or its model
-                reasons to the last of the tokens that an answer may have, every time.
+            ValueError: No responses requested.
+            EndpointError: The server does not answer, or reports an error, which the message quotes; or its model
+                always
+                reasons up to the token limit.
         """
         if responses < 1:
             raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
         own = self.own(sampler)
-        ask = self._asking(framing, own)
+        ask = self._request_function(framing, own)
 
         asked = [framing.message(request, number) for number, request in enumerate(requests)]
         if not framing.chat:
             asked = [f"{request}{framing.before(number)}" for number, request in enumerate(requests)]
-        failed = threading.Event()  # after an error nothing further is asked
+        failed = threading.Event()  # after an error nothing further is requested
 
         def respond(number: int) -> list[str]:
             texts: list[str] = []
@@ -149,8 +146,8 @@ class EndpointGenerator:
             )
         return texts
 
-    def _asking(self, framing: Framing, sampler: Sampler) -> Callable[[str, int, int], list[str]]:
-        """A function of request, number of responses and seed; it gives one response at least."""
+    def _request_function(self, framing: Framing, sampler: Sampler) -> Callable[[str, int, int], list[str]]:
+        """Return a function of request, number of responses and seed; it returns at least one response."""
         import openai
 
         client = self.endpoint.client()
@@ -164,7 +161,7 @@ class EndpointGenerator:
         extra = {"min_p": sampler.min_p} if sampler.min_p > 0 else {}
         if sampler.repetition_penalty > 1:
             extra["repetition_penalty"] = sampler.repetition_penalty
-        if extra:  # no part of OpenAI's own API; vLLM knows both, llama.cpp the first
+        if extra:  # not in OpenAI's own API; vLLM has both, llama.cpp the first
             settings["extra_body"] = extra
         if framing.stops and not framing.chat:
             settings["stop"] = list(framing.stops)
@@ -181,7 +178,7 @@ class EndpointGenerator:
                 except (openai.BadRequestError, openai.UnprocessableEntityError):
                     if count == 1:
                         raise
-                    texts = sent(request, 1, seed)  # raises again where the number was not what was wrong
+                    texts = sent(request, 1, seed)  # raises again if the number was not the cause
                     together.clear()
             except openai.APIError as error:
                 raise self.endpoint.explained(error) from None
@@ -195,11 +192,11 @@ class EndpointGenerator:
 def _answered(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:
     messages: Any = [{"role": "user", "content": request}]
     answer = client.chat.completions.create(messages=messages, **settings)
-    return [_said(choice.message) for choice in answer.choices]
+    return [_answer_in(choice.message) for choice in answer.choices]
 
 
-def _said(message: Any) -> str:
-    """The answer, or that there is reasoning alone: servers that take it apart call it by one of two names."""
+def _answer_in(message: Any) -> str:
+    """Return the message's answer, or a mark for reasoning alone, which servers put under one of two names."""
     reasoned = any(getattr(message, name, None) for name in ("reasoning_content", "reasoning"))
     return message.content or (ALONE if reasoned else "")
 

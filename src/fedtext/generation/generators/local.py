@@ -1,12 +1,10 @@
-"""The local generator: a model whose weights are on this machine, and how it samples.
+"""The local generator: a model whose weights are on this machine, and its sampling.
 
-Responses to prompts: J continuations each, by temperature, top-p and min-p, up to a marker, an end or a limit.
+It generates J continuations a prompt by temperature, top-p and min-p, up to a stop string, an end token or a limit.
 
-Every prompt has its own stream of uniforms from the seed, so a response depends on seed, prompt number and response
-number, not on what was drawn before, on the batch it shares or on when its neighbours end (up to the rounding of a
-matrix product, which differs with the batch's shape).
-
-A generator whose weights are on this machine.
+Every prompt has its own stream of uniforms from the seed. So a response depends on seed, prompt number and response
+number, and not on earlier responses, the batch composition or when other responses end (up to the rounding of a matrix
+product, which differs with the batch's shape).
 """
 
 from __future__ import annotations
@@ -55,16 +53,17 @@ def sample_responses(
     words: Sequence[WordWeights] = (),
     letter_first: bool = False,
 ) -> list[list[str]]:
-    """`responses` continuations of every prompt, as raw text up to and including the first of `stops` (POPri Algorithm
-    1, line 11).
+    """Generate `responses` continuations of every prompt, up to and including the first of `stops`.
 
-    Prompts are decoded in batches of at most `sampler.batch_size` responses, those of similar length together, on a
-    CPU one batch a core; the prompt is computed once for all its responses (generation/decoding.py).
-    `words` are what all prompts favour, or each of them (generation/token_sampling.py). With `letter_first` a response
-    begins with a letter and no greeting (generation/first_tokens.py).
+    This is line 11 of POPri's Algorithm 1. Prompts are decoded in batches of at most `sampler.batch_size` responses,
+    those of similar length together, on a CPU one batch a core; the prompt is computed once for all its responses
+    (generation/decoding.py). `words` are the word weights of all prompts, or one for each
+    (generation/token_sampling.py). With `letter_first` a response begins with a letter and no greeting
+    (generation/first_tokens.py).
 
     Raises:
-        ValueError: No responses asked, an empty prompt, a prompt that leaves no room for `sampler.max_new_tokens`, or a
+        ValueError: No responses requested, an empty prompt, a prompt that leaves no room for `sampler.max_new_tokens`,
+            or a
             model that cannot decode responses side by side.
     """
     import torch
@@ -105,27 +104,27 @@ def sample_responses(
     with branch_attention(model):
         done = over_cores(respond, batches, len(batches), model.device)
         for batch, written in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
-            for n, ask in enumerate(batch):  # the parts of a prompt come in their order
+            for n, ask in enumerate(batch):  # parts of a prompt are in order
                 texts[ask.prompt] += written[n * ask.responses : (n + 1) * ask.responses]
     return texts
 
 
 @dataclass(frozen=True)
 class _Ask:
-    """Some of a prompt's responses, which share a batch: the `part`-th so many."""
+    """Some of a prompt's responses, which share a batch: the `part`-th group of equal size."""
 
     prompt: int
     part: int
     responses: int
 
     def uniforms(self, seed: int, of: int, steps: int) -> Float[np.ndarray, "response step"]:
-        """Draws of these `of` the prompt's responses."""
+        """Return the uniform draws of these `of` the prompt's responses."""
         drawn = stream(seed, "responses", self.prompt).random((of, steps), np.float32)
         return drawn[self.part * self.responses : (self.part + 1) * self.responses]
 
 
 def _parts(prompts: int, responses: int) -> int:
-    """How many equal parts a prompt's responses come in: one where there are prompts enough to be at work on."""
+    """Return the number of equal parts of a prompt's responses: one if there are enough prompts for all cores."""
     wanted = -(-AT_ONCE // max(prompts, 1))
     return max(parts for parts in range(1, wanted + 1) if responses % parts == 0)
 
@@ -133,7 +132,7 @@ def _parts(prompts: int, responses: int) -> int:
 def _encode(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: Sequence[str], new_tokens: int
 ) -> list[list[int]]:
-    """Token ids of every prompt, checked against the model's longest text."""
+    """Tokenise every prompt, and check its length against the model's context."""
     if not prompts:
         return []
     encoded: list[list[int]] = tokenizer(list(prompts), verbose=False)["input_ids"]
@@ -150,7 +149,7 @@ def _encode(
 
 
 def _left_padded(rows: Sequence[list[int]], pad: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Token ids padded on the left, and 1 where a token is real."""
+    """Return token ids padded on the left, and 1 where a token is real."""
     import torch
 
     length = max(map(len, rows))
@@ -160,7 +159,7 @@ def _left_padded(rows: Sequence[list[int]], pad: int, device: torch.device) -> t
 
 
 def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Ids that end a text: the model's own list (Llama 3 has several) and the tokenizer's."""
+    """Return the ids that end a text: the model's own list (Llama 3 has several) and the tokenizer's."""
     configured = model.generation_config.eos_token_id if model.generation_config is not None else None
     listed = configured if isinstance(configured, list) else [configured]
     return sorted({i for i in (*listed, tokenizer.eos_token_id) if i is not None})
@@ -169,7 +168,7 @@ def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[in
 def _completion(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stops: Sequence[str]
 ) -> Callable[[Tensor], Tensor]:
-    """Tells which rows of new tokens hold an end-of-text token or one of `stops`; asked every CHECK_EVERY steps."""
+    """Return a function that marks rows with an end-of-text token or a stop string, to call every CHECK_EVERY steps."""
     import torch
 
     ends = torch.tensor(_ends(model, tokenizer), device=model.device)
@@ -186,7 +185,7 @@ def _completion(
 
 
 def _texts(tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[int], stops: Sequence[str]) -> list[str]:
-    """Decoded rows, each up to its first end-of-text token and up to and including the first of `stops`."""
+    """Decode rows, each up to its first end-of-text token and up to and including the first of `stops`."""
     table = tokens.cpu().numpy()
     ended = np.isin(table, list(ends))
     lengths = np.where(ended.any(1), ended.argmax(1), table.shape[1])
@@ -200,13 +199,13 @@ def _texts(tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[in
 
 @dataclass(frozen=True)
 class LocalGenerator(LanguageModel):
-    """A language model, with an adapter or without, that writes and can be trained (a `TrainableGenerator`).
+    """A language model, with or without an adapter, that generates and can be trained (a `TrainableGenerator`).
 
     Attributes:
-        measure: The tokenizer in whose tokens lengths are counted; None: the model's own.
-        temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
-        prompt: The form that it is asked in where it is one of several; None: as the sampler says.
-        words: What it favours: for all requests, or one for each; nothing where it is empty.
+        measure: The tokenizer that counts lengths; None: the model's own.
+        temperature: This generator's own temperature; None: the sampler's.
+        prompt: This generator's own prompt form; None: the sampler's.
+        words: Word weights for all requests, or one for each; empty: none.
     """
 
     measure: Tokenizer | None = None
@@ -221,16 +220,16 @@ class LocalGenerator(LanguageModel):
         return f"{self.source}{adapter}" + (f", temperature {self.temperature:g}" if self.temperature else "")
 
     def favouring(self, words: Sequence[WordWeights]) -> Self:
-        """The same generator, which favours these words in all that it is asked, or the n-th in the n-th request."""
+        """Return the same generator with these word weights, for all requests or the n-th for the n-th request."""
         return replace(self, words=tuple(words))
 
     def length_tokenizer(self) -> PreTrainedTokenizerBase:
-        """The tokenizer in whose tokens lengths are counted."""
+        """Return the tokenizer that counts lengths."""
         return self.tokenizer() if self.measure is None else self.measure.load()
 
     def own(self, sampler: Sampler) -> Sampler:
-        """The sampler at this generator's own temperature, asking in its own form."""
-        return sampler.for_one(self.temperature, self.prompt)
+        """Return the sampler with this generator's own temperature and prompt form."""
+        return sampler.for_generator(self.temperature, self.prompt)
 
     def write(
         self,
@@ -242,7 +241,7 @@ class LocalGenerator(LanguageModel):
         seed: int,
         label: str,
     ) -> list[list[str]]:
-        """As `Generator.write`; equal arguments give equal texts (`fedtext.generation.generators.local`)."""
+        """Generate as `Generator.write` does; equal arguments give equal texts."""
         if not requests:
             return []
         model, tokenizer = self.load()
@@ -263,7 +262,7 @@ class LocalGenerator(LanguageModel):
         return [[words + text for text in texts] for words, texts in zip(begun, written, strict=True)]
 
     def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
-        """The requests themselves, or in the model's own chat template, up to where the sample begins.
+        """Return the requests themselves, or in the model's chat template, up to where the sample begins.
 
         Raises:
             ValueError: The model has no chat template.
@@ -271,7 +270,7 @@ class LocalGenerator(LanguageModel):
         return _beginnings(self.source, requests, framing, self.tokenizer())
 
     def ending(self, framing: Framing) -> str:
-        """The framing's closing, and in a chat the token that ends the model's turn."""
+        """Return the framing's closing, and in a chat the token that ends the model's turn."""
         return f"{framing.closing}{self.tokenizer().eos_token or ''}" if framing.chat else framing.closing
 
 
@@ -281,15 +280,15 @@ def _beginnings(
     if not framing.chat:
         return list(requests)
     if tokenizer.chat_template is None:
-        raise InputError(cannot_chat(source, "has no chat template"))
+        raise InputError(no_chat_message(source, "has no chat template"))
     first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
     turns = ([{"role": "user", "content": text}] for text in requests)
     texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]
     return [(text.removeprefix(first) if first else text) + framing.opening for text in texts]
 
 
-def cannot_chat(source: str, reason: str) -> str:
-    """What to say of a model that cannot be asked in messages, and has what `reason` says."""
+def no_chat_message(source: str, reason: str) -> str:
+    """Return an error message: the model cannot be prompted with messages; `reason` says why, as a predicate."""
     return (
         f"generator '{source}' {reason}, so it cannot be asked in messages: set generation.prompt=list, or take a "
         "model that was trained to chat, as models.generator=smollm2 (others' names often end in -Instruct)"
@@ -297,6 +296,6 @@ def cannot_chat(source: str, reason: str) -> str:
 
 
 def _adds_first_token(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Whether the tokenizer begins every text with its first token; a template that writes it would double it."""
+    """Return whether the tokenizer begins every text with its first token, which a template could then double."""
     ids = tokenizer("a")["input_ids"]
     return tokenizer.bos_token_id is not None and ids[:1] == [tokenizer.bos_token_id]

@@ -29,7 +29,7 @@ from fedtext.wiring.own_run import RunParameters
 TELL_UNITS = frozenset({"corpus", "partition", "chunking", "models", "evaluation"})  # groups of parameters
 
 
-class Asked(NamedTuple):
+class EvaluationQuery(NamedTuple):
     """What an entry's run with one seed has yet to release of the clients of one ledger."""
 
     seed: int
@@ -45,7 +45,7 @@ def is_planned(entry: Entry) -> bool:
 
 def planning(
     child: Child, ledgers: Mapping[str, Path], roots: Mapping[int, Collection[Path]], rules: Rules
-) -> Callable[[bool], list[Asked]]:
+) -> Callable[[bool], list[EvaluationQuery]]:
     """The node that asks what an entry's runs will release.
 
     Args:
@@ -55,7 +55,7 @@ def planning(
         rules: How it tells units apart.
     """
 
-    def plan_releases(checked: bool) -> list[Asked]:
+    def plan_releases(checked: bool) -> list[EvaluationQuery]:
         # In a data root of its own: the run's, once it is there, no longer starts from another entry's files.
         place = child.data_root.parent / f"plan_{child.name}"
         params = RunParameters(merged(child.params.values, {"data_root": str(place)}))
@@ -63,7 +63,7 @@ def planning(
         start(asked, "--to-nodes", ",".join(ledgers), quiet=True)
         opened = [Ledger.model_validate_json((place / path).read_text(encoding="utf-8")) for path in ledgers.values()]
         return [
-            Asked(seed, ledger, tuple(not_yet_made(_released(own), ledger, rules)), rules)
+            EvaluationQuery(seed, ledger, tuple(not_yet_made(_released(own), ledger, rules)), rules)
             for seed, own in roots.items()
             for ledger in opened
         ]
@@ -74,7 +74,7 @@ def planning(
 def affording(data_root: Path) -> Callable[..., bool]:
     """The node that refuses runs that cannot all be paid for; `data_root` is the comparison's."""
 
-    def check_budget(privacy: Privacy, *plans: Sequence[Asked]) -> bool:
+    def check_budget(privacy: Privacy, *plans: Sequence[EvaluationQuery]) -> bool:
         asked, refused = [one for plan in plans for one in plan], list[TotalExceeded]()
         for rules, part in dict.fromkeys((one.rules, one.ledger.part) for one in asked):
             history = History(data_root, registry=Registry())

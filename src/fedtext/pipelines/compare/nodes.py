@@ -7,14 +7,14 @@ from typing import Any
 
 from plotly.graph_objects import Figure
 
-from fedtext.evaluation.measures.known import of_kind
+from fedtext.evaluation.measures.known import measures_of_kind
 from fedtext.evaluation.measures.measure import Measure
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import Child, node_seconds, release_receipts, run
 from fedtext.privacy.composition import compose_runs
 from fedtext.reporting import figures_comparison as figures
-from fedtext.reporting.comparison import Run, compare_runs, measured_costs, price_sentence
+from fedtext.reporting.comparison import Run, compare_runs, measured_costs, privacy_cost_sentence
 from fedtext.reporting.comparison_text import render_markdown, render_page, table1_csv, table2_csv
 from fedtext.system.refusal import RunRefusedError
 
@@ -26,9 +26,9 @@ def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
 
     def check_entries(compare: Compare, claims: Claims) -> bool:
         try:
-            claims.refuse_unknown({*compare.entries, *known})
+            claims.validate_names({*compare.entries, *known})
             for names in (claims.measures, *(claim.measures for claim in claims.judged.values())):
-                of_kind(Measure, names)
+                measures_of_kind(Measure, names)
         except ValueError as error:
             raise RunRefusedError(str(error)) from None
         return True
@@ -67,7 +67,8 @@ def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tupl
         what: compose_runs([r.privacy for r in own], [r.released for r in own], privacy) for what, own in whole.items()
     }
     comparison["prices"] = [
-        price_sentence(price, privacy.delta, what, simulated=comparison["simulated"]) for what, price in prices.items()
+        privacy_cost_sentence(price, privacy.delta, what, simulated=comparison["simulated"])
+        for what, price in prices.items()
     ]
     return comparison, table1_csv(comparison), render_markdown(comparison)
 

@@ -44,7 +44,7 @@ def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
         raise parameters_refused(faults)
     compare = Compare.model_validate(parameters["compare"])
     try:
-        compare.refuse_unknown(tuple(jobs))
+        compare.validate_names(tuple(jobs))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None
     placed = _places()

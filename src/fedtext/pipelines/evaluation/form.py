@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from fedtext.evaluation.measures.known import of_sets
+from fedtext.evaluation.measures.known import set_measures
 from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus
 from fedtext.params.described import Described
@@ -121,7 +121,7 @@ def validate_measures() -> None:
     except ValidationError:
         return  # Kedro says what is wrong with the group
     try:
-        of_sets(names)
+        set_measures(names)
     except ValueError as error:
         raise RunRefusedError(f"evaluation.measures: {error}") from None
 

@@ -27,7 +27,7 @@ from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
 from fedtext.federation.silos import STRONG, of_kind, parties_of, silo_name, silo_partition
 from fedtext.federation.units import unit_codes
-from fedtext.generation.few_shot import refuse_none
+from fedtext.generation.few_shot import check_text_count
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking, Corpus, Partition
@@ -320,5 +320,5 @@ def _codes(candidates: pd.DataFrame, flexible: Flexible) -> np.ndarray:
 
 
 def _synthetic(candidates: pd.DataFrame, kept: np.ndarray, wanted: int) -> pd.DataFrame:
-    refuse_none(len(kept), wanted)
+    check_text_count(len(kept), wanted)
     return candidates.iloc[kept].assign(round=1)[list(SYNTHETIC_COLUMNS)].reset_index(drop=True)

@@ -11,8 +11,8 @@ from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.units import Population
-from fedtext.generation.apportionment import evenly
-from fedtext.generation.by_class import COLUMNS, codes_in, labelled_texts_of
+from fedtext.generation.apportionment import split_evenly
+from fedtext.generation.by_class import COLUMNS, class_indices, labelled_texts_of
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator
 from fedtext.params.corpus import Chunking
@@ -54,7 +54,7 @@ def write_round_texts(
         generators,
         task,
         fusegen.writing,
-        count=evenly(fusegen.texts, fusegen.rounds)[number - 1],
+        count=split_evenly(fusegen.texts, fusegen.rounds)[number - 1],
         examples={str(label): own["text"].tolist() for label, own in shown_before.groupby("label")},
         length=chunking.length,
         seed=derived_seed(fusegen.seed, "round", number),
@@ -66,7 +66,7 @@ def write_round_texts(
 def choose_examples(written: pd.DataFrame, encoder: Encoder, task: Task, fusegen: Fusegen) -> pd.DataFrame:
     """What the next round shows: judged by the generators' classifiers."""
     features = encoder.encode(written["text"].tolist(), label="texts of the generators", undirected_as_zeros=True)
-    return chosen_examples(written, features, codes_in(task, written), len(task.labels), fusegen)
+    return chosen_examples(written, features, class_indices(task, written), len(task.labels), fusegen)
 
 
 def keep_all_texts(written: pd.DataFrame, encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray]:

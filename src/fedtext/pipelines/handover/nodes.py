@@ -9,7 +9,7 @@ import pandas as pd
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.nonempty import encode_nonempty, nonempty_by_round
 from fedtext.federation.communication import Cost, Exchange
-from fedtext.generation.few_shot import first_written, refuse_none
+from fedtext.generation.few_shot import check_text_count, first_nonempty
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
@@ -39,8 +39,8 @@ def keep_final_texts(
     Raises:
         ValueError: all are empty.
     """
-    kept = first_written(final_texts, synthetic_texts)
-    refuse_none(len(kept), synthetic_texts)
+    kept = first_nonempty(final_texts, synthetic_texts)
+    check_text_count(len(kept), synthetic_texts)
     return final_texts.iloc[kept][list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
 
 

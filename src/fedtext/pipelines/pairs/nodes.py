@@ -25,7 +25,7 @@ from fedtext.corpora.records import SPLITS
 from fedtext.corpora.splits import client_splits, validate_splits
 from fedtext.embedding.similarity import differences_of
 from fedtext.federation.private_samples import label_codes
-from fedtext.generation.dialogue import ASSISTANT, SUMMARY, Dialogue, embedded_answers, written_answers
+from fedtext.generation.dialogue import ASSISTANT, SUMMARY, Dialogue, embedded_answers, generate_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator
 from fedtext.params.annotation import Annotation
@@ -88,7 +88,7 @@ def ask_annotators(
 
 def two_answers(generator: Generator, asked: list[str], annotation: Annotation) -> list[tuple[str, str]]:
     """Two answers of the generator to each question; some may be empty."""
-    written = written_answers(
+    written = generate_answers(
         generator,
         Dialogue(chat=annotation.sampler.prompt == "chat"),
         pd.DataFrame({"prompt_id": range(len(asked)), "prompt": asked}),

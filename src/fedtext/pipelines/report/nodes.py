@@ -21,7 +21,7 @@ from fedtext.reporting.figures import accuracy_bars, privacy_price, round_curves
 from fedtext.reporting.glossary import Terms
 from fedtext.reporting.html import Sample, render_report
 from fedtext.reporting.preferences import gap_histogram, preference_scorecard, render_preferences
-from fedtext.reporting.scorecard import Distribution, Protection, copied_sentence, epsilon_after, scorecard
+from fedtext.reporting.scorecard import Distribution, Protection, copies_sentence, epsilon_after, scorecard
 
 LOG = logging.getLogger(__name__)
 CORPORA: dict[str, str] = {
@@ -90,7 +90,7 @@ def _scorecard(
     questions: dict[str, Any] | None = None,
     copies: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    if copies is not None and (said := copied_sentence(copies)):
+    if copies is not None and (said := copies_sentence(copies)):
         LOG.warning("%s", said)
     return scorecard(
         algorithm=cost.algorithm,

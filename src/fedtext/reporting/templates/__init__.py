@@ -1,4 +1,4 @@
-"""The templates beside this file, filled in: in HTML every text is escaped by itself."""
+"""Render the templates in this folder; text in HTML is escaped automatically."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ LOOK = {"font": FONT, "ink": INK, "muted": MUTED, "rule": RULE, "accent": SYNTHE
 
 
 def render(template: str, **values: Any) -> Markup:
-    """The HTML of `template` with `values`: what is `Markup` stands as it is, everything else is text, and escaped.
+    """Return the HTML of `template` with `values`; `Markup` is inserted as it is, everything else as escaped text.
 
     Raises:
-        jinja2.UndefinedError: the template asks for a value that was not given.
+        jinja2.UndefinedError: the template needs a value that was not given.
     """
     return Markup(_pages().get_template(f"{template}{HTML}").render(values))
 
 
 def markdown(template: str, **values: Any) -> str:
-    """As `render`, of Markdown: all text stands as it is."""
+    """Return the Markdown of `template` with `values`; text is inserted as it is."""
     return _pages().get_template(f"{template}.md.j2").render(values)
 
 

@@ -65,12 +65,12 @@ class Guard:
         def function(*args: Any, **kwargs: Any) -> Any:
             inputs = _by_dataset(node._inputs, args, kwargs)
             read = set[str]()
-            with reading.unnoticed():
+            with reading.without_recording():
                 watch = self._watch(node, inputs)
             with watched(watch, self._surroundings), reading.watched(read):
                 made = node.func(*args, **kwargs)
             outputs = _by_dataset(node._outputs, made if isinstance(node._outputs, list) else (made,), made)
-            with reading.unnoticed():
+            with reading.without_recording():
                 fault = next(self._faults(node, inputs, outputs, read), None)
             if fault is not None:
                 raise RunRefusedError(f"node '{node.name}' {fault}")
