@@ -1,6 +1,6 @@
-"""A server that speaks OpenAI's API (vLLM, llama.cpp, Ollama, hosted ones): where it is, and what it serves.
+"""A server with OpenAI's API (vLLM, llama.cpp, Ollama, hosted ones): its address, and the model that it serves.
 
-The key comes from an environment variable when a request is sent. It stands in no file, record, fingerprint or error.
+The key is read from an environment variable when a request is sent. It is in no file, record, fingerprint or error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HIDDEN = "***"
 
 
 class EndpointError(FedtextError, OSError):
-    """An endpoint that does not serve: one sentence with its address and a remedy."""
+    """An endpoint that does not serve the model; the message is one sentence with its address and a remedy."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Endpoint:
 
     @classmethod
     def of(cls, source: str) -> Endpoint:
-        """The endpoint that `endpoint:MODEL@BASE_URL` names.
+        """Return the endpoint that `endpoint:MODEL@BASE_URL` names.
 
         Raises:
             ValueError: It is not of that form.
@@ -83,11 +83,11 @@ class Endpoint:
 
     @property
     def key(self) -> str | None:
-        """The key in the environment now."""
+        """Return the key that the environment holds now."""
         return os.environ.get(self.api_key_env) or None
 
     def client(self) -> OpenAI:
-        """The client; it sends every request once, for who retries knows more (`fedtext.models.endpoint_retries`).
+        """Return the client, which sends every request once; `fedtext.models.endpoint_retries` repeats requests.
 
         Raises:
             EndpointError: The client's library is not installed.
@@ -99,16 +99,16 @@ class Endpoint:
         return OpenAI(base_url=self.base_url, api_key=self.key or NO_KEY, timeout=self.timeout, max_retries=0)
 
     def check(self) -> None:
-        """Asks the server whether it serves the model.
+        """Check that the server serves the model.
 
         Raises:
-            EndpointError: It does not answer, refuses the key, or has no model of that name.
+            EndpointError: It does not respond, refuses the key, or has no model of that name.
         """
         _described(self)
 
     @property
     def identity(self) -> str:
-        """What results depend on: address, model, and what the server says of the model that does not vary.
+        """The values that results depend on: address, model, and what is constant in the server's description of it.
 
         Raises:
             EndpointError: As `check`.
@@ -116,7 +116,7 @@ class Endpoint:
         return f"{ENDPOINT}{self.model}@{self.base_url} {_described(self)}".strip()
 
     def explained(self, error: Exception) -> Exception:
-        """The error in one sentence with the remedy; a refusal of fedtext's own comes out as itself."""
+        """Return the error as one sentence with a remedy; a refusal of fedtext's own is returned unchanged."""
         import openai
 
         if (refusal := refused(error)) is not None:
@@ -142,7 +142,7 @@ class Endpoint:
         return EndpointError(f"{self} answers with an error: {said}")
 
     def _said(self, error: Exception) -> str:
-        """What the server or the network said, in one line without the key."""
+        """Return the message of the server or the network, in one line without the key."""
         body = getattr(error, "body", None)
         inner = body.get("message") if isinstance(body, dict) else None
         told = str(inner or error.__cause__ or error)
@@ -151,7 +151,10 @@ class Endpoint:
 
 
 def refused(error: BaseException) -> RunRefusedError | None:
-    """The refusal of fedtext's own behind an error of a library: a node that reads private data has no network."""
+    """Return fedtext's own refusal among the causes of a library's error, if there is one.
+
+    A node that reads private data has no network, which the client's library reports as an error of its own.
+    """
     link: BaseException | None = error
     while link is not None:
         if isinstance(link, RunRefusedError):
@@ -162,7 +165,7 @@ def refused(error: BaseException) -> RunRefusedError | None:
 
 @cache
 def _described(endpoint: Endpoint) -> str:
-    """What the server says of the model, asked once a process; empty for a server that lists no models."""
+    """Return the server's description of the model, queried once a process; empty if the server lists no models."""
     import openai
 
     try:

@@ -18,7 +18,10 @@ SPENT = "insufficient_quota"  # a 429 that no waiting mends
 
 
 def with_retries(endpoint: Endpoint, send: Callable[[], T]) -> T:
-    """What `send` returns, tried `endpoint.attempts` times; other errors of the client's library come out at once."""
+    """Return the result of `send`, tried up to `endpoint.attempts` times.
+
+    Errors that will not pass by themselves are raised at once.
+    """
     from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
     attempts = Retrying(
@@ -28,7 +31,7 @@ def with_retries(endpoint: Endpoint, send: Callable[[], T]) -> T:
 
 
 def _passes(error: BaseException) -> bool:
-    """Whether it may be over in a minute: no connection, no answer in time, too many requests, an error of theirs."""
+    """Return whether the error may be temporary: no connection, a timeout, too many requests, or a server error."""
     import openai
 
     if refused(error) is not None:
@@ -39,7 +42,7 @@ def _passes(error: BaseException) -> bool:
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds until the next attempt: what the answer asks for, else longer each time, at random."""
+    """Return the seconds until the next attempt: those that the response asks for, else a growing random time."""
     from tenacity import wait_random_exponential
 
     error = state.outcome.exception() if state.outcome else None

@@ -1,7 +1,7 @@
 """How a run is refused: one message, no traceback, exit code 1.
 
-A FedtextError says what is wrong and what helps, so a user needs no traceback; an error that comes out of a library is
-not ours to shorten. A disk that fills up is the exception: it shows in whatever library was writing.
+A FedtextError says what is wrong and what helps, so a user needs no traceback; an error that comes out of a library
+keeps its own. A full disk is the exception: it shows in whatever library was writing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RunRefusedError(click.ClickException, FedtextError, RuntimeError):
 
 
 def explanation(error: BaseException, data_root: Path) -> str | None:
-    """What to tell a user instead of a traceback; None if `error` explains nothing."""
+    """Return the message that a user gets instead of a traceback; None if the error needs its traceback."""
     chain = list(_chain(error))
     if any(_disk_is_full(link) for link in chain):
         return (
@@ -48,7 +48,7 @@ def explanation(error: BaseException, data_root: Path) -> str | None:
 
 
 def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -> list[str]:
-    """What is wrong with parameters, one sentence a fault; `models` are their pydantic models by dotted names."""
+    """Return the faults of parameters, one sentence each; `models` are their pydantic models by dotted names."""
     faults = []
     for name, model in models.items():
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
@@ -61,12 +61,12 @@ def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -
 
 
 def parameters_refused(faults: Sequence[str]) -> RunRefusedError:
-    """The refusal that says all of them, of which there is at least one."""
+    """Return the refusal that lists all `faults`, of which there is at least one."""
     return one_or_many("parameters are wrong:", _told_once(faults))
 
 
 def _told_once(faults: Sequence[str]) -> list[str]:
-    """The faults; one that more than `FEW` parameters share, a value of many places, is told of the first."""
+    """Return the faults, each once: a fault that more than `FEW` parameters share is reported for the first of them."""
     alike: dict[str, list[str]] = {}
     for fault in faults:
         name, verb, told = fault.partition(" is ")
@@ -81,12 +81,12 @@ def _told_once(faults: Sequence[str]) -> list[str]:
 
 
 def one_or_many(summary: str, reasons: Sequence[str]) -> RunRefusedError:
-    """A refusal for one reason is that reason; for several, a summary and a line each."""
+    """Return a refusal: for one reason that reason alone, for several a summary and a line each."""
     return RunRefusedError(summary, reasons) if len(reasons) > 1 else RunRefusedError(reasons[0])
 
 
 def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
-    """The sentence about a dotted name that no parameter has; `parameters` are all of a run."""
+    """Return the sentence about a dotted name that is no parameter; `parameters` are all parameters of the run."""
     if where in CONSTANTS:
         return f"{where} is no parameter: it is a constant now, {CONSTANTS[where]}; leave it out"
     group, _, last = where.rpartition(".")
@@ -137,7 +137,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _disk_is_full(error: BaseException) -> bool:
-    """Python's own error names its number; Rust and SQLite only say it."""
+    """Return whether `error` means a full disk: Python's errors carry its number, Rust and SQLite only mention it."""
     said = str(error)
     number = getattr(error, "errno", None)
     return number in {errno.ENOSPC, errno.EDQUOT} or "No space left on device" in said or "disk is full" in said
