@@ -1,4 +1,4 @@
-"""Read-only catalog entries of generators and of the tokenizer that cuts samples, so that environments can swap them."""
+"""Catalog entries of generators and of the tokenizer that cuts samples, so that environments can swap them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TokenizerDataset(PublicModelDataset):
 
     @property
     def context(self) -> None:
-        """Return None, for a tokenizer has no limit of its own."""
+        """None, for a tokenizer has no limit of its own."""
 
     def identity(self) -> Path | str:
         """Return the tokenizer's files, or a Hugging Face id with its commit; other weights change nothing."""
@@ -119,29 +119,29 @@ class GeneratorDataset(PublicModelDataset):
 
     @property
     def context(self) -> int | None:
-        """Return the largest number of tokens that the model reads at once; None for a server, which does not report it."""
+        """The largest number of tokens that the model reads at once; None for a server."""
         return super().context if self._endpoint is None else None
 
     @property
     def is_server(self) -> bool:
-        """Return whether the model runs on a server, which can be checked only by a request."""
+        """Whether the model runs on a server, which can be checked only by a request."""
         return self._endpoint is not None
 
     @property
     def untrainable(self) -> str | None:
-        """Return why no adapter of the model can be trained; None if one can."""
+        """Why no adapter of the model can be trained; None if one can."""
         return None if self._endpoint is None else f"{self._endpoint}, whose weights are not here"
 
     @property
     def unchatting(self) -> str | None:
-        """Return why the model cannot be used with chat messages; None if it can."""
+        """Why the model cannot be used with chat messages; None if it can."""
         if self._endpoint is not None:
             return None
         reason = fit.unchatting(_tokenizer(self._source).load())
         return reason and f"'{self._source}', which {reason}"
 
     def identity(self) -> Path | str:
-        """Return what a result depends on: weights by content or commit, an endpoint by its description of its model."""
+        """Return what a result depends on: weights by content or commit, a server by its description of its model."""
         return super().identity() if self._endpoint is None else self._endpoint.identity
 
     def shaping(self) -> dict[str, str]:

@@ -54,18 +54,18 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
 
     @property
     def model_name(self) -> str:
-        """Return the model's name for reports: its source, or its id and commit."""
+        """The model's name for reports: its source, or its id and commit."""
         source, identity = self._describe().get("source"), str(self.identity())
         return identity if "@" in identity or source is None else str(source)
 
     @cached_property
     def _place(self) -> str:
-        """Return the source, or the directory of a model that comes with a package."""
+        """The source, or the directory of a model that comes with a package."""
         return self._source
 
     @property
     def context(self) -> int | None:
-        """Return the largest number of tokens that a local model reads at once; None if unknown or unlimited."""
+        """The largest number of tokens that a local model reads at once; None if unknown or unlimited."""
         return context_of(self._place, self.kind, self.instead)
 
     def _exists(self) -> bool:
@@ -157,7 +157,7 @@ class TaggerDataset(PublicModelDataset):
 
     @property
     def context(self) -> int | None:
-        """Return the largest number of tokens that the classifier reads at once; None for rules."""
+        """The largest number of tokens that the classifier reads at once; None for rules."""
         return None if self._source == RULES else super().context
 
     def identity(self) -> Path | str:

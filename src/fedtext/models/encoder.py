@@ -212,7 +212,7 @@ class Encoder:
 
     @property
     def _prompt(self) -> str | None:
-        """Return the prefix that the model expects before every text, if any."""
+        """The prefix that the model expects before every text, if any."""
         name = self.model.default_prompt_name
         return self.model.prompts[name] if name else None
 

@@ -83,7 +83,7 @@ class Endpoint:
 
     @property
     def key(self) -> str | None:
-        """Return the key that the environment holds now."""
+        """The key that the environment holds now."""
         return os.environ.get(self.api_key_env) or None
 
     def client(self) -> OpenAI:
@@ -152,6 +152,8 @@ class Endpoint:
 
 def refused(error: BaseException) -> RunRefusedError | None:
     """Return fedtext's own refusal among the causes of a library's error, if there is one.
+
+    A node that reads private data has no network, which the client's library reports as an error of its own.
 
     A node that reads private data has no network, which the client's library reports as an error of its own.
 

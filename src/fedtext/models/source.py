@@ -134,6 +134,8 @@ def model_identity(source: str, kind: str, shipped: str) -> Path | str:
     Raises as `find_model` does.
 
     Raises as `find_model` does.
+
+    Raises as `find_model` does.
     """
     place = find_model(source, kind, shipped)
     return Path(place.name) if place.commit is None else f"{place.name}@{place.commit}"

@@ -61,7 +61,7 @@ class TokenClassifier:
         return tuple(sorted({re.sub(r"^[BILUES]-", "", label) for label in labels} - {"O"}))
 
     def entities(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """Return the entities of every text as `Tagger.entities` does: whole words, of the kind of their first token."""
+        """Return the entities of every text as `Tagger.entities` does: words, each of the kind of its first token."""
         found = self._pipeline(list(texts), batch_size=BATCH) if texts else []
         return [
             [Entity(int(one["start"]), int(one["end"]), str(one["entity_group"])) for one in entities]

@@ -128,7 +128,10 @@ class Resumption:
         return None
 
     def parts(self, node: Node, read: Collection[str] | None = None) -> dict[str, str]:
-        """Return the digests of all that the node's outputs depend on, by name; of parameters the fields in `read`, or all."""
+        """Return the digests of all that the node's outputs depend on, by name.
+
+        Of parameters the fields in `read` count, or all if it is None.
+        """
         parts = {"wiring": text_digest(function_name(node), canonical([node._inputs, node._outputs, _bound(node)]))}
         parts["code"] = self._code_digest(node)
         parts["libraries"] = fingerprint.library_digest("fedtext")
@@ -184,9 +187,10 @@ class Resumption:
         return MadeWith.together(self._of_inputs(node, None))
 
     def contradictions(self, node: Node) -> dict[str, tuple[Any, ...]]:
-        """Return the parameters that `node` would read at other values than the nodes that made its inputs, with the values.
+        """Return the parameters of which `node` would read another value than the nodes that made its inputs.
 
-        There are none in a run of all nodes, because results made at another value are made again.
+        Each comes with the values of those nodes. There are none in a run of all nodes, because results made at another
+        value are made again.
         """
         record = self._records[node.name]
         own = MadeWith.together(self._own(node, record.read if record else None))
@@ -244,7 +248,7 @@ class Resumption:
         return [name for name in node.inputs if name in self._makers and not self._saved([name])]
 
     def _fields_read(self, node: Node) -> set[str] | None:
-        """Return the parameter fields that `node` and the makers of its unsaved inputs read; None if one was not recorded."""
+        """Return the parameter fields that `node` and the makers of its unsaved inputs read; None if not recorded."""
         found = [self._read.get(node.name), *(self._fields_read(self._makers[name]) for name in self._unsaved(node))]
         return None if None in found else set[str]().union(*(read for read in found if read is not None))
 

@@ -68,7 +68,7 @@ class FileDigests:
         self._known = dict(known or {})
 
     def of(self, path: Path) -> str:
-        """Return the digest of a file's content or of a directory's relative paths and contents; `missing` for neither."""
+        """Return the digest of a file's content or of a directory's paths and contents; `missing` for neither."""
         if path.is_dir():
             inside = sorted(p for p in path.rglob("*") if p.is_file())
             return text_digest("directory", *(f"{p.relative_to(path).as_posix()}\x1e{self.of(p)}" for p in inside))
@@ -93,7 +93,7 @@ def stat_key(path: Path) -> str:
 
 
 def local_paths(value: Any, name: str = "") -> list[Path]:
-    """Return the existing local files and directories that a parameter's strings name; their content is an input too."""
+    """Return the existing local files and directories that a parameter names; their content is an input too."""
     return [path for _, path in named_paths(value, name)]
 
 

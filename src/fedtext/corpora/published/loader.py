@@ -1,4 +1,4 @@
-"""The one door for published data sets: a file in, the project's records out, or one sentence that refuses the file."""
+"""The one loader of published data sets: a file becomes the project's records, or one sentence explains its fault."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ READERS: Mapping[PublishedName, Reader] = {
 
 
 def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = READERS) -> pd.DataFrame:
-    """Records (`client_id`, `text`, `label`, `date`) of the published data set in `params.path`, in file order.
+    """Read the records (`client_id`, `text`, `label`, `date`) of the published data set in `params.path`, in file order.
 
-    What a client, a label and the form are is said in `PUBLISHED`. Rows without an owner are named by a digest of what
-    they hold.
+    `PUBLISHED` describes each data set's clients, labels and format. Rows without an owner are named by a digest of
+    their content.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: it is of another form, damaged or empty; a text is empty; or there is only one client.
+        FileNotFoundError: There is no such file.
+        ValueError: It is of another format, damaged or empty; a text is empty; or there is only one client.
     """
     path, name = existing_published(params), _name(params)
     try:
@@ -72,11 +72,11 @@ def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = REA
 
 
 def existing_published(params: Corpus) -> Path:
-    """The file or directory `params.path`, of which nothing is read.
+    """Return the path of the file or directory `params.path` without reading it.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: no path is given, it is of another kind or empty, or a column is named that the form has not.
+        FileNotFoundError: There is no such file.
+        ValueError: No path is given, it is of another kind or empty, or a column is named that the format lacks.
     """
     name = _name(params)
     known = PUBLISHED[name]
@@ -103,7 +103,7 @@ def existing_published(params: Corpus) -> Path:
 
 
 def other_form(path: Path, found: Exception | str, asked: str, form: str, otherwise: str = OTHERWISE) -> InputError:
-    """The sentence for a file of another form: what was missing, what `asked` for which form, and what helps."""
+    """Return the error for a file of another format: what was missing, what `asked` for the format, and a remedy."""
     told = found.found if isinstance(found, JsonError) else found
     return InputError(f"{path} is of another form ({told}): {asked} reads {form}; give that, or {otherwise}")
 
