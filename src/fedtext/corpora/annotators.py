@@ -63,7 +63,7 @@ SHARES: Mapping[PreferenceProfile, float] = {PreferenceProfile.PRACTICAL: 2 / 3,
 
 @dataclass(frozen=True)
 class Annotator:
-    """One annotator: its name in the table, its preferences, and the range of its questions in the list of questions."""
+    """One annotator: its name in the table, its preferences, and the range of its questions in the list."""
 
     client_id: str
     taste: PreferenceProfile

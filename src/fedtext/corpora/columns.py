@@ -202,7 +202,7 @@ def day(value: object) -> str:
 
 
 def refuse(values: pd.Series, wrong: Callable[[object], bool], where: str, what: str) -> None:
-    """Raise ValueError if any value is `wrong`; the message has its place `where`, the fault `what` and the first rows."""
+    """Raise ValueError if any value is `wrong`; the message has the place `where`, the fault `what` and the rows."""
     rows = [row for row, value in values.items() if wrong(value)]
     if rows:
         named = ", ".join(map(str, rows[:ROWS_NAMED])) + (", ..." if len(rows) > ROWS_NAMED else "")

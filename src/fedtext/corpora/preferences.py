@@ -54,7 +54,7 @@ def read_pairs(
     client_column: str | None = USUAL["client_column"],
     client_ids: ClientIds = "exact",
 ) -> pd.DataFrame:
-    """Read the pairs of the file `place` in `PAIR_COLUMNS`, in file order; pairs without an owner are named by a digest.
+    """Read the pairs of the file `place` in `PAIR_COLUMNS`, in file order; those without an owner get a digest.
 
     Args:
         form: Format of the file.
@@ -181,7 +181,7 @@ def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterato
 
 
 def _pair_columns(client_column: str | None, path: Path, names: list[str]) -> list[str]:
-    """Return the columns of a pair and that of the owners; a missing one is an error, or each pair would be a client."""
+    """Return the columns of a pair and that of the owners; without the latter each pair would be a client."""
     for name in PAIR_COLUMNS[:3]:
         if name not in names:
             raise FormError(f"no column '{name}'")

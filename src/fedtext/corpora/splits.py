@@ -66,7 +66,7 @@ def client_splits(records: pd.DataFrame, params: Partition) -> dict[str, Split]:
 
 
 def record_splits(records: pd.DataFrame, params: Partition) -> list[Split]:
-    """Return the split of every record under `partition.split=record`, by a hash of its text, so that copies share one."""
+    """Return the split of every record under `partition.split=record`, by its text's hash, so that copies share one."""
     return text_splits(records["text"], params)
 
 

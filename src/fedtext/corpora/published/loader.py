@@ -46,7 +46,7 @@ READERS: Mapping[PublishedName, Reader] = {
 
 
 def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = READERS) -> pd.DataFrame:
-    """Read the records (`client_id`, `text`, `label`, `date`) of the published data set in `params.path`, in file order.
+    """Read the records of the published data set in `params.path` (`client_id`, `text`, `label`, `date`), in order.
 
     `PUBLISHED` describes each data set's clients, labels and format. Rows without an owner are named by a digest of
     their content.

@@ -169,7 +169,7 @@ def squad(path: Path) -> Iterator[Row]:
 
 
 def squad_exercises(path: Path) -> Iterator[Row]:
-    """Yield one row per question that has an answer, with the first answer that people gave; the article is the client."""
+    """Yield one row per question that has an answer, with the first human answer; the article is the client."""
     for asked in squad_questions(path):
         if asked.answers:
             yield Row(asked.article, Exercise(asked.question, asked.answers[0], asked.context).text)
