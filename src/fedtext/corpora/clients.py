@@ -108,6 +108,8 @@ def named_owners(owners: Sequence[str | None], digests: Sequence[str], mode: Cli
     Raises as `client_ids` does.
 
     Raises as `client_ids` does.
+
+    Raises as `client_ids` does.
     """
     ids = iter(client_ids([owner for owner in owners if owner is not None], mode, where))
     return [digest if owner is None else next(ids) for owner, digest in zip(owners, digests, strict=True)]

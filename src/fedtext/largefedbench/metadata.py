@@ -164,7 +164,10 @@ def write_papers(
 
 
 def _date_published(params: LargeFedBench, dates: dict[str, list[str]]) -> str:
-    """Return the requested date, else that of the newest text, for a snapshot uses no clock; empty if all are undated."""
+    """Return the requested date, else that of the newest text; empty if all texts are undated.
+
+    A snapshot uses no clock.
+    """
     if params.date_published:
         return params.date_published.isoformat()
     return max((last for _, last in dates.values()), default="")

@@ -65,6 +65,8 @@ class MinHash:
         """Return the hashes of all runs of `SHINGLE_WORDS` words, by one prefix sum over the bytes.
 
         A text with fewer words is one run.
+
+        A text with fewer words is one run.
         """
         lowered = text.lower()
         spaced = lowered.translate(_SPACED) if lowered.isascii() else _NOT_WORDS.sub(" ", lowered)
@@ -104,7 +106,7 @@ def unpacked(signatures: bytes | bytearray) -> UInt32[np.ndarray, "client permut
 
 
 def near_duplicates(signatures: UInt32[np.ndarray, "client permutation"], similarity: float) -> list[Duplicate]:
-    """Return the clients whose signature agrees with an earlier one in at least `similarity` of its places, in order."""
+    """Return the clients whose signature agrees with an earlier one in a share `similarity` of its places, in order."""
     best: dict[int, Duplicate] = {}
     rows = PERMUTATIONS // BANDS
     for band in range(BANDS):
@@ -119,7 +121,7 @@ def near_duplicates(signatures: UInt32[np.ndarray, "client permutation"], simila
 def _pairs(
     signatures: UInt32[np.ndarray, "client permutation"], bucket: np.ndarray, similarity: float
 ) -> Iterator[Duplicate]:
-    """Yield members of a bucket with the earlier one they resemble: its first member, or the first of those unlike it."""
+    """Yield members of a bucket with the earlier one they resemble: its first, or the first of those unlike it."""
     for _ in range(REPRESENTATIVES):
         if len(bucket) < 2:
             return

@@ -63,7 +63,7 @@ class Completeness(NamedTuple):
     missing: tuple[str, ...]
 
     def error(self) -> RawPageError | None:
-        """The loss as an error, None if all parts are there."""
+        """Return the loss as an error, None if all parts are there."""
         if not self.missing:
             return None
         said = f"lists {self.expected} parts, of which {len(self.missing)} are not there: {', '.join(self.missing)}"
@@ -177,6 +177,8 @@ def parse_json(name: str, data: bytes) -> Any:
 
 def decode(data: bytes) -> str:
     """Decode UTF-8 text.
+
+    A stray NUL is dropped (real pages of the US record hold some); many mean another encoding.
 
     A stray NUL is dropped (real pages of the US record hold some); many mean another encoding.
     """

@@ -50,7 +50,7 @@ def required(environment: Mapping[str, str], name: str, source: str) -> SecretSt
 
 
 class HeaderKey(httpx.Auth):
-    """Authentication that puts a secret into a header when a request is sent, so that no other object holds it in clear."""
+    """Authentication that puts a secret into a header when a request is sent; no other object holds it in clear."""
 
     def __init__(self, header: str, secret: SecretStr, prefix: str = "") -> None:
         self._header, self._secret, self._prefix = header, secret, prefix

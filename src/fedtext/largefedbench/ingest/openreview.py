@@ -23,7 +23,7 @@ from fedtext.params.ingest import Ingest
 
 
 class Notes(NamedTuple):
-    """One response: its bytes, the total number of notes, the ids of the received ones, and the reviews in their replies."""
+    """One response: its bytes, the total number of notes, the ids of the received ones, and their reviews."""
 
     content: bytes
     total: int

@@ -93,6 +93,8 @@ class Chairs:
         """Return whether `speaker` says `text` from the chair.
 
         The text matters in the Lords, where deputies speak for themselves too.
+
+        The text matters in the Lords, where deputies speak for themselves too.
         """
         name = bare(speaker)
         return (
@@ -145,7 +147,7 @@ def paragraphs(speech: Any) -> list[Paragraph]:
 
 
 def _opens(text: str, before: list[Paragraph]) -> bool:
-    """Return whether an indented paragraph opens a quotation that is read out, because no motion was announced before."""
+    """Return whether an indented paragraph opens a quotation that is read out, as no motion was announced before."""
     if not before or before[-1].kind != SPOKEN or _MOVES.search(before[-1].text):
         return False
     announced = before[-1].text.endswith(":") and not text.startswith("That ")
@@ -210,6 +212,8 @@ def mark_superseded(pages: list[RawPage]) -> list[RawPage]:
 
 def parse(page: RawPage) -> Iterator[Turn]:
     """Yield every speech and heading of one day, in order.
+
+    All are `superseded_revision` if there is a later revision.
 
     All are `superseded_revision` if there is a later revision.
     """

@@ -238,7 +238,7 @@ def _index(lines: Sequence[Sequence[_Line]]) -> dict[str, list[tuple[int, int]]]
 def _runs(
     part: int, places: dict[str, list[tuple[int, int]]], lines: Sequence[Sequence[_Line]]
 ) -> dict[int, list[tuple[int, int]]]:
-    """Return, by other granule, the pairs of lines (here, there) that are equal in runs of at least `MIN_WORDS` words."""
+    """Return, by other granule, pairs of lines (here, there) that are equal in runs of at least `MIN_WORDS` words."""
     own = lines[part]
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     ends: dict[tuple[int, int], int] = {}  # (other granule, shift) -> first line here after the run last taken
@@ -408,6 +408,8 @@ def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragra
     """Yield (speaker as printed, kind, paragraphs) from one speaker's label to the next.
 
     Paragraphs before the first label have no speaker.
+
+    Paragraphs before the first label have no speaker.
     """
     speaker, kind, parts = "", "unattributed", list[Paragraph]()
     for paragraph in paragraphs:
@@ -423,6 +425,8 @@ def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragra
 
 def _turn(speaker: str, kind: str, parts: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:
     """Yield the finished turn unless it is empty.
+
+    Quotations are speech, and a bullet at the turn's end means that it was handed in.
 
     Quotations are speech, and a bullet at the turn's end means that it was handed in.
     """

@@ -60,7 +60,7 @@ class _Reader:
 
 
 def paragraphs(text: str) -> Iterator[Paragraph]:
-    """Yield the paragraphs of one granule in order; a mark inside a paragraph comes before it, so that it stays whole."""
+    """Yield the paragraphs of one granule in order; a mark inside a paragraph comes before the paragraph."""
     reader = _Reader()
     lines = text.expandtabs().splitlines()
     for number, line in enumerate(lines):
@@ -167,6 +167,8 @@ def read_aloud(paragraphs: Iterable[Paragraph]) -> list[Paragraph]:
     """Return the paragraphs of one turn, with quotations marked as spoken.
 
     These are `inserted` paragraphs after a member's colon that were not printed by order.
+
+    These are `inserted` paragraphs after a member's colon that were not printed by order.
     """
     result: list[Paragraph] = []
     announced = False
@@ -256,7 +258,10 @@ class Roll:
         self._lists = (granule, day)
 
     def find(self, printed: str) -> Person:
-        """Return the person of a printed name; a typo is read as the only name one edit away, an unknown name is kept."""
+        """Return the person of a printed name; a typo is read as the only name one edit away.
+
+        A name that is not listed is kept as printed.
+        """
         key = _key(printed)
         for names in self._lists:
             if key in names:
