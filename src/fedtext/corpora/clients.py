@@ -106,10 +106,6 @@ def named_owners(owners: Sequence[str | None], digests: Sequence[str], mode: Cli
     """Return the clients of rows: their owners, or the digest of a row without an owner.
 
     Raises as `client_ids` does.
-
-    Raises as `client_ids` does.
-
-    Raises as `client_ids` does.
     """
     ids = iter(client_ids([owner for owner in owners if owner is not None], mode, where))
     return [digest if owner is None else next(ids) for owner, digest in zip(owners, digests, strict=True)]

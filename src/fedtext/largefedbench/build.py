@@ -118,8 +118,6 @@ def _write_shards(
     """Write missing shards and return all as (source, path), in source and page order.
 
     Shards of other builds are removed.
-
-    Shards of other builds are removed.
     """
     tasks = [
         task

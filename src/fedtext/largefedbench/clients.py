@@ -249,16 +249,12 @@ def split_key(client_id: str, unit: ClientUnit) -> str:
     """Return the key by which a client's split is drawn.
 
     A speaker's key has no date, for the date would change when earlier pages are added.
-
-    A speaker's key has no date, for the date would change when earlier pages are added.
     """
     return _DATE.sub("", client_id) if unit == "speaker" and ".speaker." in client_id else client_id
 
 
 def combined(rows: Iterable[Row], unit: ClientUnit) -> Iterator[Row]:
     """Yield rows of texts as rows of clients, by client id.
-
-    `speaker_day` holds one day in memory, `speaker` everything.
 
     `speaker_day` holds one day in memory, `speaker` everything.
     """

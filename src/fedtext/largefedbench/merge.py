@@ -35,8 +35,6 @@ def merged_rows(shards: Sequence[tuple[str, Path]], columns: Sequence[str] | Non
     """Yield the rows of all shards by client id, which must be the first of `columns`.
 
     The shards are given as (first client id, path).
-
-    The shards are given as (first client id, path).
     """
     front: list[tuple[str, int, Iterator[Row] | None, Row]] = [
         (first_id, number, None, ()) for number, (first_id, _) in enumerate(shards)

@@ -65,8 +65,6 @@ class MinHash:
         """Return the hashes of all runs of `SHINGLE_WORDS` words, by one prefix sum over the bytes.
 
         A text with fewer words is one run.
-
-        A text with fewer words is one run.
         """
         lowered = text.lower()
         spaced = lowered.translate(_SPACED) if lowered.isascii() else _NOT_WORDS.sub(" ", lowered)

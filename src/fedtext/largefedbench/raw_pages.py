@@ -179,8 +179,6 @@ def decode(data: bytes) -> str:
     """Decode UTF-8 text.
 
     A stray NUL is dropped (real pages of the US record hold some); many mean another encoding.
-
-    A stray NUL is dropped (real pages of the US record hold some); many mean another encoding.
     """
     text = data.decode("utf-8")
     nuls = text.count("\x00")

@@ -50,8 +50,6 @@ class WordTokens:
         """Return the text's words, each but the first with its space.
 
         Empty if the text has other white space or an added token.
-
-        Empty if the text has other white space or an added token.
         """
         if " ".join(text.split()) != text or any(token in text for token in self._added):
             return []

@@ -154,10 +154,6 @@ def refused(error: BaseException) -> RunRefusedError | None:
     """Return fedtext's own refusal among the causes of a library's error, if there is one.
 
     A node that reads private data has no network, which the client's library reports as an error of its own.
-
-    A node that reads private data has no network, which the client's library reports as an error of its own.
-
-    A node that reads private data has no network, which the client's library reports as an error of its own.
     """
     link: BaseException | None = error
     while link is not None:

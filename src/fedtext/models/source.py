@@ -132,10 +132,6 @@ def model_identity(source: str, kind: str, shipped: str) -> Path | str:
     """Return what a result depends on: the directory's content, or the id and its commit.
 
     Raises as `find_model` does.
-
-    Raises as `find_model` does.
-
-    Raises as `find_model` does.
     """
     place = find_model(source, kind, shipped)
     return Path(place.name) if place.commit is None else f"{place.name}@{place.commit}"

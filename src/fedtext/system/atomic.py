@@ -24,8 +24,6 @@ def partial_path(target: Path) -> Path:
     """Return the temporary path that a write of `target` uses.
 
     It lies in the same directory, so that the rename is one step, and has the same suffix.
-
-    It lies in the same directory, so that the rename is one step, and has the same suffix.
     """
     return target.with_name(PARTIAL + target.name)
 

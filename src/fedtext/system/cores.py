@@ -103,9 +103,6 @@ def give_freed_memory_back() -> bool:
 
     Returns:
         False if nothing was free, or if the C library is not glibc.
-
-    Returns:
-        False if nothing was free, or if the C library is not glibc.
     """
     try:
         trim = ctypes.CDLL(None).malloc_trim

@@ -37,8 +37,6 @@ def meant(name: object, known: Iterable[str], otherwise: str = "correct it") -> 
     """Return a remedy for a misspelt name: the known names nearest to `name`.
 
     If none is near: all known names, or `otherwise` if there are too many to list.
-
-    If none is near: all known names, or `otherwise` if there are too many to list.
     """
     names = {one.casefold(): one for one in sorted({str(one) for one in known})}
     word = str(name).casefold()

@@ -128,8 +128,6 @@ def is_write_refused(error: BaseException | None) -> bool:
     """Return whether `error` was caused by a refused write.
 
     Python's errors carry an error number; those of C++ and Rust only mention it in their message.
-
-    Python's errors carry an error number; those of C++ and Rust only mention it in their message.
     """
     while error is not None:
         if getattr(error, "errno", None) == errno.EFBIG or any(words in str(error) for words in REFUSED):

@@ -21,8 +21,6 @@ def bfloat16_pays(device: torch.device) -> bool:
     """Return whether `device` multiplies bfloat16 matrices faster than float32.
 
     These are recent GPUs, and CPUs with AVX512-BF16 or AMX.
-
-    These are recent GPUs, and CPUs with AVX512-BF16 or AMX.
     """
     import torch
 

@@ -107,8 +107,6 @@ def _place(file: io.IOBase) -> int:
     """Return the sorting place of a file object, by which compressed files come before text and text before bytes.
 
     Each passes its data to the next.
-
-    Each passes its data to the next.
     """
     if isinstance(file, io.BufferedWriter | io.BufferedRandom):
         return 2

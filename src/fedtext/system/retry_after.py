@@ -10,8 +10,6 @@ def retry_after(value: str | None, now: datetime.datetime) -> float | None:
     """Return the seconds from `now` that a `Retry-After` header asks for.
 
     A past date gives 0, a header without a usable value None.
-
-    A past date gives 0, a header without a usable value None.
     """
     text = (value or "").strip()
     if text.isascii() and text.isdigit():

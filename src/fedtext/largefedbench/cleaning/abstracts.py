@@ -47,8 +47,6 @@ def clean_abstract(paragraphs: Sequence[str], source: str) -> Cleaned:
     """Return the abstract as one line of prose, without placeholders and markup.
 
     Entities are decoded, scripts and Greek letters restored.
-
-    Entities are decoded, scripts and Greek letters restored.
     """
     removed: list[Removal] = []
 

@@ -124,8 +124,6 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
     """Yield every turn and every unspoken piece of one sitting, in document order.
 
     No turn of another kind of page is speech.
-
-    No turn of another kind of page is speech.
     """
     root = parse_xml(page.name, page.read(), root="Hansard")
     with reading(page.name):
@@ -228,7 +226,7 @@ def _unique(client_id: str, sitting: Sitting) -> str:
 
 
 def _speaker_group(groups: list[tuple[str, list[Paragraph]]], speaker: str) -> tuple[str, list[Paragraph]]:
-    """Return the group that a label opens: the main speaker's, the last one if its speaker is the same, or a new one."""
+    """Return the group that a label opens: the main speaker's, the last one if its speaker is equal, or a new one."""
     if speaker == groups[0][0]:
         return groups[0]
     if groups[-1][0] != speaker:

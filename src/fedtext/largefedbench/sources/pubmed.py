@@ -147,8 +147,6 @@ def pubmed_rows(path: Path) -> Iterator[Row]:
 
     Articles without an abstract are left out.
 
-    Articles without an abstract are left out.
-
     Raises:
         FormError: a file is no PubMed XML.
     """

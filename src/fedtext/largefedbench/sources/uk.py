@@ -93,8 +93,6 @@ class Chairs:
         """Return whether `speaker` says `text` from the chair.
 
         The text matters in the Lords, where deputies speak for themselves too.
-
-        The text matters in the Lords, where deputies speak for themselves too.
         """
         name = bare(speaker)
         return (
@@ -212,8 +210,6 @@ def mark_superseded(pages: list[RawPage]) -> list[RawPage]:
 
 def parse(page: RawPage) -> Iterator[Turn]:
     """Yield every speech and heading of one day, in order.
-
-    All are `superseded_revision` if there is a later revision.
 
     All are `superseded_revision` if there is a later revision.
     """

@@ -408,8 +408,6 @@ def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragra
     """Yield (speaker as printed, kind, paragraphs) from one speaker's label to the next.
 
     Paragraphs before the first label have no speaker.
-
-    Paragraphs before the first label have no speaker.
     """
     speaker, kind, parts = "", "unattributed", list[Paragraph]()
     for paragraph in paragraphs:
@@ -425,8 +423,6 @@ def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragra
 
 def _turn(speaker: str, kind: str, parts: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:
     """Yield the finished turn unless it is empty.
-
-    Quotations are speech, and a bullet at the turn's end means that it was handed in.
 
     Quotations are speech, and a bullet at the turn's end means that it was handed in.
     """

@@ -167,8 +167,6 @@ def read_aloud(paragraphs: Iterable[Paragraph]) -> list[Paragraph]:
     """Return the paragraphs of one turn, with quotations marked as spoken.
 
     These are `inserted` paragraphs after a member's colon that were not printed by order.
-
-    These are `inserted` paragraphs after a member's colon that were not printed by order.
     """
     result: list[Paragraph] = []
     announced = False
