@@ -153,7 +153,7 @@ def test_words_are_weighed_only_where_they_guide(run_popri: Run) -> None:
 class Told:
     """A generator that says what it was asked to begin and end."""
 
-    def beginnings(self, requests: list[str], framing: Framing) -> list[str]:
+    def completion_prompts(self, requests: list[str], framing: Framing) -> list[str]:
         return requests
 
     def ending(self, framing: Framing) -> str:

@@ -114,7 +114,7 @@ def test_gradients_of_lines_are_those_of_rows(architecture, attention, multiple,
 
 @pytest.mark.parametrize("length", [2, 7, 16])
 def test_where_shapes_are_to_be_few_products_have_a_multiple_of_16_rows(length, llama, rows, monkeypatch):
-    monkeypatch.setattr("fedtext.system.hardware.bfloat16_pays", lambda device: True)
+    monkeypatch.setattr("fedtext.system.hardware.is_bfloat16_faster", lambda device: True)
     model, _ = llama.load()
     ids = torch.from_numpy(rows[:3].copy())
     ids[1, length:] = -1

@@ -104,7 +104,7 @@ def questions(names: Sequence[str], count: int, seed: int) -> list[str]:
     return [explanation_of(distinct[one]) for one in drawn]
 
 
-def worth(question: str, answer: str, taste: PreferenceProfile) -> float:
+def utility(question: str, answer: str, taste: PreferenceProfile) -> float:
     """Return the utility of an answer to a preference profile, in doublings of its length.
 
     With n words, v the share of them that differ, e the share of the question's words that are among them, and t
@@ -119,18 +119,18 @@ def worth(question: str, answer: str, taste: PreferenceProfile) -> float:
     return varied + echoed + float(np.log2(1 + terms) - abs(np.log2((1 + len(said)) / (1 + liked))))
 
 
-def chance(
+def choice_probability(
     prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], taste: PreferenceProfile, sharpness: float
 ) -> Float[np.ndarray, " pair"]:
     """Return the probability that an annotator with this profile chooses the first of two answers to each prompt."""
     return _sigmoid(sharpness * _gaps(prompts, firsts, seconds, taste))
 
 
-def share_choosing(
+def mean_choice_probability(
     prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], sharpness: float
 ) -> Float[np.ndarray, " pair"]:
     """Return the probability that a random annotator chooses the first answer: both groups, by their shares."""
-    each = [share * chance(prompts, firsts, seconds, taste, sharpness) for taste, share in SHARES.items()]
+    each = [share * choice_probability(prompts, firsts, seconds, taste, sharpness) for taste, share in SHARES.items()]
     return np.asarray(sum(each))
 
 
@@ -183,7 +183,7 @@ def preferences(
         drawn = stream(seed, "choices", one.client_id).random(len(one.questions))
         for place, draw in zip(one.questions, drawn, strict=True):
             first, second = answers[place]
-            likely = chance([asked[place]], [first], [second], one.taste, sharpness)[0]
+            likely = choice_probability([asked[place]], [first], [second], one.taste, sharpness)[0]
             chosen, rejected = (first, second) if draw < likely else (second, first)
             rows.append((asked[place], chosen, rejected, one.client_id))
     return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
@@ -194,7 +194,7 @@ def _gaps(
 ) -> Float[np.ndarray, " pair"]:
     return np.array(
         [
-            worth(prompt, first, taste) - worth(prompt, second, taste)
+            utility(prompt, first, taste) - utility(prompt, second, taste)
             for prompt, first, second in zip(prompts, firsts, seconds, strict=True)
         ]
     )

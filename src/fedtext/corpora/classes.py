@@ -15,7 +15,7 @@ from fedtext.corpora.published.known import PUBLISHED
 from fedtext.corpora.table import existing_table, read_public_table, read_table
 from fedtext.params.corpus import DOCSTRING_COLUMNS, DOCSTRING_KINDS, PUBLISHED_NAMES, Corpus
 from fedtext.params.task import joined, parts_of
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 from fedtext.system.missing import nullable
 
 
@@ -45,7 +45,7 @@ def check_classes(corpus: Corpus, labels: Sequence[str], declared_by: str) -> No
         )
     known, all_are_known = _known_classes(corpus)
     for label in labels:
-        near = meant(label, known, "")
+        near = did_you_mean(label, known, "")
         if label not in known and known and (all_are_known or near.startswith("did")):
             remedy = near or "name one that it has"
             raise InputError(f"{declared_by} has {label!r}, which is no class of the corpus: {remedy}")

@@ -176,12 +176,12 @@ def declared_number(corpus: Corpus, privacy: Privacy) -> int:
     return privacy.population
 
 
-def is_taken(client_id: str, most: int | None, enrolled: int) -> bool:
+def is_selected(client_id: str, most: int | None, enrolled: int) -> bool:
     """Return whether a run of about `most` of the `enrolled` clients takes this one, by a hash of its id alone."""
     return most is None or derived_seed(0, "max_clients", client_id) / 2**63 < most / enrolled
 
 
-def taken_clients(records: pd.DataFrame, corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
+def selected_clients(records: pd.DataFrame, corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     """Return the records of the clients that `corpus.max_clients` takes, each decided by its own id alone.
 
     Raises:
@@ -191,5 +191,5 @@ def taken_clients(records: pd.DataFrame, corpus: Corpus, privacy: Privacy) -> pd
         return records
     ids = records["client_id"]
     enrolled = ids.nunique() if corpus.is_public else declared_number(corpus, privacy)
-    taken = {one for one in set(ids) if is_taken(one, corpus.max_clients, enrolled)}
+    taken = {one for one in set(ids) if is_selected(one, corpus.max_clients, enrolled)}
     return records[ids.isin(taken)].reset_index(drop=True)

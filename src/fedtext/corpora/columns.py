@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from fedtext.corpora.records import RECORD_COLUMNS
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 from fedtext.system.missing import nullable
 
 # What each field of Corpus names where nobody says otherwise; but for the text, a file may do without these columns.
@@ -141,7 +141,7 @@ def _remedy(column: str, field: str, path: Path, names: Sequence[str]) -> str:
     if not apart and HEADINGS.isdisjoint(name.strip().casefold() for name in names):
         return f"among its {len(names)}: name the right one by corpus.{field}, or add the header line"
     shown = [name for name in names if apart or name.strip().casefold() in HEADINGS]  # others may be a row's text
-    near = meant(column, shown, "")
+    near = did_you_mean(column, shown, "")
     near = f"{near.removesuffix('?')}? Then set" if near.startswith("did") else "set"
     listed = ", ".join([*shown, *(["..."] if len(shown) < len(names) else [])])
     return f"among its {len(names)} ({listed}): {near} corpus.{field}"
@@ -159,18 +159,18 @@ def record_table(
         ValueError: A value is no Unicode text.
     """
     records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), index=rows, dtype=object)
-    refuse_broken({column: records[column].tolist() for column in RECORD_COLUMNS}, path, rows)
+    validate_unicode({column: records[column].tolist() for column in RECORD_COLUMNS}, path, rows)
     return records.reset_index(drop=True)
 
 
-def refuse_broken(columns: Mapping[str, Sequence[str | None]], path: Path, rows: pd.Index) -> None:
+def validate_unicode(columns: Mapping[str, Sequence[str | None]], path: Path, rows: pd.Index) -> None:
     """Raise ValueError if a value of the `columns` of the file `path` is no Unicode text."""
     for column, values in columns.items():
         held: pd.Series = pd.Series(list(values), rows, dtype=object)
-        refuse(held, _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
+        validate_values(held, _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
 
 
-def own_names(*columns: Sequence[str | None]) -> list[str]:
+def digest_names(*columns: Sequence[str | None]) -> list[str]:
     """Return a name for every row that is a client of its own: a digest of its content, with equal rows numbered."""
     rows = (json.dumps(row).encode() for row in zip(*columns, strict=True))
     digests = [hashlib.sha256(row).hexdigest()[:20] for row in rows]
@@ -201,7 +201,7 @@ def day(value: object) -> str:
         return str(value)
 
 
-def refuse(values: pd.Series, wrong: Callable[[object], bool], where: str, what: str) -> None:
+def validate_values(values: pd.Series, wrong: Callable[[object], bool], where: str, what: str) -> None:
     """Raise ValueError if any value is `wrong`; the message has the place `where`, the fault `what` and the rows."""
     rows = [row for row, value in values.items() if wrong(value)]
     if rows:

@@ -22,11 +22,11 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from fedtext.corpora.clients import named_owners, taken_clients
-from fedtext.corpora.columns import USUAL, chosen_columns, name_of, own_names, refuse_broken
+from fedtext.corpora.clients import named_owners, selected_clients
+from fedtext.corpora.columns import USUAL, chosen_columns, digest_names, name_of, validate_unicode
 from fedtext.corpora.formats import READERS, JsonError, json_lines
 from fedtext.corpora.published.known import FormError, list_of, text_of, value_of
-from fedtext.corpora.published.loader import other_form
+from fedtext.corpora.published.loader import format_error
 from fedtext.corpora.published.readers import ASSISTANT, HUMAN, Message, conversation, messages
 from fedtext.corpora.records import SPLIT_COLUMN
 from fedtext.corpora.splits import splits_of, text_splits
@@ -76,10 +76,10 @@ def read_pairs(
         if not pairs:
             raise FormError("no pairs")
     except (FormError, JsonError) as error:
-        raise other_form(path, error, f"the form '{form}'", described, "read it as form 'table'") from None
+        raise format_error(path, error, f"the form '{form}'", described, "read it as form 'table'") from None
     columns = dict(zip(PAIR_COLUMNS, zip(*pairs, strict=True), strict=True))
-    refuse_broken(columns, path, pd.RangeIndex(1, len(pairs) + 1, name="pairs"))
-    own = own_names(*(list(column) for column in list(zip(*pairs, strict=True))[:3]))
+    validate_unicode(columns, path, pd.RangeIndex(1, len(pairs) + 1, name="pairs"))
+    own = digest_names(*(list(column) for column in list(zip(*pairs, strict=True))[:3]))
     owners = named_owners([pair.client_id or None for pair in pairs], own, client_ids, str(path))
     rows = [(*pair[:3], owner) for pair, owner in zip(pairs, owners, strict=True)]
     return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
@@ -226,7 +226,7 @@ def private_pairs(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     path = existing_pairs(corpus)
     pairs = read_pairs(pair_form(corpus), path, corpus.client_column, corpus.client_ids)
     validate_pair_counts(pairs, str(path))
-    return taken_clients(pairs, corpus, privacy)
+    return selected_clients(pairs, corpus, privacy)
 
 
 def existing_pairs(corpus: Corpus) -> Path:
@@ -291,7 +291,7 @@ def split_by_prompt(pairs: pd.DataFrame, params: Partition) -> pd.DataFrame:
     So no prompt of such pairs is both in training and held out. A pair's split follows from the pair itself; the split
     of a pair with an owner follows from the owner's id. `partition.split=hash` uses names in either case.
     """
-    digests = own_names(*(pairs[column].tolist() for column in PAIR_COLUMNS[:3]))
+    digests = digest_names(*(pairs[column].tolist() for column in PAIR_COLUMNS[:3]))
     ownerless = [
         name.partition("-")[0] == digest.partition("-")[0]  # equal pairs are numbered
         for name, digest in zip(pairs["client_id"], digests, strict=True)

@@ -14,7 +14,7 @@ import pandas as pd
 from fedtext.corpora.docstrings import Docstring, package_roots, private_docstrings, public_docstrings, stdlib_root
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.known import FormError
-from fedtext.corpora.published.loader import other_form
+from fedtext.corpora.published.loader import format_error
 from fedtext.corpora.published.readers import alpaca
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_public_table
@@ -116,7 +116,7 @@ def _named(corpus: Corpus) -> list[str]:
         return [row.text for row in alpaca(path)]
     except (FormError, JsonError) as error:
         form = "a list of objects with instruction, input and output"
-        raise other_form(path, error, "corpus.public_path", form, "a table of prompts") from None
+        raise format_error(path, error, "corpus.public_path", form, "a table of prompts") from None
 
 
 def _asked(corpus: Corpus, count: int) -> list[str]:

@@ -99,10 +99,10 @@ def validate_splits(records: pd.DataFrame, params: Partition) -> None:
         held, of = [*client_splits(records, params).values()], "clients"
     by_hash = f"by hash, at {_shares(params)}: have more {of.split()[-1]}, {OTHER_DRAW} {params.seed})"
     own = f"in the corpus's own splits: {OWN_SPLITS}, or raise corpus.max_clients if it is set"
-    refuse_few(held, own if _keeps_own(records, params) else by_hash, of)
+    validate_split_size(held, own if _keeps_own(records, params) else by_hash, of)
 
 
-def refuse_few(splits: Collection[str], where_and_remedy: str, of: str = "clients") -> None:
+def validate_split_size(splits: Collection[str], where_and_remedy: str, of: str = "clients") -> None:
     """Raise ValueError if a split has too few of the `splits`; the error does not name the number."""
     held = list(splits)
     for name in SPLITS:

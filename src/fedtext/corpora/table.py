@@ -20,12 +20,12 @@ from fedtext.corpora.columns import (
     chosen_columns,
     column_names,
     day,
+    digest_names,
     name_of,
     optional,
-    own_names,
     record_table,
-    refuse,
-    refuse_broken,
+    validate_unicode,
+    validate_values,
 )
 from fedtext.corpora.formats import READERS
 from fedtext.corpora.records import SILO_COLUMN
@@ -139,14 +139,16 @@ def _records(
     if (owner := named.get("client_column")) and owner in table.columns:
         owners = _names(owner, table, path, ids)
     else:
-        owners = own_names(*held.values(), *silo.values())  # else a row that goes would rename another silo's equal one
+        owners = digest_names(
+            *held.values(), *silo.values()
+        )  # else a row that goes would rename another silo's equal one
     return record_table(owners, held, path, table.index).assign(**silo)
 
 
 def _codes(columns: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:
     """Return the control code of each row; None if a part of it is absent or empty."""
     for column in columns:
-        refuse(table[column], _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts")
+        validate_values(table[column], _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts")
     parts = zip(*(optional(table, column, name_of) for column in columns), strict=True)
     return [None if None in row else joined([value for value in row if value is not None]) for row in parts]
 
@@ -177,15 +179,17 @@ def existing_table(name: str, asked_by: str) -> Path:
 def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[str]:
     texts = table[named["text_column"]]
     where = f"{path}, column '{named['text_column']}'"
-    refuse(texts, lambda text: missing(text) or (isinstance(text, str) and not text.strip()), where, "empty text")
-    refuse(texts, lambda text: not isinstance(text, str), where, "a value that is not text")
+    validate_values(
+        texts, lambda text: missing(text) or (isinstance(text, str) and not text.strip()), where, "empty text"
+    )
+    validate_values(texts, lambda text: not isinstance(text, str), where, "a value that is not text")
     return texts.tolist()
 
 
 def _names(column: str, table: pd.DataFrame, path: Path, mode: ClientIds) -> list[str]:
     """Return the ids of clients or of silos in a column, one in every row."""
     ids, where = table[column], f"{path}, column '{column}'"
-    refuse(ids, lambda one: missing(one) or not str(one).strip(), where, "no id")
+    validate_values(ids, lambda one: missing(one) or not str(one).strip(), where, "no id")
     names = [name_of(one) for one in ids]
-    refuse_broken({column: names}, path, table.index)
+    validate_unicode({column: names}, path, table.index)
     return client_ids(names, mode, where)

@@ -128,16 +128,16 @@ class GeneratorDataset(PublicModelDataset):
         return self._endpoint is not None
 
     @property
-    def untrainable(self) -> str | None:
+    def training_fault(self) -> str | None:
         """Why no adapter of the model can be trained; None if one can."""
         return None if self._endpoint is None else f"{self._endpoint}, whose weights are not here"
 
     @property
-    def unchatting(self) -> str | None:
+    def chat_fault(self) -> str | None:
         """Why the model cannot be used with chat messages; None if it can."""
         if self._endpoint is not None:
             return None
-        reason = fit.unchatting(_tokenizer(self._source).load())
+        reason = fit.chat_fault(_tokenizer(self._source).load())
         return reason and f"'{self._source}', which {reason}"
 
     def identity(self) -> Path | str:
@@ -172,7 +172,7 @@ class GeneratorDataset(PublicModelDataset):
             return True
         super()._exists()
         _check_measure(self._measure or self._source)
-        if self._prompt == "chat" and (reason := fit.unchatting(_tokenizer(self._source).load())):
+        if self._prompt == "chat" and (reason := fit.chat_fault(_tokenizer(self._source).load())):
             from fedtext.generation.generators.local import cannot_chat
 
             raise StorageError(cannot_chat(self._source, reason))

@@ -18,7 +18,7 @@ from kedro.io import AbstractDataset
 from fedtext.datasets.atomic import StorageError
 from fedtext.models import fit
 from fedtext.models.language_model import place_of
-from fedtext.models.reading_limits import Beyond, refuse_unknown
+from fedtext.models.reading_limits import Beyond, validate_script
 from fedtext.models.source import SHIPPED, check_model_files, context_of, fetch, model_identity
 from fedtext.system.atomic import replacing_directory, write_text
 from fedtext.system.progress import without_library_bars
@@ -37,7 +37,7 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
 
     kind: ClassVar[str]
     instead: ClassVar[str]  # what an error offers
-    asked: ClassVar[tuple[fit.Ask, ...]] = ()  # of its tokenizer
+    asked: ClassVar[tuple[fit.TokenizerCheck, ...]] = ()  # of its tokenizer
     beyond: ClassVar[Beyond] = Beyond.REFUSED  # what becomes of a text that is longer than its `context`
 
     def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
@@ -201,7 +201,7 @@ class EncoderDataset(PublicModelDataset):
             self._encoder = load_encoder(self._source, device=self._device, batch_tokens=self._batch_tokens)
         return self._encoder
 
-    def refuse_unknown(self, texts: Sequence[str], named: str) -> None:
+    def validate_script(self, texts: Sequence[str], named: str) -> None:
         """Raise ValueError if the encoder does not know the script of public texts, which messages call `named`.
 
         Only its tokenizer is read, and only if the texts have more than plain Latin letters, which every encoder knows.
@@ -209,7 +209,7 @@ class EncoderDataset(PublicModelDataset):
         from fedtext.models.encoder import encoder_tokenizer, unknown_share
 
         if not all(text.isascii() for text in texts):
-            refuse_unknown(unknown_share(encoder_tokenizer(self._source), texts), self._source, named)
+            validate_script(unknown_share(encoder_tokenizer(self._source), texts), self._source, named)
 
     @cached_property
     def _place(self) -> str:

@@ -31,7 +31,7 @@ class RunFactsDataset(AbstractDataset[Any, Any]):
         self._facts: dict[str, Any] = {}
         self.metadata = metadata
 
-    def tell(self, facts: Mapping[str, Any]) -> None:
+    def add_facts(self, facts: Mapping[str, Any]) -> None:
         """Update the facts; a fact replaces an earlier one of the same name."""
         self._facts |= facts
 

@@ -70,7 +70,7 @@ class Completeness(NamedTuple):
         return RawPageError(self.name, said)
 
 
-class LeftAsideError(RawPageError):
+class SkippedPageError(RawPageError):
     """A valid page of a kind without clients; it is listed by name with the reason, and the build goes on."""
 
     def __str__(self) -> str:

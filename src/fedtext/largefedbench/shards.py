@@ -19,7 +19,7 @@ from fedtext.largefedbench.clients import Client, clients_of, kinds_in, without_
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
 from fedtext.largefedbench.processes import Run
-from fedtext.largefedbench.raw_pages import Completeness, LeftAsideError, RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError
 from fedtext.largefedbench.snapshot import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.takedown import read_takedown
@@ -175,7 +175,7 @@ def _loss(item: RawPageError | Completeness, counts: SourceCounts) -> RawPageErr
 def _note_bad(
     error: RawPageError, params: LargeFedBench, counts: SourceCounts, bad_pages: list[tuple[str, str]]
 ) -> None:
-    if params.on_bad_page == "stop" and not isinstance(error, LeftAsideError):
+    if params.on_bad_page == "stop" and not isinstance(error, SkippedPageError):
         raise error
     counts.note("bad_pages")
     bad_pages.append((error.name, error.reason))

@@ -30,7 +30,7 @@ from fedtext.models.offline_encoder import offline_encoder_files
 from fedtext.models.source import Place, find_model, unreadable
 from fedtext.system.cores import over_cores
 from fedtext.system.errors import InputError, UnreadableFileError
-from fedtext.system.hardware import bfloat16_where_it_pays, compute_device
+from fedtext.system.hardware import bfloat16_if_faster, compute_device
 from fedtext.system.progress import progress, without_library_bars
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class Encoder:
         from sentence_transformers.util import batch_to_device
 
         device = self.model.device
-        with torch.inference_mode(), bfloat16_where_it_pays(device):
+        with torch.inference_mode(), bfloat16_if_faster(device):
             vectors = self.model(batch_to_device(features, device))["sentence_embedding"]
         return np.asarray(vectors[:, : self.dim].float().cpu().numpy(), dtype=np.float32)
 

@@ -115,11 +115,11 @@ class Endpoint:
         """
         return f"{ENDPOINT}{self.model}@{self.base_url} {_described(self)}".strip()
 
-    def explained(self, error: Exception) -> Exception:
+    def as_user_error(self, error: Exception) -> Exception:
         """Return the error as one sentence with a remedy; a refusal of fedtext's own is returned unchanged."""
         import openai
 
-        if (refusal := refused(error)) is not None:
+        if (refusal := own_refusal(error)) is not None:
             return refusal
         said = self._said(error)
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
@@ -150,7 +150,7 @@ class Endpoint:
         return told.replace(self.key, HIDDEN) if self.key else told
 
 
-def refused(error: BaseException) -> RunRefusedError | None:
+def own_refusal(error: BaseException) -> RunRefusedError | None:
     """Return fedtext's own refusal among the causes of a library's error, if there is one.
 
     A node that reads private data has no network, which the client's library reports as an error of its own.
@@ -173,7 +173,7 @@ def _described(endpoint: Endpoint) -> str:
     except openai.NotFoundError:
         return ""
     except openai.APIError as error:
-        raise endpoint.explained(error) from None
+        raise endpoint.as_user_error(error) from None
     found = next((model for model in listed if model.id == endpoint.model), None)
     if found is None:
         names = sorted(model.id for model in listed)

@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from fedtext.models.endpoint import Endpoint, refused
+from fedtext.models.endpoint import Endpoint, own_refusal
 from fedtext.system.retry_after import retry_after
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _passes(error: BaseException) -> bool:
     """Return whether the error may be temporary: no connection, a timeout, too many requests, or a server error."""
     import openai
 
-    if refused(error) is not None:
+    if own_refusal(error) is not None:
         return False
     if isinstance(error, openai.RateLimitError):
         return error.code != SPENT

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 PROBE = "Two words, a third; ¿qué? Ωμέγα, 漢字, ไทย 🙂"  # every tokenizer has tokens for some of it
 MESSAGE = "Write one text about tea."
 OWN_TOKENIZER = "give it the tokenizer that it was trained with"
-Ask = Callable[["PreTrainedTokenizerBase", Path], str | None]  # what is missing, as the end of a sentence
+TokenizerCheck = Callable[["PreTrainedTokenizerBase", Path], str | None]  # what is missing, as the end of a sentence
 
 
-def check_fit(source: str, kind: str, shipped: str, asked: Sequence[Ask]) -> None:
+def check_fit(source: str, kind: str, shipped: str, asked: Sequence[TokenizerCheck]) -> None:
     """Raise an error if the tokenizer of a model, or a tokenizer alone, lacks a needed capability.
 
     Args:
@@ -61,7 +61,7 @@ def read_tokenizer(directory: Path, source: str, kind: str, shipped: str) -> Pre
         raise unreadable(source, kind, shipped, error) from error
 
 
-def reads(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+def reads_any_text(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     """Return the fault of a tokenizer that cannot read every text; None if it can."""
     try:
         ids = tokenizer(PROBE, add_special_tokens=False, verbose=False)["input_ids"]
@@ -70,7 +70,7 @@ def reads(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     return None if ids else f"its tokenizer finds no token in {PROBE!r}: {OWN_TOKENIZER}"
 
 
-def cuts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+def has_offsets(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     """Return the fault of a tokenizer without character offsets, by which texts are cut; None if it has them."""
     try:
         told = tokenizer(PROBE, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
@@ -85,7 +85,7 @@ def cuts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     )
 
 
-def starts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+def has_start_token(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     """Return the fault of a tokenizer without a token that starts a text; None if it has one."""
     if tokenizer.bos_token_id is not None or tokenizer.eos_token_id is not None:
         return None
@@ -95,12 +95,12 @@ def starts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     )
 
 
-def masks(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+def has_mask(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     """Return the fault of a tokenizer without a mask token; None if it has one."""
     return None if tokenizer.mask_token_id is not None else f"its tokenizer has no mask_token: {OWN_TOKENIZER}"
 
 
-def has_rows(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+def has_embedding_rows(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     """Return the fault of a model without an embedding row for every token; None if it has them.
 
     Rows without a token, such as padding, do no harm.
@@ -119,7 +119,7 @@ def has_rows(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     return None
 
 
-def unchatting(tokenizer: PreTrainedTokenizerBase) -> str | None:
+def chat_fault(tokenizer: PreTrainedTokenizerBase) -> str | None:
     """Return why the tokenizer cannot be used with chat messages, as the end of a sentence; None if it can."""
     if tokenizer.chat_template is None:
         return "has no chat template"
@@ -131,11 +131,11 @@ def unchatting(tokenizer: PreTrainedTokenizerBase) -> str | None:
     return None if MESSAGE in str(said) else "has a chat template that leaves out what a user says"
 
 
-LANGUAGE_MODEL: tuple[Ask, ...] = (reads, starts, has_rows)
-MASKED_MODEL: tuple[Ask, ...] = (reads, masks, has_rows)
-TAGGER: tuple[Ask, ...] = (reads, cuts, has_rows)
-ENCODER: tuple[Ask, ...] = (reads, has_rows)
-TOKENIZER: tuple[Ask, ...] = (reads, cuts)
+LANGUAGE_MODEL: tuple[TokenizerCheck, ...] = (reads_any_text, has_start_token, has_embedding_rows)
+MASKED_MODEL: tuple[TokenizerCheck, ...] = (reads_any_text, has_mask, has_embedding_rows)
+TAGGER: tuple[TokenizerCheck, ...] = (reads_any_text, has_offsets, has_embedding_rows)
+ENCODER: tuple[TokenizerCheck, ...] = (reads_any_text, has_embedding_rows)
+TOKENIZER: tuple[TokenizerCheck, ...] = (reads_any_text, has_offsets)
 
 
 def _files(source: str, kind: str, shipped: str) -> Path:

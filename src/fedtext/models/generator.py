@@ -46,7 +46,7 @@ class Framing:
     opening: str = ""
     lead: str = ""
     closing: str = ""
-    plea: str = ""
+    format_instruction: str = ""
     stops: tuple[str, ...] = ()
     begun: tuple[str, ...] = ()
     letter_first: bool = False
@@ -54,7 +54,7 @@ class Framing:
     def message(self, request: str, number: int = 0) -> str:
         """Return the chat message of the request with this number, for a model whose answer cannot be opened by us."""
         begun = f'Begin it with "{self.begun[number]}".' if self.begun else ""
-        return " ".join(filter(None, [request, begun, self.plea]))
+        return " ".join(filter(None, [request, begun, self.format_instruction]))
 
     def before(self, number: int) -> str:
         """Return the beginning of this request's sample that we write, behind `opening`; the model continues it."""
@@ -137,13 +137,13 @@ class TrainableGenerator(Generator, Protocol):
     def with_adapter(self, path: Path | None) -> Self:
         """Return the same public model with the adapter in `path`."""
 
-    def favouring(self, words: Sequence[WordWeights]) -> Self:
+    def with_word_weights(self, words: Sequence[WordWeights]) -> Self:
         """Return the same generator with word weights: one for all requests, or the n-th for the n-th request."""
 
     def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         """Load the model, in evaluation mode on its device, and the tokenizer."""
 
-    def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
+    def completion_prompts(self, requests: Sequence[str], framing: Framing) -> list[str]:
         """Return the model's input before each sample, opening included: the prompts of training completions."""
 
     def ending(self, framing: Framing) -> str:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fedtext.models import smollm2
 from fedtext.models.source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
-from fedtext.system.errors import InputError, MissingFileError, meant
-from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.errors import InputError, MissingFileError, did_you_mean
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.system.precision import round_to_bfloat16
 from fedtext.system.progress import without_library_bars
 
@@ -45,8 +45,8 @@ def bundled(name: str) -> str:
     if not (directory / "config.json").is_file():
         there = sorted(path.parent.name for path in root.glob("*/config.json"))
         raise MissingFileError(
-            f"bundled language model '{name}' is not shipped here: {meant(name, there, 'none is')} If it should be, re"
-            "install the package, or rebuild the models with `kedro run --pipelines pretrain`"
+            f"bundled language model '{name}' is not shipped here: {did_you_mean(name, there, 'none is')} If it "
+            "should be, reinstall the package, or rebuild the models with `kedro run --pipelines pretrain`"
         )
     return str(directory)
 
@@ -148,7 +148,7 @@ def _read_weights(source: str) -> PreTrainedModel:
     from transformers import AutoModelForCausalLM
 
     device = compute_device()
-    dtype = torch.bfloat16 if device.type == "cuda" and bfloat16_pays(device) else torch.float32
+    dtype = torch.bfloat16 if device.type == "cuda" and is_bfloat16_faster(device) else torch.float32
     place = _place(source)
     try:
         with without_library_bars():

@@ -40,17 +40,17 @@ class ReadingLimit:
     tokens: int | None
     beyond: Beyond
 
-    def passed_by(self, length: int) -> bool:
+    def is_exceeded_by(self, length: int) -> bool:
         """Return whether a text of `length` tokens is longer than the limit."""
         return self.tokens is not None and length + SPECIAL > self.tokens
 
-    def said_of(self, length: int) -> str | None:
+    def note_for(self, length: int) -> str | None:
         """Return the note for a user whose samples have `length` tokens; None if all of them fit.
 
         Raises:
             ValueError: They may not fit, and this model must read whole texts.
         """
-        if not self.passed_by(length):
+        if not self.is_exceeded_by(length):
             return None
         if self.beyond is Beyond.REFUSED:
             raise InputError(
@@ -124,7 +124,7 @@ def validate_list_length(limit: ReadingLimit, *, listed: int, length: int, new_t
         ValueError: It may; both numbers are named, and a sample length that would fit.
     """
     most = listed * (length + FRAME) + new_tokens
-    if limit.tokens is None or not limit.passed_by(most):
+    if limit.tokens is None or not limit.is_exceeded_by(most):
         return
     fits = (limit.tokens - SPECIAL - new_tokens) // listed - FRAME
     raise InputError(
@@ -134,7 +134,7 @@ def validate_list_length(limit: ReadingLimit, *, listed: int, length: int, new_t
     )
 
 
-def refuse_unknown(share: float, encoder: str, texts: str) -> None:
+def validate_script(share: float, encoder: str, texts: str) -> None:
     """Raise an error if the encoder does not know the script of the public texts: votes could not tell texts apart.
 
     Raises:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError, meant
+from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError, did_you_mean
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -76,7 +76,7 @@ def find_model(source: str, kind: str, shipped: str) -> Place:
     path = Path(source).expanduser()
     if path.is_dir():
         return Place(str(path), local=True)
-    if "/" not in source and (near := meant(source, AT_HAND.get(kind, LANGUAGE_MODELS), "")).startswith("did"):
+    if "/" not in source and (near := did_you_mean(source, AT_HAND.get(kind, LANGUAGE_MODELS), "")).startswith("did"):
         raise MissingFileError(f"{kind} '{source}' is not known: {near}")
     if source.startswith((".", "/", "~")):
         raise MissingFileError(

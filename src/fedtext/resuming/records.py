@@ -106,7 +106,7 @@ class Store:
         names = sorted(unquote(file.stem) for file in (self.root / "nodes").glob("*.json"))
         return ((name, record) for name in names if (record := self.node(name)) is not None)
 
-    def note_run(self, nodes: Iterable[str]) -> None:
+    def record_run(self, nodes: Iterable[str]) -> None:
         """Record the nodes of a finished run."""
         write_text(self.root / "last_run.json", json.dumps(sorted(nodes), indent=1))
 

@@ -98,7 +98,7 @@ def keep_freed_memory() -> bool:
     return all(mallopt(name, value) == 1 for name, value in settings)
 
 
-def give_freed_memory_back() -> bool:
+def return_freed_memory() -> bool:
     """Return free memory to the operating system, also from the middle of the heap.
 
     Returns:

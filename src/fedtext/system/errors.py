@@ -33,7 +33,7 @@ LISTED = 20  # names; more of them help nobody
 ALIKE, AS_NEAR = 0.6, 0.1  # of difflib's ratio: what is near, and how much less than the nearest is as near
 
 
-def meant(name: object, known: Iterable[str], otherwise: str = "correct it") -> str:
+def did_you_mean(name: object, known: Iterable[str], otherwise: str = "correct it") -> str:
     """Return a remedy for a misspelt name: the known names nearest to `name`.
 
     If none is near: all known names, or `otherwise` if there are too many to list.

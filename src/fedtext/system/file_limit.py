@@ -67,7 +67,7 @@ class RefusedWrites:
     seen: bool = False
 
 
-def refuse_without_limit(private: str) -> None:
+def validate_file_size_limit(private: str) -> None:
     """Raise an error if this system has no such limit, so that `private` must not be read.
 
     Raises:
@@ -89,7 +89,7 @@ def no_file_written() -> Iterator[RefusedWrites]:
     Raises:
         RunRefusedError: The system has no limit on file sizes.
     """
-    refuse_without_limit("what a node reads")
+    validate_file_size_limit("what a node reads")
     refused, keeps = RefusedWrites(), sys.dont_write_bytecode
     with _limit.changed(forbidding=1), _noticed(refused):
         sys.dont_write_bytecode = True

@@ -17,7 +17,7 @@ def compute_device(name: str = "auto") -> torch.device:
     return torch.device(name)
 
 
-def bfloat16_pays(device: torch.device) -> bool:
+def is_bfloat16_faster(device: torch.device) -> bool:
     """Return whether `device` multiplies bfloat16 matrices faster than float32.
 
     These are recent GPUs, and CPUs with AVX512-BF16 or AMX.
@@ -29,20 +29,20 @@ def bfloat16_pays(device: torch.device) -> bool:
     return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
 
 
-def bfloat16_where_it_pays(device: torch.device) -> torch.autocast:
-    """Return a context that multiplies matrices in bfloat16 on devices where `bfloat16_pays`."""
+def bfloat16_if_faster(device: torch.device) -> torch.autocast:
+    """Return a context that multiplies matrices in bfloat16 on devices where `is_bfloat16_faster`."""
     import torch
 
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device))
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=is_bfloat16_faster(device))
 
 
-def rows_at_once(device: torch.device) -> int:
+def row_multiple(device: torch.device) -> int:
     """Return the number whose multiples the rows of a small matrix product should be on `device`.
 
     A CPU compiles its bfloat16 products for every new shape, which takes longer than a small product. Multiples keep
     the number of shapes small.
     """
-    return 16 if device.type == "cpu" and bfloat16_pays(device) else 1
+    return 16 if device.type == "cpu" and is_bfloat16_faster(device) else 1
 
 
 def float16_packs(device: torch.device) -> bool:

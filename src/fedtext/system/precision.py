@@ -17,8 +17,8 @@ import copy
 from typing import TYPE_CHECKING
 
 from fedtext.system.cores import over_cores
-from fedtext.system.hardware import bfloat16_pays, float16_packs
-from fedtext.system.weight_sharing import shell
+from fedtext.system.hardware import float16_packs, is_bfloat16_faster
+from fedtext.system.weight_sharing import weight_sharing_copy
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -65,7 +65,7 @@ def decoding_copy(model: PreTrainedModel) -> PreTrainedModel:
 
     if model.dtype != torch.float32:
         return model
-    if bfloat16_pays(model.device):
+    if is_bfloat16_faster(model.device):
         return _in_bfloat16(model)
     return packed_copy(model) if float16_packs(model.device) else model
 
@@ -74,7 +74,7 @@ def packed_copy(model: PreTrainedModel) -> PreTrainedModel:
     """Return `model` with its products packed in float16, for a CPU where `float16_packs`; other weights are shared."""
     from torch import nn
 
-    packed = shell(model)
+    packed = weight_sharing_copy(model)
     places = [
         (parent, name, child)
         for parent in packed.modules()

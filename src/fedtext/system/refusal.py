@@ -15,7 +15,7 @@ from typing import Any
 import click
 from pydantic import BaseModel, ValidationError
 
-from fedtext.system.errors import FedtextError, meant
+from fedtext.system.errors import FedtextError, did_you_mean
 
 # Parameters of earlier versions that no experiment varies, and where each stands as a constant now.
 CONSTANTS = {
@@ -60,9 +60,9 @@ def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -
     return list(dict.fromkeys(faults))
 
 
-def parameters_refused(faults: Sequence[str]) -> RunRefusedError:
+def parameters_refusal(faults: Sequence[str]) -> RunRefusedError:
     """Return the refusal that lists all `faults`, of which there is at least one."""
-    return one_or_many("parameters are wrong:", _told_once(faults))
+    return refusal_for("parameters are wrong:", _told_once(faults))
 
 
 def _told_once(faults: Sequence[str]) -> list[str]:
@@ -80,7 +80,7 @@ def _told_once(faults: Sequence[str]) -> list[str]:
     return sentences
 
 
-def one_or_many(summary: str, reasons: Sequence[str]) -> RunRefusedError:
+def refusal_for(summary: str, reasons: Sequence[str]) -> RunRefusedError:
     """Return a refusal: for one reason that reason alone, for several a summary and a line each."""
     return RunRefusedError(summary, reasons) if len(reasons) > 1 else RunRefusedError(reasons[0])
 
@@ -94,7 +94,7 @@ def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
     same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]
     elsewhere = sorted((one for one in same if not one.startswith("compare.")), key=lambda one: (len(one), one))
     group_is_left_out = not group and elsewhere  # `epsilon` is meant as it is written, and is no misspelt group
-    if not group_is_left_out and (near := meant(last, beside, "")).startswith("did"):
+    if not group_is_left_out and (near := did_you_mean(last, beside, "")).startswith("did"):
         return f"{where} is no parameter{f' of {group}' if group else ''}: {near}"
     remedy = f"did you mean {' or '.join(map(repr, elsewhere[:3]))}?" if elsewhere else "conf/base has them all"
     return f"{where} is no parameter: {remedy}"
@@ -119,7 +119,9 @@ def _fault(name: str, found: Mapping[str, Any], parameters: Mapping[str, Any]) -
     if found["type"] == "value_error":
         return said
     if found["type"] == "literal_error":
-        return f"{where} is {found['input']!r}: {meant(found['input'], _QUOTED.findall(found['ctx']['expected']))}"
+        return (
+            f"{where} is {found['input']!r}: {did_you_mean(found['input'], _QUOTED.findall(found['ctx']['expected']))}"
+        )
     return f"{where} is {found['input']!r}: {said[:1].lower()}{said[1:]}"
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-def shell(model: PreTrainedModel) -> PreTrainedModel:
+def weight_sharing_copy(model: PreTrainedModel) -> PreTrainedModel:
     """Return a copy of `model` with its own modules, which shares the weights and buffers."""
     shared = (*model.parameters(), *model.buffers())
     return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from fedtext.corpora.clients import named_owners
-from fedtext.corpora.columns import USUAL, own_names, record_table, refuse
+from fedtext.corpora.columns import USUAL, digest_names, record_table, validate_values
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.known import PUBLISHED, FormError, Row
 from fedtext.corpora.published.readers import (
@@ -61,11 +61,11 @@ def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = REA
         if not rows:
             raise FormError("no records")
     except (FormError, JsonError) as error:
-        raise other_form(path, error, f"corpus.source={name}", PUBLISHED[name].form) from None
+        raise format_error(path, error, f"corpus.source={name}", PUBLISHED[name].form) from None
     owners, texts, labels, dates = (list(column) for column in zip(*rows, strict=True))
     numbers = pd.RangeIndex(1, len(rows) + 1, name="records")
-    refuse(pd.Series(texts, numbers), lambda text: not str(text).strip(), str(path), "empty text")
-    owners = named_owners(owners, own_names(texts, labels, dates), params.client_ids, str(path))
+    validate_values(pd.Series(texts, numbers), lambda text: not str(text).strip(), str(path), "empty text")
+    owners = named_owners(owners, digest_names(texts, labels, dates), params.client_ids, str(path))
     if len(set(owners)) < 2:
         raise InputError(f"{path} has the texts of one client ({PUBLISHED[name].unit}) only: give a file of more")
     return record_table(owners, {"text": texts, "label": labels, "date": dates}, path, numbers)
@@ -92,9 +92,9 @@ def existing_published(params: Corpus) -> Path:
     if not path.exists():
         raise MissingFileError(f"corpus.path {path} is not there: check the path (relative to {Path.cwd()})")
     if path.is_dir() and not known.directory:
-        raise other_form(path, "a directory", f"corpus.source={name}", known.form)
+        raise format_error(path, "a directory", f"corpus.source={name}", known.form)
     if path.is_file() and not path.name.lower().endswith(known.suffixes):
-        raise other_form(path, f"no name in {' or '.join(known.suffixes)}", f"corpus.source={name}", known.form)
+        raise format_error(path, f"no name in {' or '.join(known.suffixes)}", f"corpus.source={name}", known.form)
     if not os.access(path, os.R_OK):
         raise InputError(f"corpus.path {path} cannot be read: change its rights")
     if path.is_file() and not path.stat().st_size:
@@ -102,7 +102,7 @@ def existing_published(params: Corpus) -> Path:
     return path
 
 
-def other_form(path: Path, found: Exception | str, asked: str, form: str, otherwise: str = OTHERWISE) -> InputError:
+def format_error(path: Path, found: Exception | str, asked: str, form: str, otherwise: str = OTHERWISE) -> InputError:
     """Return the error for a file of another format: what was missing, what `asked` for the format, and a remedy."""
     told = found.found if isinstance(found, JsonError) else found
     return InputError(f"{path} is of another form ({told}): {asked} reads {form}; give that, or {otherwise}")

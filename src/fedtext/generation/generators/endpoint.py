@@ -184,7 +184,7 @@ class EndpointGenerator:
                     texts = sent(request, 1, seed)  # raises again where the number was not what was wrong
                     together.clear()
             except openai.APIError as error:
-                raise self.endpoint.explained(error) from None
+                raise self.endpoint.as_user_error(error) from None
             if not texts:
                 raise EndpointError(f"{self.endpoint} answers without any text: look into its log")
             return texts

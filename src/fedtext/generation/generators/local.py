@@ -220,7 +220,7 @@ class LocalGenerator(LanguageModel):
         adapter = f", adapter {self.adapter.name}" if self.adapter else ""
         return f"{self.source}{adapter}" + (f", temperature {self.temperature:g}" if self.temperature else "")
 
-    def favouring(self, words: Sequence[WordWeights]) -> Self:
+    def with_word_weights(self, words: Sequence[WordWeights]) -> Self:
         """The same generator, which favours these words in all that it is asked, or the n-th in the n-th request."""
         return replace(self, words=tuple(words))
 
@@ -262,7 +262,7 @@ class LocalGenerator(LanguageModel):
         )
         return [[words + text for text in texts] for words, texts in zip(begun, written, strict=True)]
 
-    def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
+    def completion_prompts(self, requests: Sequence[str], framing: Framing) -> list[str]:
         """The requests themselves, or in the model's own chat template, up to where the sample begins.
 
         Raises:

@@ -83,7 +83,7 @@ class Robots:
         return float(self._rules.crawl_delay(AGENT) or 0)
 
 
-def place(url: httpx.URL) -> httpx.URL:
+def robots_url(url: httpx.URL) -> httpx.URL:
     """Return the address of a server's robots.txt."""
     return url.copy_with(raw_path=b"/robots.txt", fragment=None)
 
@@ -171,7 +171,7 @@ class HttpClient:
         """
         if self._requests.robots == "ignore":
             return
-        rules = place(url)
+        rules = robots_url(url)
         if rules not in self._robots:
             text = self._once_robots(rules)
             self._robots[rules] = Robots(text)

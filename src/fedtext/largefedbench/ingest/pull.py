@@ -60,7 +60,7 @@ def pull(params: Ingest, *, clock: Clock | None = None, environment: Mapping[str
         client.close()
 
 
-def told(report: dict[str, Any]) -> str:
+def pull_summary(report: dict[str, Any]) -> str:
     """Return a summary of a pull in one line, for the user."""
     counts = Counter(report | {"failed": len(report["failed"])})
     came = f"{counts['pages']} pages, {counts['records']} records"

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from fedtext.largefedbench.raw_pages import LeftAsideError, RawPage, RawPageError, parse_xml, possible_date, reading
+from fedtext.largefedbench.raw_pages import RawPage, RawPageError, SkippedPageError, parse_xml, possible_date, reading
 from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
@@ -135,7 +135,7 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
         if other is None:
             yield from _walk(body, sitting)
             return
-        yield LeftAsideError(page.name, LEFT_ASIDE[other])
+        yield SkippedPageError(page.name, LEFT_ASIDE[other])
         yield from (replace(turn, kind=other) for turn in _walk(body, sitting))
 
 

@@ -47,7 +47,7 @@ from fedtext.largefedbench.raw_pages import (
     unpacked,
 )
 from fedtext.largefedbench.sources import us_lines
-from fedtext.largefedbench.sources.us_lines import Person, Roll, label, read_aloud, roll_of
+from fedtext.largefedbench.sources.us_lines import MemberNames, Person, label, members_by_name, read_aloud
 from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
@@ -362,7 +362,7 @@ def _granule(item: Any) -> tuple[str, Granule]:
             speakers.append((parsed, Person(names.get("authority-fnf") or parsed, member.get("bioGuideId") or "")))
     title = joined(item.findtext(f"{MODS}titleInfo/{MODS}title"))
     kind, subkind = (joined(item.findtext(f".//{MODS}{name}")).upper() for name in ("granuleClass", "subGranuleClass"))
-    return joined(item.findtext(f".//{MODS}accessId")), Granule(kind, subkind, title, roll_of(speakers))
+    return joined(item.findtext(f".//{MODS}accessId")), Granule(kind, subkind, title, members_by_name(speakers))
 
 
 def _parse_granule(
@@ -387,7 +387,7 @@ def _parse_granule(
         paragraphs = list(us_lines.paragraphs(text))
         title = granule.title or next((p.text for p in paragraphs if p.kind == "heading"), "")
         url = f"https://www.govinfo.gov/content/pkg/CREC-{date}/html/{granule_id}.htm"
-        roll = Roll(granule.speakers, rolls.get(kind, {}))
+        roll = MemberNames(granule.speakers, rolls.get(kind, {}))
         turns = []
         for number, (speaker, turn_kind, parts) in enumerate(_turns(paragraphs)):
             person = roll.find(speaker) if turn_kind in (SPEECH, NOT_SPOKEN) else Person(speaker, "")
@@ -401,7 +401,7 @@ def _parse_granule(
 
 def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Person]:
     """Return all members that `mods.xml` names as speaking in that chamber on the day."""
-    return roll_of(item for one in granules.values() if one.kind == kind for item in one.speakers.items())
+    return members_by_name(item for one in granules.values() if one.kind == kind for item in one.speakers.items())
 
 
 def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:

@@ -249,7 +249,7 @@ def label(text: str) -> Label | None:
     return None
 
 
-class Roll:
+class MemberNames:
     """The members that `mods.xml` names, by printed name: those who speak in a granule first, then the day's."""
 
     def __init__(self, granule: Mapping[str, Person], day: Mapping[str, Person]) -> None:
@@ -271,7 +271,7 @@ class Roll:
         return Person(printed, "")
 
 
-def roll_of(names: Iterable[tuple[str, Person]]) -> dict[str, Person]:
+def members_by_name(names: Iterable[tuple[str, Person]]) -> dict[str, Person]:
     """Map printed names to persons; a name that two persons share maps to none."""
     roll: dict[str, Person | None] = {}
     for printed, person in names:
