@@ -39,15 +39,15 @@ from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 
 WORD = re.compile(r"[^\W_]+")  # a name's parts are words: add_argument has two
-PAIRS = 8  # an annotator judges 1 to so many
+PAIRS = 8  # an annotator ranks 1 to this many pairs
 BRIEF, USUAL = 12, 24  # words: lengths count in doublings of what a group likes
-ECHO, VARIETY = 1.0, 2.0  # doublings of the length that all of the question's words are worth, and no word twice
-SINGULAR = (  # what programs are explained in
+ECHO, VARIETY = 1.0, 2.0  # utilities in doublings of length: all of the question's words, no repeated word
+SINGULAR = (  # terms of programming
     "argument attribute boolean call class code constructor dictionary exception file function import instance integer "
     "iterator list method module object parameter return string tuple type value variable"
 )
 TERMS = frozenset(f"{SINGULAR} {SINGULAR.replace(' ', 's ')}s called classes dictionaries python returned".split())
-ENOUGH = 6  # terms, or a list of terms would please most
+ENOUGH = 6  # terms; more add nothing, or a list of terms would be preferred most
 SHARPEST = 2.0**20
 
 

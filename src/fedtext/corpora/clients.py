@@ -191,5 +191,5 @@ def selected_clients(records: pd.DataFrame, corpus: Corpus, privacy: Privacy) ->
         return records
     ids = records["client_id"]
     enrolled = ids.nunique() if corpus.is_public else declared_number(corpus, privacy)
-    taken = {one for one in set(ids) if is_selected(one, corpus.max_clients, enrolled)}
-    return records[ids.isin(taken)].reset_index(drop=True)
+    selected = {one for one in set(ids) if is_selected(one, corpus.max_clients, enrolled)}
+    return records[ids.isin(selected)].reset_index(drop=True)

@@ -24,7 +24,7 @@ from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.system.errors import InputError, did_you_mean
 from fedtext.system.missing import nullable
 
-# What each field of Corpus names where nobody says otherwise; but for the text, a file may do without these columns.
+# Default column name of each field of Corpus; all columns but that of the text may be absent.
 USUAL = {
     "text_column": "text",
     "client_column": "client_id",
@@ -39,7 +39,7 @@ _HEADINGS = (
     "document title category class intent topic sentiment target id user user_id author author_id customer "
     "customer_id patient_id speaker name created_at timestamp time split source index"
 )
-HEADINGS = frozenset(_HEADINGS.split())  # what people call columns
+HEADINGS = frozenset(_HEADINGS.split())  # usual column names
 # Whom a heading may mean, alone or as `patient_id`, `UserName`; and whose id does not say whose a row is.
 _OWNERS = (
     "client user patient person author writer customer member speaker sender owner worker annotator employee student "
@@ -70,12 +70,12 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
             found.append(column)
             continue
         almost = [name for name in names if name.strip().casefold() == column] if column == usual else []
-        if almost:  # taken for absent, a client column would leave every row a client of its own
+        if almost:  # without the client column, every row would be a client of its own
             raise InputError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
         if field == "text_column" or column != usual:
             raise InputError(f"{path} has no column '{column}' {_remedy(column, field, path, names)}")
         if field == "client_column":
-            _refuse_other_owners(path, names)
+            _validate_owner_column(path, names)
     return list(dict.fromkeys(found))
 
 
@@ -86,7 +86,7 @@ def looks_like_owner(heading: str) -> bool:
     return whom in OWNERS or (len(words) > 1 and words[-1] == "id" and whom not in NOT_OWNERS)
 
 
-def _refuse_other_owners(path: Path, names: Sequence[str]) -> None:
+def _validate_owner_column(path: Path, names: Sequence[str]) -> None:
     """Raise ValueError if a column that is not used as the owner looks like one.
 
     Without this check each row would silently be a client of its own.

@@ -195,7 +195,7 @@ def parse_file(path: Path, root: Path) -> Iterator[Docstring]:
         return
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in other people's files are not our business
+            warnings.simplefilter("ignore")  # invalid escapes in other packages do not matter
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return

@@ -36,7 +36,7 @@ def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
     Raises:
         ValueError: It is not UTF-8, or not CSV with commas.
     """
-    _refuse_other_encoding(path)
+    _validate_encoding(path)
     try:
         # Read as a header, the first line may be shorter than the others, and a name that comes twice is changed.
         rows = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
@@ -75,7 +75,7 @@ def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
     Raises:
         ValueError: A line is no JSON object in UTF-8.
     """
-    _refuse_other_encoding(path)  # first: what follows a damaged line would be said of the line before it
+    _validate_encoding(path)  # first: an error behind a damaged line would name the line before it
     rows = dict(json_lines(path))
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     numbers = pd.Index(rows, name=IN_LINES)
@@ -148,7 +148,7 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
         ) from None
 
 
-def _refuse_other_encoding(path: Path) -> None:
+def _validate_encoding(path: Path) -> None:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             _decoded(line, path, number)

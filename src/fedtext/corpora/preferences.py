@@ -128,10 +128,10 @@ def openassistant_pairs(path: Path, _: str | None) -> Iterator[Pair]:
     for asked, given in answers.items():
         ranked = sorted(given, key=lambda message: message.rank or 0)
         if ranked[0].rank != ranked[-1].rank:
-            yield Pair(_so_far(asked, known), ranked[0].text, ranked[-1].text, known[asked].owner)
+            yield Pair(_conversation(asked, known), ranked[0].text, ranked[-1].text, known[asked].owner)
 
 
-def _so_far(name: str, known: Mapping[str, Message]) -> str:
+def _conversation(name: str, known: Mapping[str, Message]) -> str:
     """Return the conversation up to a message, in turns by Human and Assistant, ready for the assistant's next."""
     turns: list[str] = []
     message: Message | None = known[name]
@@ -281,8 +281,8 @@ def _questions(prompt: str) -> set[str]:
 
     HH and OpenAssistant write `Human: X`, a blank line and `Assistant:`, where a file of prompts has `X`.
     """
-    said = [turn.partition(ASSISTANT)[0] for turn in f"\n\n{prompt}".split(HUMAN)[1:]]
-    return {" ".join(turn.split()) for turn in (prompt, *said)} - {""}
+    asked = [turn.partition(ASSISTANT)[0] for turn in f"\n\n{prompt}".split(HUMAN)[1:]]
+    return {" ".join(turn.split()) for turn in (prompt, *asked)} - {""}
 
 
 def split_by_prompt(pairs: pd.DataFrame, params: Partition) -> pd.DataFrame:

@@ -141,7 +141,7 @@ def _records(
     else:
         owners = digest_names(
             *held.values(), *silo.values()
-        )  # else a row that goes would rename another silo's equal one
+        )  # without silos, removing a row would rename another silo's equal one
     return record_table(owners, held, path, table.index).assign(**silo)
 
 

@@ -36,9 +36,9 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
     """Base of public models: identified by content or commit, checked before a run, and never saved."""
 
     kind: ClassVar[str]
-    instead: ClassVar[str]  # what an error offers
-    asked: ClassVar[tuple[fit.TokenizerCheck, ...]] = ()  # of its tokenizer
-    beyond: ClassVar[Beyond] = Beyond.REFUSED  # what becomes of a text that is longer than its `context`
+    instead: ClassVar[str]  # the replacement that an error suggests
+    asked: ClassVar[tuple[fit.TokenizerCheck, ...]] = ()  # checks of its tokenizer
+    beyond: ClassVar[Beyond] = Beyond.REFUSED  # what happens to a text that is longer than its `context`
 
     def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
         self._source = source
@@ -71,7 +71,7 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
     def _exists(self) -> bool:
         """Return True, so that a missing model gives its own error when it is loaded."""
         check_model_files(self._place, self.kind, self.instead)
-        if self._place == self._source:  # and not what comes with a package, which fits
+        if self._place == self._source:  # a model that comes with a package needs no check
             fit.check_fit(self._place, self.kind, self.instead, self.asked)
         return True
 

@@ -117,12 +117,12 @@ def _left_out(turn: Turn, params: LargeFedBench) -> str | None:
 
 
 def _left_out_by_date(date: str, params: LargeFedBench) -> str | None:
-    asked = {
+    filters = {
         "before_from_date": params.from_date,
         "after_to_date": params.to_date,
         "not_after_cutoff": params.model_cutoff,
     }
-    if not any(asked.values()):
+    if not any(filters.values()):
         return None
     if not date:
         return "undated"

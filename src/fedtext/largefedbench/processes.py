@@ -52,10 +52,10 @@ def _start_worker() -> None:
     """Make a worker end as soon as its build is killed, so that it does not write beside the next build."""
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)
-    Thread(target=_outlive_nobody, daemon=True).start()
+    Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _outlive_nobody() -> None:
+def _exit_with_parent() -> None:
     build = parent_process()
     assert build is not None  # this is a worker
     build.join()

@@ -136,7 +136,7 @@ def parse_xml(name: str, data: bytes, *, root: str) -> Any:
         element = etree.fromstring(data, _xml_parser(resolve=False))
         declared = element.getroottree().docinfo.internalDTD
         if declared is not None and any(True for _ in declared.iterentities()):
-            _refuse_expanding(declared)
+            _validate_entities(declared)
             element = etree.fromstring(data, _xml_parser(resolve=True))
         if etree.QName(element).localname != root:
             raise InputError(f"root element is <{etree.QName(element).localname}>, expected <{root}>")
@@ -150,7 +150,7 @@ def _xml_parser(*, resolve: bool) -> Any:
     )  # fmt: skip
 
 
-def _refuse_expanding(declared: Any) -> None:
+def _validate_entities(declared: Any) -> None:
     """Raise an error for entities other than a few literal characters: none may be nested or external."""
     for entity in declared.iterentities():
         content = entity.content or ""

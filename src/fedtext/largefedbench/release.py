@@ -3,7 +3,7 @@
 A release is a directory of its own beside the snapshots; the snapshot stays as it was built. It reads like one: the
 tables are the same bytes.
 
-A release goes to a model hub as a dataset, by the token of whoever pushes it.
+A release goes to a model hub as a dataset, by the token of the user who pushes it.
 """
 
 from __future__ import annotations

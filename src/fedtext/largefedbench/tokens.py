@@ -1,6 +1,6 @@
 """Chunk spans of many texts at once: the rule of `fedtext.corpora.records`, on the tokenizer's fast side only.
 
-Only the offsets at chunk boundaries are ever asked for, and the whole batch is encoded in one call; a test holds the
+Only the offsets at chunk boundaries are computed, and the whole batch is encoded in one call; a test holds the
 result equal to `chunk_texts`. A tokenizer is known by the sha256 of its definition, which goes into the provenance.
 
 Token boundaries of byte-level BPE without tokenizing every text: words repeat, so each distinct one is encoded once.

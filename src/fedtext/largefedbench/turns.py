@@ -17,7 +17,7 @@ NOT_SPOKEN = "not_spoken"  # handed in and printed with a bullet
 INSERTED = "inserted"  # matter set in print, indented
 COPY = "copy_of_sub_granule"  # what a page of a whole section repeats from the pages of its parts
 
-# Kinds of turn that an ordinary reader would call an intervention: somebody has the floor.
+# Kinds of turn in which a member speaks.
 INTERVENTIONS = frozenset({SPEECH, CHAIR_TURN, COLLECTIVE, NOT_SPOKEN})
 
 

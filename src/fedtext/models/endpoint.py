@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 ENDPOINT = "endpoint:"  # before MODEL@URL in the source of a generator
-KEY = "FEDTEXT_ENDPOINT_KEY"  # environment: the key, where the server asks for one
-NO_KEY = "none"  # the client insists on a key, a server of one's own rarely does
+KEY = "FEDTEXT_ENDPOINT_KEY"  # environment variable of the key, if the server needs one
+NO_KEY = "none"  # the client requires a key, a local server rarely does
 SOURCE = re.compile(r"endpoint:(?P<model>.+)@(?P<base_url>https?://.+)")
-TELLING = ("root", "meta", "max_model_len")  # what servers say of a model that does not change from start to start
+TELLING = (
+    "root",
+    "meta",
+    "max_model_len",
+)  # parts of a model's description that stay the same when the server restarts
 LISTED = 10
 HIDDEN = "***"
 
@@ -77,7 +81,7 @@ class Endpoint:
         """
         found = SOURCE.fullmatch(source)
         if found is None:
-            shown = source.partition("@")[0]  # an address may hold what nobody should read
+            shown = source.partition("@")[0]  # an address may hold a secret
             raise InputError(f"generator '{shown}': an endpoint is written {ENDPOINT}MODEL@http://HOST:PORT/v1")
         return cls(base_url=found["base_url"].rstrip("/"), model=found["model"])
 
@@ -121,7 +125,7 @@ class Endpoint:
 
         if (refusal := own_refusal(error)) is not None:
             return refusal
-        said = self._said(error)
+        said = self._message(error)
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             what = f"the key in {self.api_key_env}" if self.key else f"requests without a key in {self.api_key_env}"
             return EndpointError(f"{self} refuses {what}: export {self.api_key_env}=KEY with a valid one")
@@ -141,7 +145,7 @@ class Endpoint:
             )
         return EndpointError(f"{self} answers with an error: {said}")
 
-    def _said(self, error: Exception) -> str:
+    def _message(self, error: Exception) -> str:
         """Return the message of the server or the network, in one line without the key."""
         body = getattr(error, "body", None)
         inner = body.get("message") if isinstance(body, dict) else None

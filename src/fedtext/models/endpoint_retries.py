@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FIRST, LONGEST = 0.5, 60.0  # seconds between attempts: doubled each time, or what the server asks for, at most LONGEST
-SPENT = "insufficient_quota"  # a 429 that no waiting mends
+SPENT = "insufficient_quota"  # a 429 that waiting does not resolve
 
 
 def with_retries(endpoint: Endpoint, send: Callable[[], T]) -> T:
@@ -47,5 +47,5 @@ def _pause(state: RetryCallState) -> float:
 
     error = state.outcome.exception() if state.outcome else None
     headers = getattr(getattr(error, "response", None), "headers", {})
-    asked = retry_after(headers.get("retry-after"), datetime.datetime.now(datetime.UTC))
-    return min(wait_random_exponential(FIRST, LONGEST)(state) if asked is None else asked, LONGEST)
+    required = retry_after(headers.get("retry-after"), datetime.datetime.now(datetime.UTC))
+    return min(wait_random_exponential(FIRST, LONGEST)(state) if required is None else required, LONGEST)

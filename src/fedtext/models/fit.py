@@ -38,7 +38,7 @@ def check_fit(source: str, kind: str, shipped: str, asked: Sequence[TokenizerChe
     """
     directory = _transformer(_files(source, kind, shipped))
     if not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
-        return  # an encoder without a transformer; that any other has one is asked elsewhere
+        return  # an encoder without a transformer; for other models another check finds the lack
     tokenizer = read_tokenizer(directory, source, kind, shipped)
     for ask in asked:
         if (fault := ask(tokenizer, directory)) is not None:
@@ -57,7 +57,7 @@ def read_tokenizer(directory: Path, source: str, kind: str, shipped: str) -> Pre
         return AutoTokenizer.from_pretrained(str(directory), local_files_only=True)
     except FedtextError:
         raise
-    except Exception as error:  # of a damaged tokenizer.json the library raises a bare one
+    except Exception as error:  # the library raises a bare Exception for a damaged tokenizer.json
         raise unreadable(source, kind, shipped, error) from error
 
 
@@ -65,7 +65,7 @@ def reads_any_text(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str |
     """Return the fault of a tokenizer that cannot read every text; None if it can."""
     try:
         ids = tokenizer(PROBE, add_special_tokens=False, verbose=False)["input_ids"]
-    except Exception as error:  # one without a token for what is unknown; the library raises a bare one
+    except Exception as error:  # a tokenizer without an unknown token; the library raises a bare Exception
         return f"its tokenizer fails on text that it has no token for ({error}): {OWN_TOKENIZER}, or add an unk_token"
     return None if ids else f"its tokenizer finds no token in {PROBE!r}: {OWN_TOKENIZER}"
 

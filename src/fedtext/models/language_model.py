@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
-ALL_WEIGHTS = "all_weights.safetensors"  # where a training moved the model's own weights, and no adapter's
+ALL_WEIGHTS = "all_weights.safetensors"  # all weights after full fine-tuning, without an adapter
 
 
 def bundled(name: str) -> str:
@@ -125,7 +125,7 @@ class LanguageModel:
         if self.adapter is not None:
             whole = (Path(self.adapter) / ALL_WEIGHTS).is_file()
             if not whole:
-                _tell_other_base(self.source, Path(self.adapter))
+                _warn_of_other_base(self.source, Path(self.adapter))
             model = (_with_weights if whole else _with_adapter)(model, Path(self.adapter))
             check_weights(model, f"adapter '{self.adapter}'", "lower the learning rate that it was trained with")
             if merge_adapter and not whole:
@@ -135,7 +135,7 @@ class LanguageModel:
 
 def context_length(model: PreTrainedModel) -> int | None:
     """Return the largest number of tokens that `model` reads at once, None if its configuration names no limit."""
-    limit: int | None = getattr(model.config, "max_position_embeddings", None)  # GPT-2's n_positions answers to it too
+    limit: int | None = getattr(model.config, "max_position_embeddings", None)  # also gives GPT-2's n_positions
     return limit
 
 
@@ -168,16 +168,16 @@ def _read_weights(source: str) -> PreTrainedModel:
     return model.to(device)
 
 
-def _tell_other_base(source: str, adapter: Path) -> None:
+def _warn_of_other_base(source: str, adapter: Path) -> None:
     """Warn if an adapter was trained on a model of another name; a model of the same shape would accept it.
 
     It is a warning and no error, for the directory may have been moved, and an adapter stores only the name of its
     base.
     """
     file = adapter / "adapter_config.json"
-    told = json.loads(file.read_bytes()).get("base_model_name_or_path") if file.is_file() else None
-    if told and _name(told) != _name(source):
-        LOG.warning("adapter '%s' was trained on %s, and is laid over %s: are they the same?", adapter, told, source)
+    base = json.loads(file.read_bytes()).get("base_model_name_or_path") if file.is_file() else None
+    if base and _name(base) != _name(source):
+        LOG.warning("adapter '%s' was trained on %s, and is laid over %s: are they the same?", adapter, base, source)
 
 
 def _name(source: str) -> str:

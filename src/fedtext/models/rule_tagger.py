@@ -12,7 +12,7 @@ _MONTH = (
     "|Nov(?:ember)?|Dec(?:ember)?)"
 )
 _DAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
-# In the order in which they are asked: what one has found no later one takes.
+# In order of precedence: a span that one has found is not found by a later one.
 RULES = {
     "address": re.compile(r"(?:https?://|www\.)[^\s<>\"')]*[\w/]|\b[\w.+-]+@[\w-]+\.[\w.-]*\w"),
     "date": re.compile(

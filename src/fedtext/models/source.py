@@ -27,7 +27,7 @@ AT_HAND = {"encoder": ("offline",), "masked language model": ("none",)}  # and f
 READ = [*TOKENIZER_FILES, "*.safetensors"]
 TOKENIZER_SIGNS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json")
 CONFIGURATIONS = ("config.json", "sentence_bert_config.json")
-LIMITS = ("max_seq_length", "max_position_embeddings", "n_positions")  # the first that is told holds
+LIMITS = ("max_seq_length", "max_position_embeddings", "n_positions")  # the first that is present holds
 NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
 
 
@@ -167,11 +167,11 @@ def context_of(source: str, kind: str, shipped: str) -> int | None:
         None if the configuration is not local or names no limit.
     """
     directory = Path(find_model(source, kind, shipped).name)
-    told: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     for name in CONFIGURATIONS:
         if (directory / name).is_file():
-            told |= json.loads((directory / name).read_bytes())
-    return next((told[name] for name in LIMITS if told.get(name)), None)
+            limits |= json.loads((directory / name).read_bytes())
+    return next((limits[name] for name in LIMITS if limits.get(name)), None)
 
 
 def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:

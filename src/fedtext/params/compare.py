@@ -101,12 +101,14 @@ class Compare(Parameters):
                 "add an entry"
             )
             raise InputError(
-                f"compare.algorithms names {', '.join(unknown)}: {did_you_mean(unknown[0], {*self.entries, *known}, among)}"
+                f"compare.algorithms names {', '.join(unknown)}: "
+                f"{did_you_mean(unknown[0], {*self.entries, *known}, among)}"
             )
         for name, entry in self.chosen.items():
             if entry.algorithm not in known:
                 raise InputError(
-                    f"compare.entries.{name} is of algorithm {entry.algorithm!r}: {did_you_mean(entry.algorithm, known)}"
+                    f"compare.entries.{name} is of algorithm {entry.algorithm!r}: "
+                    f"{did_you_mean(entry.algorithm, known)}"
                 )
 
     @property

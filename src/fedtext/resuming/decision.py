@@ -233,8 +233,8 @@ class Resumption:
         if not makers and name not in self._made:
             return None
         digest = self._content_digest(name)
-        told = [record.made_with for record in makers if record is not None and record.outputs.get(name) == digest]
-        return next((found for found in told if found is not None), MadeWith(unrecorded=(name,)))
+        recorded = [record.made_with for record in makers if record is not None and record.outputs.get(name) == digest]
+        return next((found for found in recorded if found is not None), MadeWith(unrecorded=(name,)))
 
     @cached_property
     def _elsewhere(self) -> dict[str, list[NodeRecord]]:

@@ -63,14 +63,14 @@ class SourceTree:
 
     def digest(self, names: Iterable[str]) -> str:
         """Return the digest of the named modules, functions and classes and of all they depend on in this package."""
-        asked = frozenset(names)
-        if asked not in self._answers:
-            found = self._reached(asked)
-            self._answers[asked] = text_digest(
+        key = frozenset(names)
+        if key not in self._answers:
+            found = self._reached(key)
+            self._answers[key] = text_digest(
                 *(f"{module}\x1e{_code(self._statements(module), found[module])}" for module in sorted(found)),
                 *(f"{path.name}\x1e{path.read_text('utf-8')}" for path in self._templates(found)),
             )
-        return self._answers[asked]
+        return self._answers[key]
 
     def closure(self, names: Iterable[str]) -> set[str]:
         """Return the modules that hold the names, those they import, directly or not, and the packages around them."""

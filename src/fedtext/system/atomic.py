@@ -43,7 +43,7 @@ def replacing_file(target: Path) -> Iterator[Path]:
     temporary = partial_path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        temporary.unlink(missing_ok=True)  # a killed write's, which may be another directory's file too (hard links)
+        temporary.unlink(missing_ok=True)  # left by a killed write; it may be hard-linked to another directory
         yield temporary
         _sync(temporary)
         os.replace(temporary, target)

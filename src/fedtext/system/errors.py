@@ -29,8 +29,8 @@ class MissingFileError(UnreadableFileError, FileNotFoundError):
     """A file that is not at the expected place."""
 
 
-LISTED = 20  # names; more of them help nobody
-ALIKE, AS_NEAR = 0.6, 0.1  # of difflib's ratio: what is near, and how much less than the nearest is as near
+LISTED = 20  # names; a longer list is not read
+ALIKE, AS_NEAR = 0.6, 0.1  # difflib ratios: least for a near name, and the tolerance below the nearest
 
 
 def did_you_mean(name: object, known: Iterable[str], otherwise: str = "correct it") -> str:

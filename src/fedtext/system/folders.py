@@ -24,7 +24,7 @@ def own_temporary_folder() -> Iterator[Path]:
 
     `tempfile` and libraries in other languages use it (`TMPDIR`), also in processes started meanwhile.
     """
-    before, told = tempfile.tempdir, os.environ.get("TMPDIR")
+    before, configured = tempfile.tempdir, os.environ.get("TMPDIR")
     with tempfile.TemporaryDirectory(prefix="fedtext-", ignore_cleanup_errors=True) as folder:
         tempfile.tempdir = os.environ["TMPDIR"] = folder
         try:
@@ -32,8 +32,8 @@ def own_temporary_folder() -> Iterator[Path]:
         finally:
             tempfile.tempdir = before
             os.environ.pop("TMPDIR")
-            if told is not None:
-                os.environ["TMPDIR"] = told
+            if configured is not None:
+                os.environ["TMPDIR"] = configured
 
 
 STATE = "FEDTEXT_STATE"  # environment: another folder for it
@@ -41,8 +41,8 @@ STATE = "FEDTEXT_STATE"  # environment: another folder for it
 
 def state_folder() -> Path:
     """Return the folder of the user's fedtext state, or the one that the environment names; it is not created."""
-    told = os.environ.get(STATE)
-    return Path(told).expanduser() if told else platformdirs.user_state_path("fedtext")
+    configured = os.environ.get(STATE)
+    return Path(configured).expanduser() if configured else platformdirs.user_state_path("fedtext")
 
 
 @contextmanager

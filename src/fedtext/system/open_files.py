@@ -29,7 +29,7 @@ def open_descriptors() -> set[int]:
         names = {OUTPUT, ERROR}
     found = set()
     for one in names:
-        with suppress(OSError):  # the one that listed them is closed by now
+        with suppress(OSError):  # the descriptor that listed them is closed by now
             os.fstat(one)
             found.add(one)
     return found

@@ -87,14 +87,14 @@ def progress(items: Iterable[T], label: str, *, unit: str = "it", total: int | N
         leave=False,
         mininterval=1.0,
         dynamic_ncols=True,
-        file=Terminal(),  # shown where a node's own messages are not (fedtext.wiring.guard): it tells counts alone
+        file=Terminal(),  # shown where a node's own messages are not (fedtext.wiring.guard): it shows counts alone
     )
     return bar
 
 
 def _wanted() -> bool:
-    asked = os.environ.get("FEDTEXT_PROGRESS")
-    return asked != "0" and (asked == "1" or Terminal().isatty())
+    setting = os.environ.get("FEDTEXT_PROGRESS")
+    return setting != "0" and (setting == "1" or Terminal().isatty())
 
 
 @contextmanager

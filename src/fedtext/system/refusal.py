@@ -17,14 +17,14 @@ from pydantic import BaseModel, ValidationError
 
 from fedtext.system.errors import FedtextError, did_you_mean
 
-# Parameters of earlier versions that no experiment varies, and where each stands as a constant now.
+# Parameters of earlier versions that no experiment varies, and the constant that each became.
 CONSTANTS = {
     "contamination.resamples": "fedtext.pipelines.contamination.nodes.RESAMPLES",
     "ingest.pubmed.largest_search": "fedtext.largefedbench.ingest.pubmed.LARGEST_SEARCH",
     "ingest.requests.largest_body": "fedtext.largefedbench.ingest.http_client.LARGEST_BODY",
     "largefedbench.map_speeches": "fedtext.pipelines.largefedbench.nodes.SPEECHES_ON_THE_MAP",
 }
-FEW = 3  # equal faults, each told by itself
+FEW = 3  # equal faults, each listed by itself
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 _QUOTED = re.compile("'([^']+)'")
 
@@ -62,21 +62,21 @@ def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -
 
 def parameters_refusal(faults: Sequence[str]) -> RunRefusedError:
     """Return the refusal that lists all `faults`, of which there is at least one."""
-    return refusal_for("parameters are wrong:", _told_once(faults))
+    return refusal_for("parameters are wrong:", _without_repeats(faults))
 
 
-def _told_once(faults: Sequence[str]) -> list[str]:
+def _without_repeats(faults: Sequence[str]) -> list[str]:
     """Return the faults, each once: a fault that more than `FEW` parameters share is reported for the first of them."""
     alike: dict[str, list[str]] = {}
     for fault in faults:
-        name, verb, told = fault.partition(" is ")
-        alike.setdefault(verb + told, []).append(name)
+        name, verb, predicate = fault.partition(" is ")
+        alike.setdefault(verb + predicate, []).append(name)
     sentences: list[str] = []
-    for told, names in alike.items():
-        if told and len(names) > FEW:
-            sentences.append(f"{names[0]} (as {len(names) - 1} other parameters){told}")
+    for predicate, names in alike.items():
+        if predicate and len(names) > FEW:
+            sentences.append(f"{names[0]} (as {len(names) - 1} other parameters){predicate}")
         else:
-            sentences += [name + told for name in names]
+            sentences += [name + predicate for name in names]
     return sentences
 
 

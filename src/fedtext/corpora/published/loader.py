@@ -31,7 +31,7 @@ OWN_COLUMNS = ("client_column", "label_column", "date_column", "silo_column")  #
 
 OTHERWISE = "a table of your own by corpus.source=table"
 
-# PubMed's is fedtext.largefedbench.sources.pubmed, a few floors above: it stands on the benchmark's parser.
+# PubMed's is fedtext.largefedbench.sources.pubmed, in a higher layer: it depends on the benchmark's parser.
 READERS: Mapping[PublishedName, Reader] = {
     "alpaca": alpaca,
     "banking77": banking77,
@@ -104,8 +104,8 @@ def existing_published(params: Corpus) -> Path:
 
 def format_error(path: Path, found: Exception | str, asked: str, form: str, otherwise: str = OTHERWISE) -> InputError:
     """Return the error for a file of another format: what was missing, what `asked` for the format, and a remedy."""
-    told = found.found if isinstance(found, JsonError) else found
-    return InputError(f"{path} is of another form ({told}): {asked} reads {form}; give that, or {otherwise}")
+    problem = found.found if isinstance(found, JsonError) else found
+    return InputError(f"{path} is of another form ({problem}): {asked} reads {form}; give that, or {otherwise}")
 
 
 def _name(params: Corpus) -> PublishedName:

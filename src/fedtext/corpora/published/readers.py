@@ -170,9 +170,9 @@ def squad(path: Path) -> Iterator[Row]:
 
 def squad_exercises(path: Path) -> Iterator[Row]:
     """Yield one row per question that has an answer, with the first human answer; the article is the client."""
-    for asked in squad_questions(path):
-        if asked.answers:
-            yield Row(asked.article, Exercise(asked.question, asked.answers[0], asked.context).text)
+    for entry in squad_questions(path):
+        if entry.answers:
+            yield Row(entry.article, Exercise(entry.question, entry.answers[0], entry.context).text)
 
 
 def squad_questions(path: Path) -> Iterator[Question]:
@@ -183,9 +183,9 @@ def squad_questions(path: Path) -> Iterator[Question]:
     """
     for title, paragraph, where in _paragraphs(path):
         context = text_of(paragraph, "context", where)
-        for asked in list_of(paragraph, "qas", where):
-            given = (text_of(answer, "text", where) for answer in list_of(asked, "answers", where))
-            yield Question(title, context, text_of(asked, "question", where), tuple(dict.fromkeys(given)))
+        for entry in list_of(paragraph, "qas", where):
+            given = (text_of(answer, "text", where) for answer in list_of(entry, "answers", where))
+            yield Question(title, context, text_of(entry, "question", where), tuple(dict.fromkeys(given)))
 
 
 def _paragraphs(path: Path) -> Iterator[tuple[str, Any, str]]:

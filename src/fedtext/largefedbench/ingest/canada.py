@@ -67,12 +67,12 @@ class Canada:
             "session": window.part, "date__range": f"{first},{last}", "limit": str(LIMIT), "format": "json",
         }  # fmt: skip
         sittings: list[tuple[str, str]] = []
-        asked: set[str] = set()
+        visited: set[str] = set()
         while url is not None:
             answer = self._client.fetch(url, partial(read_list, url), params=params, headers=API_VERSION)
-            if answer is None or url in asked:
+            if answer is None or url in visited:
                 raise UnusableAnswerError(f"{url} does not exist" if answer is None else f"{url} leads back to itself")
-            asked.add(url)
+            visited.add(url)
             sittings += answer.found
             url, params = answer.following, None
         if outside := [day for day, _ in sittings if not str(first) <= day <= str(last)]:

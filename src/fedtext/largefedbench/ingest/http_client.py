@@ -238,9 +238,9 @@ class HttpClient:
     def _wait(self, state: RetryCallState) -> float:
         """Return the wait that the server asked for, else twice the last one."""
         error = state.outcome.exception() if state.outcome else None
-        asked = error.retry_after if isinstance(error, UnusableAnswerError) else None
+        required = error.retry_after if isinstance(error, UnusableAnswerError) else None
         backoff: float = self._requests.first_wait * 2 ** (state.attempt_number - 1)
-        return min(backoff, self._requests.longest_wait) if asked is None else asked
+        return min(backoff, self._requests.longest_wait) if required is None else required
 
 
 def read_named(request: httpx.Request, read: Callable[[IO[bytes]], T], body: IO[bytes]) -> T:

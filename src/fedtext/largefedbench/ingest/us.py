@@ -74,12 +74,12 @@ class UnitedStates:
             "collection": "CREC", "pageSize": str(self._params.page_size), "offsetMark": "*",
         }  # fmt: skip
         ids: set[str] = set()
-        asked: set[str] = set()
+        visited: set[str] = set()
         while url is not None:
             answer = self._client.fetch(url, partial(read_list, url), params=params, auth=self._auth)
-            if answer is None or url in asked:
+            if answer is None or url in visited:
                 raise UnusableAnswerError(f"{url} does not exist" if answer is None else f"{url} leads back to itself")
-            asked.add(url)
+            visited.add(url)
             ids.update(answer.ids)
             tally.expected, url, params = answer.total, answer.following, None
         return ids

@@ -88,14 +88,14 @@ def mark_motion(paragraphs: list[Paragraph]) -> list[Paragraph]:
 
 LICENSE = "speakers_permission_ca"
 
-# Pages of another kind, and what is said of each in the list of pages.
+# Pages of another kind, with the reason that the list of pages gives for each.
 LEFT_ASIDE = {
     "french_edition": "the French edition of a sitting: fetch the English one (HAN...-E.XML)",
     "committee_evidence": "evidence of a committee, not a sitting of the House",
 }
 FLOORS = {"EN": "en", "FR": "fr"}
 HEADINGS = frozenset({"OrderOfBusinessTitle", "SubjectOfBusinessTitle", "SubjectOfBusinessQualifier", "CatchLine"})
-# Elements that hold text nobody in the chamber says, by the kind they are counted under.
+# Elements with text that is not spoken in the chamber, by the kind they are counted under.
 UNSPOKEN = {
     "Prayer": "prayer",
     "Timestamp": "time_mark",

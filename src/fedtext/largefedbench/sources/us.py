@@ -15,7 +15,7 @@ attributes. A granule that such a reading would shorten in silence is an error i
 
 A page of a whole section ("STATEMENTS ON INTRODUCED BILLS") repeats the pages of its parts: each word is read once.
 
-Told by the text alone. A granule is part of a longer one if nearly all that is spoken in it stands there too, in the
+The text alone decides. A granule is part of a longer one if nearly all that is spoken in it stands there too, in the
 same order; the part keeps its words, and in the section they become `copy_of_sub_granule`.
 """
 

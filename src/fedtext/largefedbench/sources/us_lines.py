@@ -1,6 +1,6 @@
 """The columns of the Congressional Record's plain text, read line by line.
 
-A paragraph somebody says starts with two spaces (with a bullet where it was only handed in) and goes on at column
+A spoken paragraph starts with two spaces (with a bullet where it was only handed in) and goes on at column
 zero; matter inserted in print is indented five or more; headings are centred blocks between blank lines. Page marks
 and time marks cut through any of them.
 
