@@ -93,8 +93,8 @@ def test_parameter_faults_are_sentences_with_full_names() -> None:
         ("delta", "privacy.delta"),
     ],
 )
-def test_a_parameter_without_its_group_is_not_taken_for_a_misspelt_group(given: str, did_you_mean: str) -> None:
-    assert f"'{did_you_mean}'" in unknown_parameter(given, parameters())
+def test_a_parameter_without_its_group_is_not_taken_for_a_misspelt_group(given: str, meant: str) -> None:
+    assert f"'{meant}'" in unknown_parameter(given, parameters())
     assert "did you mean 'popri'?" in unknown_parameter("popry", parameters())
 
 
